@@ -1,0 +1,1 @@
+"""fullrecall for LangChain."""

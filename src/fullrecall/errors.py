@@ -1,0 +1,81 @@
+"""Every error that fullrecall raises on purpose.
+
+    FullrecallError
+    ├── InputError         (ValueError)   data that cannot be read as samples
+    ├── ParameterError     (ValueError)   a scorer's or function's argument out of its range
+    ├── ReportError        (ValueError)   a saved report that is not one, or lacks what was asked
+    └── MissingExtraError  (ImportError)  an optional dependency that is not installed
+
+A failure to *measure* is not an error: it is a `Result` with `status="unscored"` and a reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fullrecall.report.report import Report
+
+
+class FullrecallError(Exception):
+    """Base of all errors below: `except FullrecallError` catches them and nothing else."""
+
+
+class InputError(FullrecallError, ValueError):
+    """Data that cannot be read as samples; says where it stands and how to mend it.
+
+    `path`, `line` (1-based, or the row's number in files without lines) and `field` are None
+    where they do not apply. `report` holds what `evaluate` had scored before it met the error,
+    so that nothing computed is lost.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path = path
+        self.line = line
+        self.field = field
+        self.report: Report | None = None
+
+    def at(self, *, path: str | None = None, line: int | None = None) -> InputError:
+        """Return the same error with its place filled in where it was not known."""
+        placed = InputError(
+            self.problem,
+            path=self.path or path,
+            line=self.line if self.line is not None else line,
+            field=self.field,
+        )
+        placed.report = self.report
+        return placed
+
+    def __str__(self) -> str:
+        place = self.path or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"sample {self.line}"
+        return f"{place}: {self.problem}" if place else self.problem
+
+
+class ParameterError(FullrecallError, ValueError):
+    """An argument out of its range; the message names the parameter and the value."""
+
+
+class ReportError(FullrecallError, ValueError):
+    """A file that is not a saved report, or a question that this report cannot answer."""
+
+
+class MissingExtraError(FullrecallError, ImportError):
+    """An optional dependency is missing; the message is the command that installs it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed: "
+            f"pip install 'fullrecall[{extra}]'",
+            name=package,
+        )

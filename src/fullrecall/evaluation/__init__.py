@@ -1,0 +1,5 @@
+"""Running scorers over samples."""
+
+from fullrecall.evaluation.run import evaluate, score_rows
+
+__all__ = ["evaluate", "score_rows"]

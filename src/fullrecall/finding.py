@@ -1,0 +1,160 @@
+"""What a scorer finds out: for each target, how much of it was retrieved, and at which ranks.
+
+Every measure is computed from findings, and no measure knows which scorer made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+from fullrecall.sample import Reference
+
+
+class Target(NamedTuple):
+    """One thing that must be found: a reference ID, a reference context, a claim, an entity.
+
+    `any_of` names it, more than once where alternatives serve. `weight` is its share in recall,
+    `grade` its gain in nDCG; both are 1.0 unless the references are graded or weighted.
+    """
+
+    any_of: tuple[str, ...]
+    weight: float = 1.0
+    grade: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """The target as a human reads it: its ID or text, alternatives joined by ` | `."""
+        return " | ".join(self.any_of)
+
+
+class Evidence(NamedTuple):
+    """Where a context supports a target.
+
+    `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
+    `target_end` in the target's, half-open, None where the scorer has none. `similarity` is in
+    [0, 1].
+    """
+
+    rank: int
+    start: int | None = None
+    end: int | None = None
+    target_start: int | None = None
+    target_end: int | None = None
+    similarity: float | None = None
+
+
+class Step(NamedTuple):
+    """From this 1-based `rank` on, a target has this cumulative `credit`, in (0, 1]."""
+
+    rank: int
+    credit: float
+
+
+class Finding(NamedTuple):
+    """How one target was found.
+
+    `steps` is the cumulative credit by rank, both strictly increasing; empty when nothing was
+    found. `ranks` are the 1-based ranks of all contexts that support the target, ascending,
+    which may be more than those that raised its credit. `evidence` is in rank order.
+    """
+
+    target: Target
+    steps: tuple[Step, ...] = ()
+    ranks: tuple[int, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+    def credit_at(self, k: int | None = None) -> float:
+        """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
+        credit = 0.0
+        for rank, reached in self.steps:
+            if k is not None and rank > k:
+                break
+            credit = reached
+        return credit
+
+    @property
+    def rank(self) -> int | None:
+        """The rank at which the target is found in full; None if it never is."""
+        return self.steps[-1].rank if self.steps and self.steps[-1].credit >= 1.0 else None
+
+    def found_at(self, k: int | None = None) -> bool:
+        """Return whether the target is found in full within the first `k` ranks."""
+        return self.rank is not None and (k is None or self.rank <= k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values that `from_dict` reads back."""
+        plain: dict[str, Any] = {"target": list(self.target.any_of)}
+        if self.target.weight != 1.0:
+            plain["weight"] = self.target.weight
+        if self.target.grade != 1.0:
+            plain["grade"] = self.target.grade
+        plain["steps"] = [list(step) for step in self.steps]
+        plain["ranks"] = list(self.ranks)
+        if self.evidence:
+            plain["evidence"] = [
+                {name: value for name, value in item._asdict().items() if value is not None}
+                for item in self.evidence
+            ]
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Finding:
+        """Return the finding that `to_dict` wrote."""
+        return cls(
+            Target(tuple(plain["target"]), plain.get("weight", 1.0), plain.get("grade", 1.0)),
+            tuple(Step(rank, credit) for rank, credit in plain["steps"]),
+            tuple(plain["ranks"]),
+            tuple(Evidence(**item) for item in plain.get("evidence", ())),
+        )
+
+
+class WholeFindings(Sequence[Finding]):
+    """Findings of targets that one context finds in full, kept as columns until they are read.
+
+    `ranks[i]` holds the ranks that support `references[i]`, ascending; `weights[i]` its weight.
+    A run over ten thousand queries reads the scores of all and the findings of few: a `Finding`
+    is made when it is asked for, and measures read the columns.
+    """
+
+    __slots__ = ("ranks", "references", "weights")
+
+    def __init__(
+        self,
+        references: Sequence[Reference],
+        ranks: Sequence[tuple[int, ...]],
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        self.references = references
+        self.ranks = ranks
+        self.weights = weights
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, index: int | slice) -> Finding | tuple[Finding, ...]:
+        if isinstance(index, slice):
+            return tuple(self[position] for position in range(*index.indices(len(self))))
+        reference, ranks = self.references[index], self.ranks[index]
+        weight = 1.0 if self.weights is None else self.weights[index]
+        return Finding(
+            Target(reference.any_of, weight, reference.grade),
+            (Step(ranks[0], 1.0),) if ranks else (),
+            ranks,
+        )
+
+    def __iter__(self) -> Iterator[Finding]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))

@@ -1,0 +1,67 @@
+"""What may stand for the ID of a context, and the one form in which IDs are compared.
+
+Frameworks hand out `int`, `str` and `UUID` for the same document, so IDs are compared as `str`.
+Floats are refused rather than guessed at: `1.0` is nearly always an int column that a data frame
+with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from operator import index
+from uuid import UUID
+
+_STR_ONLY = frozenset({str})
+
+
+def as_id(value: object) -> str:
+    """Return `value` as an ID, `""` for a blank one.
+
+    Raises `ValueError` for anything but `str`, `int` (NumPy's included) and `UUID`.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, UUID):
+        return str(value)
+    if not isinstance(value, bool):
+        try:
+            return str(index(value))  # type: ignore[arg-type]
+        except TypeError:
+            pass
+    hint = ""
+    if isinstance(value, float):
+        hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
+    raise ValueError(f"{value!r} is no ID: an ID is a str or an int{hint}")
+
+
+def as_list(value: object, *, ordered: bool) -> list[object]:
+    """Return a list-like `value` as a list.
+
+    Raises `ValueError` for a bare `str` (its characters would pass for items), for bytes, for
+    mappings, and for sets where the order is the rank.
+    """
+    if isinstance(value, (str, bytes, bytearray)):
+        raise ValueError(f"a list is meant, got the {type(value).__name__} {shown(value)}: wrap it, "
+                         f"[{shown(value)}]")
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise ValueError(f"a list is meant, got {type(value).__name__} {shown(value)}")
+    if ordered and isinstance(value, Set):
+        raise ValueError("a list is meant, got a set, which has no order: the order is the rank")
+    return list(value)
+
+
+def as_ranked_ids(value: object) -> tuple[str | None, ...]:
+    """Return retrieved IDs in rank order; None stands at the rank of a context without an ID."""
+    ids = as_list(value, ordered=True)
+    # One C pass over the types beats a Python call per ID: nearly every list is all str.
+    if _STR_ONLY.issuperset(map(type, ids)) and "" not in ids:
+        return tuple(ids)  # type: ignore[arg-type]
+    return tuple(None if item is None else as_id(item) or None for item in ids)
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Return the `repr` of `value`, cut so that a message stays one readable line."""
+    if isinstance(value, (str, bytes, bytearray)):
+        value = value[: limit + 1]
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,6 @@
+"""What `evaluate` returns, and how it is read, shown, saved and loaded."""
+
+from fullrecall.report.report import Missed, Report, Row
+from fullrecall.report.summary import ScoreSummary, Summary
+
+__all__ = ["Missed", "Report", "Row", "ScoreSummary", "Summary"]

@@ -1,0 +1,74 @@
+"""A report as pandas data frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.extras import pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fullrecall.report.report import Report
+
+
+def scores(report: Report) -> pd.DataFrame:
+    """Return one row per sample; see `Report.to_pandas`."""
+    rows = []
+    for row in report.rows:
+        cells: dict[str, Any] = {
+            "sample": row.label,
+            "user_input": row.sample.user_input,
+            "group": row.sample.group,
+        }
+        for result in row.results:
+            name = result.method.name
+            cells[result.method.label] = result.score
+            for k, value in zip(
+                result.method.ks, result.at.values_at(result.method.ks), strict=True
+            ):
+                cells[f"{name}@{k}"] = value
+            cells[f"{name}_status"] = str(result.status)
+            cells[f"{name}_reason"] = result.reason
+        rows.append(cells)
+    frame = pandas("Report.to_pandas()").DataFrame(rows, columns=_columns(report))
+    numeric = [name for name in frame.columns if name in _score_columns(report)]
+    return frame.astype(dict.fromkeys(numeric, "float64"))
+
+
+def findings(report: Report) -> pd.DataFrame:
+    """Return one row per target; see `Report.findings_to_pandas`."""
+    columns = ["sample", "score", "target", "found", "rank", "credit", "weight", "grade", "ranks"]
+    rows = [
+        (
+            row.label,
+            result.method.name,
+            finding.target.label,
+            finding.found_at(result.method.k),
+            finding.rank,
+            finding.credit_at(result.method.k),
+            finding.target.weight,
+            finding.target.grade,
+            list(finding.ranks),
+        )
+        for row in report.rows
+        for result in row.results
+        for finding in result.findings
+    ]
+    frame = pandas("Report.findings_to_pandas()").DataFrame(rows, columns=columns)
+    return frame.astype({"rank": "Int64"})
+
+
+def _score_columns(report: Report) -> list[str]:
+    names = []
+    for method in report.methods:
+        names += [method.label, *(f"{method.name}@{k}" for k in method.ks)]
+    return list(dict.fromkeys(names))
+
+
+def _columns(report: Report) -> list[str]:
+    columns = ["sample", "user_input", "group"]
+    for method in report.methods:
+        columns += [method.label, *(f"{method.name}@{k}" for k in method.ks)]
+        columns += [f"{method.name}_status", f"{method.name}_reason"]
+    return list(dict.fromkeys(columns))

@@ -1,0 +1,104 @@
+"""Reports as files: JSON lines, written row by row so that a killed run keeps what it had."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.result import Method, Result
+from fullrecall.sample import Sample
+
+if TYPE_CHECKING:
+    from fullrecall.report.report import Row
+
+VERSION = 1
+_KIND = "fullrecall report"
+
+
+class Writer:
+    """Writes a report to `path` as its rows come; use it as a context manager."""
+
+    def __init__(self, path: str | Path, methods: Sequence[Method]) -> None:
+        self._file = Path(path).open("w", encoding="utf-8", newline="\n")
+        head = {"kind": _KIND, "version": VERSION, "methods": [m.to_dict() for m in methods]}
+        self._line(head)
+
+    def write(self, row: Row) -> None:
+        """Write one row."""
+        self._line(
+            {
+                "sample": row.sample.to_dict(),
+                "results": [result.to_dict() for result in row.results],
+            }
+        )
+
+    def _line(self, plain: dict[str, Any]) -> None:
+        self._file.write(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+
+def read(path: str | Path) -> tuple[list[Method], Iterator[Row]]:
+    """Return the methods and the rows of a saved report; see `Report.load`."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ReportError(f"{path} is no saved report: it is not UTF-8 text ({error})") from None
+    head, _, body = text.partition("\n")
+    try:
+        plain = json.loads(head)
+        kind, version = plain["kind"], plain["version"]
+    except (ValueError, TypeError, KeyError):
+        kind, version = None, None
+    if kind != _KIND:
+        raise ReportError(
+            f"{path} is no saved report: Report.save and `fullrecall evaluate --output` write one"
+        )
+    if version != VERSION:
+        raise ReportError(
+            f"{path} has version {version!r} of the format, this fullrecall reads {VERSION}: "
+            "upgrade fullrecall"
+        )
+    methods = [Method.from_dict(method) for method in plain["methods"]]
+    return methods, _rows(path, body, methods)
+
+
+def _rows(path: str | Path, body: str, methods: Sequence[Method]) -> Iterator[Row]:
+    from fullrecall.report.report import Row
+
+    # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
+    *lines, rest = body.split("\n")
+    whole = not rest
+    lines += [rest] if rest else []
+    for position, line in enumerate(lines, start=1):
+        try:
+            plain = json.loads(line)
+            results = tuple(
+                Result.from_dict(result, method)
+                for result, method in zip(plain["results"], methods, strict=True)
+            )
+            row = Row(position, Sample(**plain["sample"]), results)
+        except (ValueError, TypeError, KeyError, FullrecallError) as error:
+            if position == len(lines) and not whole:
+                warnings.warn(
+                    f"{path}: the last line is cut off, as an interrupted run leaves it; "
+                    f"{position - 1} samples were read",
+                    stacklevel=4,
+                )
+                return
+            raise ReportError(f"{path}:{position + 1}: no row of a report: {error}") from None
+        yield row

@@ -1,0 +1,446 @@
+"""What is measured: a question, what was retrieved for it, and what should have been."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID
+
+from fullrecall.errors import InputError
+from fullrecall.identifiers import as_id, as_list, as_ranked_ids, shown
+
+ID: TypeAlias = str | int | UUID
+"""An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
+
+
+class Reference(NamedTuple):
+    """One thing that must be retrieved: any one of `any_of` serves.
+
+    `grade` is its relevance: at `min_grade` or above it counts in recall, and nDCG gains by it.
+    """
+
+    any_of: tuple[str, ...]
+    grade: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Context:
+    """A piece of text that a retriever returned, or should have returned.
+
+    Either `id` or `text` may be absent, not both. `source`, `start` and `end` say where the text
+    was cut from: the document's ID and the half-open character range in it. `SpanRecall` uses
+    them where both sides have them. Raises `ValueError` for values of another kind.
+    """
+
+    text: str | None
+    id: str | None
+    score: float | None
+    metadata: Mapping[str, Any]
+    source: str | None
+    start: int | None
+    end: int | None
+
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
+        score: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        source: ID | None = None,
+        start: int | None = None,
+        end: int | None = None,
+    ) -> None:
+        own_id = None if id is None else as_id(id) or None
+        if text is None and own_id is None:
+            raise ValueError("a context needs an id or a text")
+        if text is not None and not isinstance(text, str):
+            raise ValueError(f"a context's text is a str, got {shown(text)}")
+        if (start is None) != (end is None):
+            raise ValueError(f"start and end go together: got start={start!r}, end={end!r}")
+        if start is not None and end is not None and not 0 <= start <= end:
+            raise ValueError(f"0 <= start <= end: got start={start!r}, end={end!r}")
+        put = object.__setattr__
+        put(self, "text", text)
+        put(self, "id", own_id)
+        put(self, "score", None if score is None else _number(score, "a score"))
+        put(self, "metadata", {} if metadata is None else dict(metadata))
+        put(self, "source", None if source is None else as_id(source) or None)
+        put(self, "start", start)
+        put(self, "end", end)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are given as plain values; `Context(**these)` is equal."""
+        values = {name: getattr(self, name) for name in _CONTEXT_FIELDS}
+        return {name: value for name, value in values.items() if value is not None and value != {}}
+
+    @property
+    def label(self) -> str:
+        """What names this context to a human: its text, or its ID where it has none."""
+        return self.text if self.text is not None else str(self.id)
+
+
+ContextLike: TypeAlias = Context | str | Mapping[str, Any]
+"""A `Context`, a bare text, or a mapping with the fields of one."""
+
+ReferenceIds: TypeAlias = (
+    Iterable[ID | Iterable[ID] | Mapping[str, Any] | Reference] | Mapping[Any, float]
+)
+"""IDs; `{id: grade}`; or a list in which an item may be an any-of group of IDs."""
+
+
+def _context(value: object) -> Context:
+    if isinstance(value, Context):
+        return value
+    if isinstance(value, str):
+        return Context(value)
+    if isinstance(value, Mapping):
+        fields = {_CONTEXT_NAMES.get(name, name): given for name, given in value.items()}
+        fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
+        unknown = fields.keys() - _CONTEXT_FIELDS
+        if unknown:
+            raise ValueError(
+                f"a context has no field {_listed(unknown)}: it takes "
+                f"{', '.join(_CONTEXT_FIELDS)} (anything else belongs in metadata)"
+            )
+        return Context(**fields)
+    kind = type(value)
+    hint = ""
+    if kind.__module__.startswith("langchain"):
+        hint = "; langchain_fullrecall.contexts(documents) converts LangChain documents"
+    elif kind.__module__.startswith("llama_index"):
+        hint = "; llama_index.evaluation.fullrecall.contexts(nodes) converts LlamaIndex nodes"
+    raise ValueError(f"a context is a str, a Context or a mapping, got {shown(value)}{hint}")
+
+
+def _retrieved_contexts(value: object) -> tuple[Context, ...]:
+    return tuple(
+        _at(position, _context, item)
+        for position, item in enumerate(as_list(value, ordered=True))
+    )
+
+
+def _reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
+    def group(item: object) -> tuple[Context, ...]:
+        several = isinstance(item, Sequence) and not isinstance(item, str)
+        members = tuple(_context(member) for member in (item if several else (item,)))  # type: ignore[attr-defined]
+        return tuple(member for member in members if member.text is None or member.text.strip())
+
+    groups = (_at(n, group, item) for n, item in enumerate(as_list(value, ordered=False)))
+    return tuple(group for group in groups if group)
+
+
+def _reference_ids(value: object) -> tuple[Reference, ...]:
+    if isinstance(value, Mapping):
+        references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
+    else:
+        items = as_list(value, ordered=False)
+        if all(type(item) is str for item in items):
+            return tuple(Reference((item,)) for item in dict.fromkeys(items) if item)  # type: ignore[arg-type]
+        references = [_at(position, _reference, item) for position, item in enumerate(items)]
+    best: dict[tuple[str, ...], Reference] = {}
+    for reference in references:
+        members = tuple(member for member in dict.fromkeys(reference.any_of) if member)
+        if members and (members not in best or best[members].grade < reference.grade):
+            best[members] = Reference(members, reference.grade)
+    return tuple(best.values())
+
+
+def _reference(item: object) -> Reference:
+    if isinstance(item, Reference):
+        return Reference(tuple(map(as_id, item.any_of)), _grade(item.grade))
+    if isinstance(item, Mapping):
+        if "any_of" not in item or item.keys() - {"any_of", "grade"}:
+            raise ValueError(f'a graded group is {{"any_of": [ids], "grade": n}}, got {shown(item)}')
+        members = as_list(item["any_of"], ordered=False)
+        return Reference(tuple(map(as_id, members)), _grade(item.get("grade", 1.0)))
+    if isinstance(item, Iterable) and not isinstance(item, (str, bytes)):
+        return Reference(tuple(map(as_id, item)))
+    return Reference((as_id(item),))
+
+
+def _grade(value: object) -> float:
+    return _number(value, "a grade")
+
+
+def _number(value: object, what: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} is a number, got {shown(value)}") from None
+    if not isfinite(number):
+        raise ValueError(f"{what} is a finite number, got {value!r}")
+    return number
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    items = as_list(value, ordered=False)
+    for position, item in enumerate(items):
+        if not isinstance(item, str):
+            raise ValueError(f"item {position}: a str is meant, got {shown(item)}")
+    return tuple(item for item in dict.fromkeys(items) if item.strip())  # type: ignore[union-attr]
+
+
+def _one_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
+        return value[0]  # ragas's old `ground_truths` is a list of one
+    raise ValueError(f"one str is meant, got {type(value).__name__} {shown(value)}")
+
+
+def _metadata(value: object) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a mapping is meant, got {shown(value)}")
+    return dict(value)
+
+
+def _at(position: int, convert: Callable[[object], Any], item: object) -> Any:
+    try:
+        return convert(item)
+    except ValueError as error:
+        raise ValueError(f"item {position}: {error}") from None
+
+
+def _plain_references(references: tuple[Reference, ...]) -> object:
+    """Return references in the plainest form that `Sample` reads back."""
+    if all(len(reference.any_of) == 1 for reference in references):
+        if all(reference.grade == 1.0 for reference in references):
+            return [reference.any_of[0] for reference in references]
+        return {reference.any_of[0]: reference.grade for reference in references}
+    return [{"any_of": list(r.any_of), "grade": r.grade} for r in references]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Sample:
+    """One question with what was retrieved for it and what should have been; immutable.
+
+    A field that is None is *missing*: a scorer that needs it answers `unscored`. An empty list
+    is an answer: nothing retrieved scores 0.0, no reference items leave recall undefined.
+
+    - `retrieved_contexts`: what the retriever returned, best first. The order is the rank.
+      `retrieved_context_ids`: the same as IDs, with or without the texts.
+    - `reference_context_ids`: IDs; `{id: grade}`; or a list whose items may be any-of groups
+      (`[["a", "b"], ["c"]]`), graded as `{"any_of": ["a", "b"], "grade": 2}`.
+      `reference_contexts`: texts; an item may be a list of texts of which any one serves.
+    - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
+    - `response`: what the generator said. `group`: samples that are not independent share it.
+    - `retrieval_error`: why there is no retrieval to measure, where the retriever failed.
+
+    Takes the names that other tools use for these fields too (`Sample.names()` lists them) and
+    raises `InputError`, naming the field, for unknown names and for values of the wrong form.
+    """
+
+    id: str | None
+    user_input: str | None
+    retrieved_contexts: tuple[Context, ...] | None
+    retrieved_context_ids: tuple[str | None, ...] | None
+    reference: str | None
+    reference_contexts: tuple[tuple[Context, ...], ...] | None
+    reference_context_ids: tuple[Reference, ...] | None
+    reference_claims: tuple[str, ...] | None
+    reference_entities: tuple[str, ...] | None
+    response: str | None
+    group: str | None
+    retrieval_error: str | None
+    metadata: Mapping[str, Any]
+
+    def __init__(
+        self,
+        *,
+        id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
+        user_input: str | None = None,
+        retrieved_contexts: Iterable[ContextLike] | None = None,
+        retrieved_context_ids: Iterable[ID | None] | None = None,
+        reference: str | None = None,
+        reference_contexts: Iterable[ContextLike | Sequence[ContextLike]] | None = None,
+        reference_context_ids: ReferenceIds | None = None,
+        reference_claims: Iterable[str] | None = None,
+        reference_entities: Iterable[str] | None = None,
+        response: str | None = None,
+        group: ID | None = None,
+        retrieval_error: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **names_of_other_tools: Any,
+    ) -> None:
+        fields: dict[str, Any] = {
+            "id": id,
+            "user_input": user_input,
+            "retrieved_contexts": retrieved_contexts,
+            "retrieved_context_ids": retrieved_context_ids,
+            "reference": reference,
+            "reference_contexts": reference_contexts,
+            "reference_context_ids": reference_context_ids,
+            "reference_claims": reference_claims,
+            "reference_entities": reference_entities,
+            "response": response,
+            "group": group,
+            "retrieval_error": retrieval_error,
+            "metadata": metadata,
+        }
+        if names_of_other_tools:
+            _translate(names_of_other_tools, fields)
+        problems: dict[str, str] = {}
+        for name, convert in _CONVERT.items():
+            given = fields[name]
+            try:
+                value = given if given is None and name != "metadata" else convert(given)
+            except ValueError as error:
+                problems[name] = str(error)
+            else:
+                object.__setattr__(self, name, value)
+        if problems:
+            raise InputError(
+                "; ".join(f"{name}: {problem}" for name, problem in problems.items()),
+                field=next(iter(problems)),
+            )
+        if self.retrieved_contexts is not None:
+            contexts = _identified(self.retrieved_contexts, self.retrieved_context_ids)
+            object.__setattr__(self, "retrieved_contexts", contexts)
+            object.__setattr__(self, "retrieved_context_ids", tuple(c.id for c in contexts))
+
+    @classmethod
+    def names(cls) -> dict[str, tuple[str, ...]]:
+        """Return each field with the other names under which `Sample` takes it."""
+        return {
+            field: tuple(other for other, ours in _OTHER_NAMES.items() if ours == field)
+            for field in _CONVERT
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
+        given: dict[str, Any] = {}
+        for name in _CONVERT:
+            value = getattr(self, name)
+            if value is None or value == {}:
+                continue
+            if name == "retrieved_contexts":
+                value = [context.to_dict() for context in value]
+            elif name == "reference_contexts":
+                value = [[context.to_dict() for context in group] for group in value]
+            elif name == "reference_context_ids":
+                value = _plain_references(value)
+            given[name] = list(value) if isinstance(value, tuple) else value
+        if self.retrieved_contexts is not None:
+            del given["retrieved_context_ids"]
+        return given
+
+    @property
+    def has_retrieval(self) -> bool:
+        """Whether a retrieval was observed; an empty one was."""
+        return self.retrieved_contexts is not None or self.retrieved_context_ids is not None
+
+
+_CONVERT: dict[str, Callable[[Any], object]] = {
+    "id": as_id,
+    "user_input": _one_text,
+    "retrieved_contexts": _retrieved_contexts,
+    "retrieved_context_ids": as_ranked_ids,
+    "reference": _one_text,
+    "reference_contexts": _reference_contexts,
+    "reference_context_ids": _reference_ids,
+    "reference_claims": _texts,
+    "reference_entities": _texts,
+    "response": _one_text,
+    "group": as_id,
+    "retrieval_error": _one_text,
+    "metadata": _metadata,
+}
+"""Each field of a `Sample` with what brings a user's value into its one form."""
+
+_OTHER_NAMES = {
+    "sample_id": "id",
+    "query_id": "id",
+    "qid": "id",
+    "question": "user_input",
+    "query": "user_input",
+    "input": "user_input",
+    "contexts": "retrieved_contexts",
+    "documents": "retrieved_contexts",
+    "retrieved_documents": "retrieved_contexts",
+    "source_documents": "retrieved_contexts",
+    "retrieval_context": "retrieved_contexts",
+    "retrieved_ids": "retrieved_context_ids",
+    "ground_truth": "reference",
+    "ground_truths": "reference",
+    "reference_answer": "reference",
+    "expected_output": "reference",
+    "expected_texts": "reference_contexts",
+    "expected_ids": "reference_context_ids",
+    "reference_ids": "reference_context_ids",
+    "answer": "response",
+    "prediction": "response",
+    "output": "response",
+    "actual_output": "response",
+}
+"""Names that other tools use: ragas (old), LangChain, LlamaIndex, deepeval, TREC."""
+
+_CARRIED = frozenset({
+    "multi_responses", "rubrics", "persona_name", "query_style", "query_length",
+    "synthesizer_name", "evolution_type", "episode_done", "query_by", "reference_answer_by",
+})  # fmt: skip
+"""Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
+
+_CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
+_CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
+
+
+def _translate(names: Mapping[str, Any], fields: dict[str, Any]) -> None:
+    unknown = names.keys() - _OTHER_NAMES.keys() - _CARRIED
+    if unknown:
+        own = ", ".join(fields)
+        others = ", ".join(_OTHER_NAMES)
+        near = get_close_matches(min(unknown), [*fields, *_OTHER_NAMES], n=1)
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        raise InputError(
+            f"unknown field {_listed(unknown)}{meant}. A sample takes {own}; and for these the "
+            f"names {others}. Anything else belongs in metadata",
+            field=min(unknown),
+        )
+    for name, value in names.items():
+        if value is None:
+            continue
+        if name in _CARRIED:
+            fields["metadata"] = {**(fields["metadata"] or {}), name: value}
+            continue
+        field = _OTHER_NAMES[name]
+        if fields[field] is not None and fields[field] is not value and fields[field] != value:
+            raise InputError(
+                f"{name} means {field}, which is given too, with another value: give one",
+                field=name,
+            )
+        fields[field] = value
+
+
+def _identified(
+    contexts: tuple[Context, ...], ids: tuple[str | None, ...] | None
+) -> tuple[Context, ...]:
+    """Return `contexts` with the IDs that were given beside them."""
+    if ids is None:
+        return contexts
+    if len(ids) != len(contexts):
+        raise InputError(
+            f"{len(contexts)} retrieved_contexts but {len(ids)} retrieved_context_ids: give one "
+            "ID for each context, in the same order",
+            field="retrieved_context_ids",
+        )
+    identified = []
+    for rank, (context, given) in enumerate(zip(contexts, ids, strict=True), start=1):
+        if context.id is not None and given is not None and context.id != given:
+            raise InputError(
+                f"rank {rank}: the context's id is {context.id!r}, retrieved_context_ids says "
+                f"{given!r}",
+                field="retrieved_context_ids",
+            )
+        known = given is None or context.id is not None
+        identified.append(context if known else Context(**{**context.to_dict(), "id": given}))
+    return tuple(identified)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in sorted(names))

@@ -1,0 +1,126 @@
+"""ID recall over whole columns: the numbers of `IdRecall.score`, with no object for each row.
+
+For tables of millions of rows, where only the scores are wanted. What needs findings (the
+missed IDs, precision, nDCG) is asked of `IdRecall.score`, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.errors import InputError
+from fullrecall.extras import pandas
+from fullrecall.result import Result, Status
+from fullrecall.sample import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_UNEVEN = object()
+
+
+@dataclass(frozen=True)
+class ColumnScores:
+    """Recall of each row at each cut-off, in row order.
+
+    `recall[i]` holds one float in [0, 1] for each of `ks` (None among them is the whole list),
+    or is None where row i has no score; then `gaps[i]` tells its status and why.
+    """
+
+    ks: tuple[int | None, ...]
+    recall: Sequence[Sequence[float] | None]
+    gaps: dict[int, tuple[Status, str]]
+
+    def at(self, k: int | None) -> list[float | None]:
+        """Return the column of recall@k; raises `KeyError` for a k that was not asked for."""
+        if k not in self.ks:
+            raise KeyError(f"{k!r} is not among the cut-offs {self.ks}")
+        position = self.ks.index(k)
+        return [None if row is None else row[position] for row in self.recall]
+
+    def mean(self, k: int | None) -> float | None:
+        """Return the mean recall@k over the rows that have one; None if none has."""
+        scored = [value for value in self.at(k) if value is not None]
+        return sum(scored) / len(scored) if scored else None
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per row and one column per cut-off: `recall@k`, or `recall` for all."""
+        named = {"recall" if k is None else f"recall@{k}": self.at(k) for k in self.ks}
+        return pandas("ColumnScores.to_pandas()").DataFrame(named)
+
+
+def score_columns(
+    retrieved: Iterable[Any],
+    references: Iterable[Any],
+    *,
+    ks: tuple[int | None, ...],
+    plain: bool,
+    score: Callable[[Sample], Result],
+) -> ColumnScores:
+    """Return recall at `ks` for columns of retrieved and reference IDs.
+
+    With `plain`, a row that is a list of `str` against a list of `str` is counted in place;
+    `score` takes any other form that a `Sample` takes. Raises `InputError` for columns of different lengths, and
+    naming the row for values that are no IDs.
+    """
+    recalls: list[Sequence[float] | None] = []
+    gaps: dict[int, tuple[Status, str]] = {}
+    cuts = [slice(start, end) for start, end in pairwise((0, *ks))]
+    for row, (ids, wanted) in enumerate(_rows(retrieved, references)):
+        missing = _plain(ids, wanted) if plain else None
+        if missing:
+            total = len(missing)
+            at = []
+            for cut in cuts:
+                # Each stretch of the ranking is read once; what it holds is struck off.
+                missing.difference_update(ids[cut])
+                at.append((total - len(missing)) / total)
+            recalls.append(at)
+            continue
+        result = score(_sample(row, ids, wanted))
+        if result.status is not Status.SCORED:
+            gaps[row] = (result.status, result.reason)
+        recalls.append(_recalls(result, ks))
+    return ColumnScores(ks, recalls, gaps)
+
+
+def _plain(ids: object, wanted: object) -> set[str]:
+    """Return the reference IDs where both are lists of nothing but `str`, else an empty set."""
+    if type(ids) is not list or type(wanted) is not list:
+        return set()
+    try:
+        # Raises for whatever is no str, at a third of the cost of looking at each type.
+        "".join(ids)
+        "".join(wanted)
+    except TypeError:
+        return set()
+    missing = set(wanted)
+    missing.discard("")
+    return missing
+
+
+def _rows(retrieved: Iterable[Any], references: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    row = 0
+    ids, wanted = iter(retrieved), iter(references)
+    for pair in zip(ids, wanted, strict=False):
+        yield pair
+        row += 1
+    if next(ids, _UNEVEN) is not _UNEVEN or next(wanted, _UNEVEN) is not _UNEVEN:
+        raise InputError(
+            f"the columns have different lengths: one ends after {row} rows, the other goes on"
+        )
+
+
+def _sample(row: int, ids: object, wanted: object) -> Sample:
+    try:
+        return Sample(retrieved_context_ids=ids, reference_context_ids=wanted)  # type: ignore[arg-type]
+    except InputError as error:
+        raise error.at(path=f"row {row}") from None
+
+
+def _recalls(result: Result, ks: tuple[int | None, ...]) -> list[float] | None:
+    values = [result.value("recall", k) for k in ks]
+    return None if None in values else [value for value in values if value is not None]

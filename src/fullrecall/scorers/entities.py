@@ -1,0 +1,60 @@
+"""Recall of the entities that a reference names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.sample import Sample
+from fullrecall.scorers.entity_rule import find_entities
+from fullrecall.scorers.scorer import FindingScorer, Unmeasured, retrieved_texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntityRecall(FindingScorer):
+    """Of the entities that the reference names, how many occur in the retrieved contexts?
+
+    Targets are `reference_entities` where the sample has them; otherwise they are found in
+    `reference`, or in `reference_contexts` where that is missing, by the rule that
+    `fullrecall.scorers.entity_rule` states. An entity is found where it stands in a context as
+    whole words, letter case and white space aside. No model is asked, so other names of the same
+    thing ("NYC") do not count: give the entities you expect.
+    """
+
+    kind: ClassVar[str] = "entity_recall"
+
+    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
+        texts = retrieved_texts(sample)
+        findings = [_finding(entity, texts) for entity in _entities(sample)]
+        return findings, len(texts), ""
+
+
+def _entities(sample: Sample) -> Sequence[str]:
+    if sample.reference_entities is not None:
+        return list({entity.casefold(): entity for entity in sample.reference_entities}.values())
+    if sample.reference is not None:
+        return find_entities(sample.reference)
+    if sample.reference_contexts is not None:
+        texts = [context.text for group in sample.reference_contexts for context in group]
+        return find_entities("\n".join(text for text in texts if text))
+    raise Unmeasured("reference_entities, reference and reference_contexts are all missing")
+
+
+def _finding(entity: str, texts: Sequence[str]) -> Finding:
+    words = r"\s+".join(map(re.escape, entity.split()))
+    pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+    evidence = []
+    seen = set()
+    for rank, text in enumerate(texts, start=1):
+        if text in seen:
+            continue  # an exact duplicate brings nothing a second time
+        seen.add(text)
+        match = pattern.search(text)
+        if match:
+            evidence.append(Evidence(rank, match.start(), match.end()))
+    ranks = tuple(item.rank for item in evidence)
+    steps = (Step(ranks[0], 1.0),) if ranks else ()
+    return Finding(Target((entity,)), steps, ranks, tuple(evidence))

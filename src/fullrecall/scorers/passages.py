@@ -1,0 +1,148 @@
+"""Reference passages: the characters that `SpanRecall` looks for, overlaps counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from fullrecall.sample import Context
+from fullrecall.scorers.alignment import Interval, Overlap, overlap, squeezed
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text, the place it was cut from, or both.
+
+    `source` is the document's ID, `start` and `end` the characters of it, half-open.
+    """
+
+    label: str
+    text: str | None
+    source: str | None = None
+    start: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, context: Context) -> Passage:
+        """Return the passage that a context is, by its offsets where it has them."""
+        if context.source is None or context.start is None or context.end is None:
+            return cls(context.label, context.text)
+        label = context.text or f"{context.source}[{context.start}:{context.end}]"
+        return cls(label, context.text, context.source, context.start, context.end)
+
+    @cached_property
+    def characters(self) -> str:
+        """The text without white space."""
+        return squeezed(self.text or "")
+
+    @cached_property
+    def _before(self) -> list[int] | None:
+        """How many characters stand before each offset, if the text tells which are white."""
+        if self.text is None or len(self.text) != self.end - self.start:
+            return None
+        counts = [0]
+        for character in self.text:
+            counts.append(counts[-1] + (not character.isspace()))
+        return counts
+
+    @property
+    def length(self) -> int:
+        """The number of characters to cover, without white space where the text is known."""
+        by_text = self.source is None or self._before is not None
+        return len(self.characters) if by_text else self.end - self.start
+
+    def comparable(self, retrieved: Passage) -> bool:
+        """Return whether both have offsets, or both have texts."""
+        by_place = self.source is not None and retrieved.source is not None
+        return by_place or bool(self.characters and retrieved.characters)
+
+    def overlap(self, retrieved: Passage, min_run: int) -> Overlap:
+        """Return which characters of this passage `retrieved` holds.
+
+        By offsets where both have them, then the same text elsewhere does not count; else by
+        aligning the texts.
+        """
+        if self.source is None or retrieved.source is None:
+            return overlap(self.characters, retrieved.characters, min_run)
+        start = max(self.start, retrieved.start) - self.start
+        end = min(self.end, retrieved.end) - self.start
+        if self.source != retrieved.source or end <= start:
+            return Overlap()
+        return Overlap(runs=(self._squeezed_range((start, end)),))
+
+    def original(self, part: Interval) -> Interval:
+        """Return a range of the characters to cover as offsets in this passage with its spaces."""
+        if self.source is not None and self._before is None:
+            return part
+        return self._positions[part[0]], self._positions[part[1] - 1] + 1
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        return [at for at, character in enumerate(self.text or "") if not character.isspace()]
+
+    def _squeezed_range(self, part: Interval) -> Interval:
+        if self._before is None:
+            return part
+        return self._before[part[0]], self._before[part[1]]
+
+
+def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
+    """Return the union of passages: those that overlap become one, in order of appearance.
+
+    By offsets, passages that share a character; by text, one that contains another, or whose end
+    is another's start for at least `min_run` characters.
+    """
+    remaining = list(dict.fromkeys(passages))
+    done: list[Passage] = []
+    while remaining:
+        current = remaining.pop(0)
+        grown = True
+        while grown:
+            grown = False
+            for other in remaining:
+                both = _joined(current, other, min_run) or _joined(other, current, min_run)
+                if both is not None:
+                    remaining.remove(other)
+                    current, grown = both, True
+                    break
+        done.append(current)
+    return done
+
+
+def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
+    """Return the union of two passages of which `second` starts inside `first`, or None."""
+    if first.source is not None and second.source is not None:
+        return _joined_places(first, second)
+    if first.source is not None or second.source is not None:
+        return None
+    if not second.characters or second.characters in first.characters:
+        return first
+    longest = min(len(first.characters), len(second.characters)) - 1
+    for shared in range(longest, min_run - 1, -1):
+        if first.characters.endswith(second.characters[:shared]):
+            text = f"{first.text}{_after(second.text or '', shared)}"
+            return replace(first, label=text, text=text)
+    return None
+
+
+def _joined_places(first: Passage, second: Passage) -> Passage | None:
+    inside = first.source == second.source and first.start <= second.start < first.end
+    if not inside:
+        return None
+    if second.end <= first.end:
+        return first
+    text = None
+    if first.text is not None and second.text is not None:
+        text = first.text + second.text[first.end - second.start :]
+    label = text or f"{first.source}[{first.start}:{second.end}]"
+    return replace(first, label=label, text=text, end=second.end)
+
+
+def _after(text: str, count: int) -> str:
+    """Return what follows the first `count` characters of `text` that are not white space."""
+    for position, character in enumerate(text):
+        if count == 0:
+            return text[position:]
+        count -= not character.isspace()
+    return ""

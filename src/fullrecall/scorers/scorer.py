@@ -1,0 +1,182 @@
+"""What all scorers share: parameters, and the way from a sample to a result."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
+
+from fullrecall.errors import ParameterError
+from fullrecall.finding import Finding
+from fullrecall.measures import PrecisionDenominator
+from fullrecall.result import Method, Result, Status, check_k
+from fullrecall.sample import Sample
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """What `evaluate` takes: something that has a `method` and scores samples."""
+
+    @property
+    def method(self) -> Method:
+        """How this scorer scores: its name, measure and parameters."""
+        ...
+
+    def score(self, sample: Sample) -> Result:
+        """Return the result for one sample."""
+        ...
+
+
+class Unmeasured(Exception):  # noqa: N818 - a signal between a scorer and its driver, no error
+    """Raised inside a scorer: this sample cannot be measured, and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingScorer(ABC):
+    """Base of the scorers that make findings; subclasses say only how to find.
+
+    - `k`: the score counts the first `k` contexts; None, all of them.
+    - `ks`: the cut-offs that reports list, ascending. Findings cover the whole ranking, so
+      `result.at[k]` answers for every other k too.
+    - `zero_division`: the score where there are no reference items; None leaves it undefined.
+    - `precision_denominator`: "retrieved" divides by the contexts there are, "k" by `k`.
+    - `name`: the score's name in reports; by default the kind of scorer ("id_recall").
+
+    Raises `ParameterError`, naming the parameter, for values out of range.
+    """
+
+    k: int | None = None
+    ks: Sequence[int] = (1, 3, 5, 10)
+    zero_division: float | None = None
+    precision_denominator: PrecisionDenominator = "retrieved"
+    name: str | None = None
+
+    kind: ClassVar[str]
+    measure: ClassVar[str] = "recall"
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_k(self.k)
+        ks = tuple(check_k(k, "ks") for k in _as_sequence(self.ks))
+        if any(later <= earlier for earlier, later in pairwise(ks)):
+            raise ParameterError(f"ks are ascending and each once, got {self.ks!r}")
+        object.__setattr__(self, "ks", ks)
+        if self.zero_division is not None:
+            check_share(self.zero_division, "zero_division")
+        if self.precision_denominator not in get_args(PrecisionDenominator):
+            raise ParameterError(
+                'precision_denominator is "retrieved" or "k", '
+                f"got {self.precision_denominator!r}"
+            )
+
+    def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
+        """Return the result for a sample, or for the fields of one given by name.
+
+        Raises `InputError` where the fields make no sample. What cannot be measured is no error
+        but a result with `status="unscored"` and a reason.
+        """
+        if sample is None:
+            sample = Sample(**sample_fields)
+        elif sample_fields:
+            raise TypeError("score takes a Sample or the fields of one, not both")
+        try:
+            findings, retrieved, note = self._find(sample)
+        except Unmeasured as why:
+            return Result(self.method, Status.UNSCORED, note=str(why))
+        if len(findings):
+            return Result(self.method, Status.SCORED, findings, retrieved, note)
+        if self.zero_division is None:
+            return Result(self.method, Status.UNDEFINED, note="no reference items")
+        return Result(
+            self.method,
+            Status.SCORED,
+            retrieved=retrieved,
+            note=f"no reference items: zero_division={self.zero_division}",
+        )
+
+    async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
+        """Return the same as `score`; it waits for nothing where no judge is asked."""
+        return self.score(sample, **sample_fields)
+
+    @cached_property
+    def method(self) -> Method:
+        """How this scorer scores: its name, measure and parameters."""
+        shared = {shared.name for shared in fields(FindingScorer)}
+        return Method(
+            name=self.name or self.kind,
+            measure=self.measure,
+            k=self.k,
+            ks=tuple(self.ks),
+            zero_division=self.zero_division,
+            precision_denominator=self.precision_denominator,
+            parameters={
+                own.name: _described(getattr(self, own.name))
+                for own in fields(self)
+                if own.name not in shared
+            },
+        )
+
+    @abstractmethod
+    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
+        """Return the findings, the number of contexts retrieved, and a note for the reason.
+
+        No findings means no reference items. Raises `Unmeasured` where it cannot tell.
+        """
+
+
+def require_retrieval(sample: Sample) -> None:
+    """Raise `Unmeasured` unless a retrieval was observed, empty or not."""
+    if sample.retrieval_error is not None:
+        raise Unmeasured(f"the retriever failed: {sample.retrieval_error}")
+    if not sample.has_retrieval:
+        raise Unmeasured(
+            "no retrieval observed: the sample has neither retrieved_contexts nor "
+            "retrieved_context_ids"
+        )
+
+
+def retrieved_texts(sample: Sample) -> list[str]:
+    """Return the texts retrieved, best first, an empty one for a context without text.
+
+    Raises `Unmeasured` where no retrieval was observed or none of its contexts has a text.
+    """
+    require_retrieval(sample)
+    contexts = sample.retrieved_contexts
+    if contexts is None:
+        if sample.retrieved_context_ids:
+            raise Unmeasured("retrieved_contexts is missing: IDs alone have no text to compare")
+        return []
+    if contexts and all(context.text is None for context in contexts):
+        raise Unmeasured("none of the retrieved contexts has a text")
+    return [context.text or "" for context in contexts]
+
+
+def require(value: Any, name: str) -> Any:
+    """Return the sample's field `name`; raise `Unmeasured` where it is missing."""
+    if value is None:
+        raise Unmeasured(f"{name} is missing")
+    return value
+
+
+def check_share(value: object, name: str) -> float:
+    """Return `value` if it is a number in [0, 1]; raise `ParameterError` otherwise."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ParameterError(f"{name} is a number from 0 to 1, got {value!r}")
+    return value
+
+
+def _as_sequence(ks: object) -> Sequence[object]:
+    if isinstance(ks, (str, bytes)) or not isinstance(ks, Sequence):
+        raise ParameterError(f"ks is a sequence of whole numbers, got {ks!r}")
+    return ks
+
+
+def _described(value: object) -> object:
+    if isinstance(value, FindingScorer):
+        return {"scorer": value.kind, **value.method.parameters}
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return getattr(value, "__qualname__", None) or repr(value)

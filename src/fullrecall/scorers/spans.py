@@ -1,0 +1,127 @@
+"""Recall by characters, whatever the chunks' size, order and overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from fullrecall.errors import ParameterError
+from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.sample import Sample
+from fullrecall.scorers.alignment import Interval, Overlap, covered, size, within
+from fullrecall.scorers.passages import Passage, merged
+from fullrecall.scorers.scorer import FindingScorer, Unmeasured, require_retrieval
+from fullrecall.scorers.text import reference_groups
+
+SpanWeighting = Literal["reference", "characters"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanRecall(FindingScorer):
+    """Of each reference context's characters, what share did the retrieved contexts cover?
+
+    A target is a reference context; its credit is the share of its characters, white space
+    aside, that the *union* of the contexts so far covers. So it makes no difference how the
+    text was chunked: a passage split over two retrieved chunks counts in full, overlapping
+    chunks count once, and references that overlap are one target, their union. Where an any-of
+    group is given, the alternative covered best counts.
+
+    Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
+    place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
+    least `min_run` characters. Shorter runs count only where a chunk border may have cut them.
+    Text that stands word for word in another document counts as retrieved: only offsets tell.
+
+    `weighting="reference"` (the default) gives every reference the same weight, "characters"
+    weighs it by its length, as Chroma's chunking evaluation does (Smith and Troynikov, 2024).
+    """
+
+    min_run: int = 20
+    weighting: SpanWeighting = "reference"
+
+    kind: ClassVar[str] = "span_recall"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.min_run, int) or self.min_run < 2:
+            raise ParameterError(f"min_run is a whole number >= 2, got {self.min_run!r}")
+        if self.weighting not in get_args(SpanWeighting):
+            raise ParameterError(
+                f'weighting is "reference" or "characters", got {self.weighting!r}'
+            )
+
+    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
+        require_retrieval(sample)
+        groups = [tuple(map(Passage.of, group)) for group in reference_groups(sample)]
+        retrieved = _retrieved(sample)
+        single = merged([group[0] for group in groups if len(group) == 1], self.min_run)
+        targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
+        for target in targets:
+            _check_comparable(target, retrieved)
+        findings = [self._finding(target, retrieved) for target in targets]
+        return findings, len(retrieved), ""
+
+    def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> Finding:
+        """Return the finding of an any-of group: at each rank, the alternative covered best."""
+        found = [self._coverage(passage, retrieved) for passage in target]
+        if len(found) == 1:
+            return found[0]
+        ranks = sorted({step.rank for finding in found for step in finding.steps})
+        steps: list[Step] = []
+        for rank in ranks:
+            credit = max(finding.credit_at(rank) for finding in found)
+            if not steps or credit > steps[-1].credit:
+                steps.append(Step(rank, credit))
+        best = max(found, key=lambda finding: finding.credit_at())
+        return Finding(
+            Target(tuple(passage.label for passage in target), best.target.weight),
+            tuple(steps),
+            tuple(sorted({rank for finding in found for rank in finding.ranks})),
+            best.evidence,
+        )
+
+    def _coverage(self, passage: Passage, retrieved: Sequence[Passage]) -> Finding:
+        parts: dict[int, Overlap] = {}
+        steps: list[Step] = []
+        first_rank: dict[Passage, int] = {}
+        for rank, context in enumerate(retrieved, start=1):
+            if first_rank.setdefault(context, rank) != rank:
+                continue  # an exact duplicate brings nothing a second time
+            part = passage.overlap(context, self.min_run)
+            if not part.runs and not part.edges:
+                continue
+            parts[rank] = part
+            credit = size(covered(passage.length, parts.values())) / passage.length
+            if credit > (steps[-1].credit if steps else 0.0):
+                steps.append(Step(rank, credit))
+        whole = covered(passage.length, parts.values())
+        evidence = tuple(
+            _evidence(rank, passage.original(held))
+            for rank, part in parts.items()
+            for held in (*part.runs, *(edge for edge in part.edges if within(edge, whole)))
+        )
+        weight = float(passage.length) if self.weighting == "characters" else 1.0
+        ranks = tuple(dict.fromkeys(item.rank for item in evidence))
+        return Finding(Target((passage.label,), weight), tuple(steps), ranks, evidence)
+
+
+def _evidence(rank: int, held: Interval) -> Evidence:
+    return Evidence(rank, target_start=held[0], target_end=held[1])
+
+
+def _retrieved(sample: Sample) -> list[Passage]:
+    if sample.retrieved_contexts is None:
+        if sample.retrieved_context_ids:
+            raise Unmeasured("retrieved_contexts is missing: IDs alone have no characters")
+        return []
+    return [Passage.of(context) for context in sample.retrieved_contexts]
+
+
+def _check_comparable(target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> None:
+    """Raise `Unmeasured` where no retrieved context can be held against the target at all."""
+    for passage in target:
+        if passage.source is None and not passage.characters:
+            raise Unmeasured(f"the reference context {passage.label!r} has no text to compare")
+        if retrieved and not any(passage.comparable(context) for context in retrieved):
+            missing = "offsets, nor the reference a text" if passage.source else "text"
+            raise Unmeasured(f"none of the retrieved contexts has {missing}")
