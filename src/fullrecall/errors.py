@@ -75,7 +75,6 @@ class MissingExtraError(FullrecallError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs {package}, which is not installed: "
-            f"pip install 'fullrecall[{extra}]'",
+            f"{purpose} needs {package}, which is not installed: pip install 'fullrecall[{extra}]'",
             name=package,
         )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from fullrecall.errors import MissingExtraError
 
-if TYPE_CHECKING:
-    from types import ModuleType
 
-
-def pandas(purpose: str) -> ModuleType:
+def pandas(purpose: str) -> Any:
     """Return pandas; raises `MissingExtraError` naming the extra and what needs it."""
     try:
-        import pandas
+        import pandas as pd
     except ImportError:
         raise MissingExtraError("pandas", "pandas", purpose) from None
-    return pandas
+    return pd

@@ -7,7 +7,8 @@ with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from operator import index
 from uuid import UUID
 
@@ -41,11 +42,13 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     mappings, and for sets where the order is the rank.
     """
     if isinstance(value, (str, bytes, bytearray)):
-        raise ValueError(f"a list is meant, got the {type(value).__name__} {shown(value)}: wrap it, "
-                         f"[{shown(value)}]")
+        raise ValueError(
+            f"a list is meant, got the {type(value).__name__} {shown(value)}: wrap it, "
+            f"[{shown(value)}]"
+        )
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"a list is meant, got {type(value).__name__} {shown(value)}")
-    if ordered and isinstance(value, Set):
+    if ordered and isinstance(value, AbstractSet):
         raise ValueError("a list is meant, got a set, which has no order: the order is the rank")
     return list(value)
 

@@ -36,9 +36,7 @@ def recall_at(findings: Findings, ks: Sequence[int | None]) -> list[float]:
     if isinstance(findings, WholeFindings) and findings.weights is None:
         firsts = sorted([ranks[0] for ranks in findings.ranks if ranks])
         total = len(findings)
-        return [
-            (len(firsts) if k is None else bisect_right(firsts, k)) / total for k in ks
-        ]
+        return [(len(firsts) if k is None else bisect_right(firsts, k)) / total for k in ks]
     weight = fsum(finding.target.weight for finding in findings)
     return [
         fsum(finding.target.weight * finding.credit_at(k) for finding in findings) / weight
@@ -117,7 +115,9 @@ def average_precision(findings: Findings, k: int | None = None) -> float:
         for rank, credit in finding.steps:
             if k is not None and rank > k:
                 break
-            gains.append(finding.target.weight * (credit - earned) * bisect_right(ranks, rank) / rank)
+            gains.append(
+                finding.target.weight * (credit - earned) * bisect_right(ranks, rank) / rank
+            )
             earned = credit
     return min(1.0, fsum(gains) / fsum(finding.target.weight for finding in findings))
 

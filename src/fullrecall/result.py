@@ -136,9 +136,7 @@ class Result:
     def missed(self) -> tuple[str, ...]:
         """The targets not found in full within the scorer's `k`, as text or IDs."""
         return tuple(
-            finding.target.label
-            for finding in self.findings
-            if not finding.found_at(self.method.k)
+            finding.target.label for finding in self.findings if not finding.found_at(self.method.k)
         )
 
     @property

@@ -98,9 +98,9 @@ def _context(value: object) -> Context:
     if isinstance(value, str):
         return Context(value)
     if isinstance(value, Mapping):
-        fields = {_CONTEXT_NAMES.get(name, name): given for name, given in value.items()}
+        fields: dict[str, Any] = {_CONTEXT_NAMES.get(str(n), str(n)): v for n, v in value.items()}
         fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
-        unknown = fields.keys() - _CONTEXT_FIELDS
+        unknown = fields.keys() - set(_CONTEXT_FIELDS)
         if unknown:
             raise ValueError(
                 f"a context has no field {_listed(unknown)}: it takes "
@@ -118,8 +118,7 @@ def _context(value: object) -> Context:
 
 def _retrieved_contexts(value: object) -> tuple[Context, ...]:
     return tuple(
-        _at(position, _context, item)
-        for position, item in enumerate(as_list(value, ordered=True))
+        _at(position, _context, item) for position, item in enumerate(as_list(value, ordered=True))
     )
 
 
@@ -154,7 +153,9 @@ def _reference(item: object) -> Reference:
         return Reference(tuple(map(as_id, item.any_of)), _grade(item.grade))
     if isinstance(item, Mapping):
         if "any_of" not in item or item.keys() - {"any_of", "grade"}:
-            raise ValueError(f'a graded group is {{"any_of": [ids], "grade": n}}, got {shown(item)}')
+            raise ValueError(
+                f'a graded group is {{"any_of": [ids], "grade": n}}, got {shown(item)}'
+            )
         members = as_list(item["any_of"], ordered=False)
         return Reference(tuple(map(as_id, members)), _grade(item.get("grade", 1.0)))
     if isinstance(item, Iterable) and not isinstance(item, (str, bytes)):
@@ -177,11 +178,13 @@ def _number(value: object, what: str) -> float:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    items = as_list(value, ordered=False)
-    for position, item in enumerate(items):
+    texts: dict[str, None] = {}
+    for position, item in enumerate(as_list(value, ordered=False)):
         if not isinstance(item, str):
             raise ValueError(f"item {position}: a str is meant, got {shown(item)}")
-    return tuple(item for item in dict.fromkeys(items) if item.strip())  # type: ignore[union-attr]
+        if item.strip():
+            texts[item] = None
+    return tuple(texts)
 
 
 def _one_text(value: object) -> str:
@@ -311,6 +314,27 @@ class Sample:
             field: tuple(other for other, ours in _OTHER_NAMES.items() if ours == field)
             for field in _CONVERT
         }
+
+    def with_retrieval(
+        self,
+        contexts: Iterable[ContextLike] | None,
+        *,
+        error: str | None = None,
+        response: str | None = None,
+    ) -> Sample:
+        """Return this sample with what a retriever brought, or with why it brought nothing.
+
+        Raises `InputError` for items that are no contexts. `response` stays if None is given.
+        """
+        fields = {name: getattr(self, name) for name in _CONVERT}
+        fields |= {
+            "retrieved_contexts": None if contexts is None else list(contexts),
+            "retrieved_context_ids": None,
+            "retrieval_error": error,
+        }
+        if response is not None:
+            fields["response"] = response
+        return Sample(**fields)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""

@@ -58,7 +58,7 @@ def score_rows(samples: Iterable[SampleLike], scorers: Sequence[Scorer]) -> Iter
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
-    """Yield the items of `samples` as `Sample`s; raise `InputError` naming the first that is none."""
+    """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         raise InputError(
             f"samples is an iterable of Samples, got {type(samples).__name__}; "

@@ -31,7 +31,7 @@ def scores(report: Report) -> pd.DataFrame:
             cells[f"{name}_status"] = str(result.status)
             cells[f"{name}_reason"] = result.reason
         rows.append(cells)
-    frame = pandas("Report.to_pandas()").DataFrame(rows, columns=_columns(report))
+    frame: pd.DataFrame = pandas("Report.to_pandas()").DataFrame(rows, columns=_columns(report))
     numeric = [name for name in frame.columns if name in _score_columns(report)]
     return frame.astype(dict.fromkeys(numeric, "float64"))
 
@@ -55,7 +55,7 @@ def findings(report: Report) -> pd.DataFrame:
         for result in row.results
         for finding in result.findings
     ]
-    frame = pandas("Report.findings_to_pandas()").DataFrame(rows, columns=columns)
+    frame: pd.DataFrame = pandas("Report.findings_to_pandas()").DataFrame(rows, columns=columns)
     return frame.astype({"rank": "Int64"})
 
 

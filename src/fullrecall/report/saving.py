@@ -24,7 +24,7 @@ class Writer:
     """Writes a report to `path` as its rows come; use it as a context manager."""
 
     def __init__(self, path: str | Path, methods: Sequence[Method]) -> None:
-        self._file = Path(path).open("w", encoding="utf-8", newline="\n")
+        self._file = Path(path).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         head = {"kind": _KIND, "version": VERSION, "methods": [m.to_dict() for m in methods]}
         self._line(head)
 

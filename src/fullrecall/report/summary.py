@@ -15,6 +15,9 @@ MEASURES_SHOWN = (
 )  # fmt: skip
 """The measures that a summary averages beside the headline, each at the scorer's `k`."""
 
+REASONS_KEPT = 12
+"""How many kinds of reasons a summary counts apart; the rest it counts together."""
+
 
 @dataclass(frozen=True)
 class ScoreSummary:
@@ -127,8 +130,8 @@ class Tally:
         """Count one more result."""
         self.counts[result.status] += 1
         if result.status is Status.UNSCORED:
-            # A reason may quote its sample: past a dozen kinds the rest are counted together.
-            known = result.note in self.reasons or len(self.reasons) < 12
+            # A reason may quote its sample, and a tally's size is to stay constant.
+            known = result.note in self.reasons or len(self.reasons) < REASONS_KEPT
             self.reasons[result.note if known else "other reasons"] += 1
         if result.status is not Status.SCORED:
             return
@@ -159,4 +162,4 @@ class Tally:
 
 def shown(value: float | None) -> str:
     """Return a measure as a table shows it; a dash where there is none."""
-    return "–" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{value:.3f}"

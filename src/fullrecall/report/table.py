@@ -16,8 +16,7 @@ def render(
 
     table = Table(box=box.SIMPLE, pad_edge=False)
     for position, name in enumerate(header):
-        justify = "left" if position in left else "right"
-        table.add_column(Text(name), justify=justify, no_wrap=True)
+        table.add_column(Text(name), justify="left" if position in left else "right", no_wrap=True)
     for row in body:
         table.add_row(*map(Text, row))
     console = Console(width=10_000, color_system=None, force_terminal=False, highlight=False)

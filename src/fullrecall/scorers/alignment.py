@@ -75,7 +75,9 @@ def _runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
             diagonal = at - start
             if reached.get(diagonal, -1) < start + block:
                 left, right = start, start + block
-                while left and left + diagonal and reference[left - 1] == context[left - 1 + diagonal]:
+                while (
+                    left and left + diagonal and reference[left - 1] == context[left - 1 + diagonal]
+                ):
                     left -= 1
                 last = min(len(reference), len(context) - diagonal)
                 while right < last and reference[right] == context[right + diagonal]:

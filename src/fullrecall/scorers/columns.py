@@ -49,7 +49,8 @@ class ColumnScores:
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per row and one column per cut-off: `recall@k`, or `recall` for all."""
         named = {"recall" if k is None else f"recall@{k}": self.at(k) for k in self.ks}
-        return pandas("ColumnScores.to_pandas()").DataFrame(named)
+        frame: pd.DataFrame = pandas("ColumnScores.to_pandas()").DataFrame(named)
+        return frame
 
 
 def score_columns(
@@ -114,9 +115,9 @@ def _rows(retrieved: Iterable[Any], references: Iterable[Any]) -> Iterator[tuple
         )
 
 
-def _sample(row: int, ids: object, wanted: object) -> Sample:
+def _sample(row: int, ids: Any, wanted: Any) -> Sample:
     try:
-        return Sample(retrieved_context_ids=ids, reference_context_ids=wanted)  # type: ignore[arg-type]
+        return Sample(retrieved_context_ids=ids, reference_context_ids=wanted)
     except InputError as error:
         raise error.at(path=f"row {row}") from None
 

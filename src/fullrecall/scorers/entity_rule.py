@@ -45,9 +45,8 @@ class _Token(NamedTuple):
 
 def find_entities(text: str) -> list[str]:
     """Return the entities of `text` in order of appearance, each once whatever its letter case."""
-    found: list[str] = []
-    for match in _QUOTED.finditer(text):
-        found.append(next(group for group in match.groups() if group is not None).strip())
+    quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(text))
+    found = [quotation.strip() for quotation in quoted]
     # Quoted stretches are taken: what is inside them is no second entity.
     tokens = list(_tokens(_QUOTED.sub(" , ", text)))
     inner = {t.text for t in tokens if t.kind == "word" and not t.starts_sentence}
@@ -88,8 +87,10 @@ def _run_end(tokens: list[_Token], start: int) -> int:
 
 
 def _name(run: list[_Token], inner: set[str]) -> list[str]:
-    while run and run[0].text.lower() in (_FUNCTION_WORDS | _JOINING) and not _is_identifier(
-        run[0].text
+    while (
+        run
+        and run[0].text.lower() in (_FUNCTION_WORDS | _JOINING)
+        and not _is_identifier(run[0].text)
     ):
         run = run[1:]
     if not run:

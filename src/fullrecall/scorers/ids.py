@@ -59,9 +59,7 @@ class IdRecall(FindingScorer):
 
     def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
         require_retrieval(sample)
-        references = self._targets(
-            require(sample.reference_context_ids, "reference_context_ids")
-        )
+        references = self._targets(require(sample.reference_context_ids, "reference_context_ids"))
         ids = sample.retrieved_context_ids or ()
         # Built back to front, so that the first of several equal IDs is the one that stays.
         rank_of = dict(zip(reversed(ids), range(len(ids), 0, -1), strict=True))
@@ -71,7 +69,7 @@ class IdRecall(FindingScorer):
             if without == len(ids):
                 raise Unmeasured(f"none of the {without} retrieved contexts has an ID")
             note = f"{without} of {len(ids)} retrieved contexts have no ID"
-        ranks = []
+        ranks: list[tuple[int, ...]] = []
         for members, _ in references:
             if len(members) == 1:
                 rank = rank_of.get(members[0])

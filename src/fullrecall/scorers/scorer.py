@@ -68,8 +68,7 @@ class FindingScorer(ABC):
             check_share(self.zero_division, "zero_division")
         if self.precision_denominator not in get_args(PrecisionDenominator):
             raise ParameterError(
-                'precision_denominator is "retrieved" or "k", '
-                f"got {self.precision_denominator!r}"
+                f'precision_denominator is "retrieved" or "k", got {self.precision_denominator!r}'
             )
 
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:

@@ -38,9 +38,7 @@ _FUZZ = (
 _SLACK = 1e-6
 
 
-def similarity_above(
-    similarity: str | Similarity, threshold: float
-) -> Callable[[str, str], float]:
+def similarity_above(similarity: str | Similarity, threshold: float) -> Callable[[str, str], float]:
     """Return `similarity` as a function that is exact from `threshold` up and may be 0 below it.
 
     RapidFuzz's scorers are taken by name or as functions, those of `rapidfuzz.fuzz` divided by
@@ -74,8 +72,7 @@ def _named(name: str) -> object:
     if name in _FUZZ:
         return getattr(rapidfuzz.fuzz, name)
     raise ParameterError(
-        f"no similarity {name!r}: there are {', '.join((*_DISTANCES, *_FUZZ))}, "
-        "or give a callable"
+        f"no similarity {name!r}: there are {', '.join((*_DISTANCES, *_FUZZ))}, or give a callable"
     )
 
 

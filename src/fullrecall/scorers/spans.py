@@ -43,8 +43,8 @@ class SpanRecall(FindingScorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.min_run, int) or self.min_run < 2:
-            raise ParameterError(f"min_run is a whole number >= 2, got {self.min_run!r}")
+        if not isinstance(self.min_run, int) or self.min_run < 1:
+            raise ParameterError(f"min_run is a whole number >= 1, got {self.min_run!r}")
         if self.weighting not in get_args(SpanWeighting):
             raise ParameterError(
                 f'weighting is "reference" or "characters", got {self.weighting!r}'
