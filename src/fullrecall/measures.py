@@ -126,7 +126,8 @@ def context_precision(findings: Findings, k: int | None = None) -> float:
     """Return the mean of the precision at the rank of each relevant context among the first `k`.
 
     Average precision over what was *retrieved*: it tells whether relevant contexts stand first
-    and cannot see what is missing. Source: ragas's context precision.
+    and cannot see what is missing, so that it may rise when a relevant context falls below `k`.
+    Source: ragas's context precision.
     """
     ranks = relevant_ranks(findings)
     seen = ranks if k is None else ranks[: bisect_right(ranks, k)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -75,6 +75,9 @@ class Report:
     def __len__(self) -> int:
         """The number of samples."""
         return self._length
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
 
     @property
     def rows(self) -> Sequence[Row]:

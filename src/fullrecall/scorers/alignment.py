@@ -16,9 +16,8 @@ Interval: TypeAlias = tuple[int, int]
 class Overlap(NamedTuple):
     """The characters of a reference that a context holds.
 
-    `runs` are common runs of full length. `edges` are shorter ones that a chunk border may have
-    cut: the reference's end at the context's start, or its start at the context's end. Alone
-    they may be chance, so they count only next to something that is covered.
+    `runs` count by themselves. `edges` are so short that they may be chance: they count only
+    next to something that is covered.
     """
 
     runs: tuple[Interval, ...] = ()
@@ -34,7 +33,9 @@ def overlap(reference: str, context: str, min_run: int) -> Overlap:
     """Return which characters of `reference` occur in `context`; both are squeezed.
 
     A character is covered if it lies in a common run of at least `min_run` characters, or if
-    either text is whole inside the other.
+    either text is whole inside the other. Where a chunk border may have cut the run (the
+    reference's end stands at the context's start, or its start at the context's end) a third of
+    that length is enough, and less is an edge.
     """
     length = len(reference)
     if not context or not reference:
@@ -46,18 +47,24 @@ def overlap(reference: str, context: str, min_run: int) -> Overlap:
         at = reference.find(context)
         if at >= 0:
             return Overlap(runs=((at, at + len(context)),))
-    runs = union(_runs(reference, context, min_run))
-    edges: list[Interval] = []
+    cut = list(_cut_runs(reference, context, min_run))
+    enough = [run for run in cut if run[1] - run[0] >= min_run // 3]
+    runs = union([*_runs(reference, context, min_run), *enough])
+    return Overlap(tuple(runs), tuple(edge for edge in cut if edge not in enough))
+
+
+def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
+    """Yield the runs below `min_run` that a chunk border cuts, as ranges of `reference`."""
+    length = len(reference)
     longest = min(min_run, length, len(context)) - 1
     for size in range(longest, 0, -1):
         if reference.endswith(context[:size]):
-            edges.append((length - size, length))
+            yield length - size, length
             break
     for size in range(longest, 0, -1):
         if reference.startswith(context[-size:]):
-            edges.append((0, size))
+            yield 0, size
             break
-    return Overlap(tuple(runs), tuple(edges))
 
 
 def _runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
@@ -115,7 +122,7 @@ def _counts(edge: Interval, runs: Iterable[Interval], length: int) -> bool:
     return touches or edge == (0, length)
 
 
-def size(intervals: Iterable[Interval]) -> int:
+def total(intervals: Iterable[Interval]) -> int:
     """Return how many characters disjoint ranges hold."""
     return sum(end - start for start, end in intervals)
 

@@ -64,8 +64,8 @@ def score_columns(
     """Return recall at `ks` for columns of retrieved and reference IDs.
 
     With `plain`, a row that is a list of `str` against a list of `str` is counted in place;
-    `score` takes any other form that a `Sample` takes. Raises `InputError` for columns of different lengths, and
-    naming the row for values that are no IDs.
+    `score` takes any other form that a `Sample` takes. Raises `InputError` for columns of
+    different lengths, and naming the row for values that are no IDs.
     """
     recalls: list[Sequence[float] | None] = []
     gaps: dict[int, tuple[Status, str]] = {}
@@ -94,9 +94,11 @@ def _plain(ids: object, wanted: object) -> set[str]:
         return set()
     try:
         # Raises for whatever is no str, at a third of the cost of looking at each type.
-        "".join(ids)
+        all_blank = ids and not "".join(ids)
         "".join(wanted)
     except TypeError:
+        return set()
+    if all_blank:
         return set()
     missing = set(wanted)
     missing.discard("")

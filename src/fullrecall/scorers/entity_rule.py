@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     r"|(?P<stop>[.!?…。！？\n]+)"  # noqa: RUF001 - full-width stops are meant
     r"|(?P<other>\S)"
 )
-_JOINING = frozenset("of the and de del della di da du des la le van von der den bin al y".split())
+_JOINING = frozenset("of the de del della di da du des la le van von der den bin al y".split())
 _FUNCTION_WORDS = frozenset(
     "a an the this that these those it its he she they we you i his her their our my your "
     "in on at by for from to of with without as if when while where who what which why how "

@@ -85,7 +85,9 @@ class FindingScorer(ABC):
             findings, retrieved, note = self._find(sample)
         except Unmeasured as why:
             return Result(self.method, Status.UNSCORED, note=str(why))
-        if len(findings):
+        if isinstance(findings, list):
+            findings = tuple(findings)
+        if findings:
             return Result(self.method, Status.SCORED, findings, retrieved, note)
         if self.zero_division is None:
             return Result(self.method, Status.UNDEFINED, note="no reference items")

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 from fullrecall.errors import ParameterError
 from fullrecall.finding import Evidence, Finding, Step, Target
 from fullrecall.sample import Sample
-from fullrecall.scorers.alignment import Interval, Overlap, covered, size, within
+from fullrecall.scorers.alignment import Interval, Overlap, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
 from fullrecall.scorers.scorer import FindingScorer, Unmeasured, require_retrieval
 from fullrecall.scorers.text import reference_groups
@@ -29,14 +29,15 @@ class SpanRecall(FindingScorer):
 
     Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
-    least `min_run` characters. Shorter runs count only where a chunk border may have cut them.
-    Text that stands word for word in another document counts as retrieved: only offsets tell.
+    least `min_run` characters, or a shorter one where a chunk border may have cut it (see
+    `fullrecall.scorers.alignment`; `tests/benchmarks` measures it against offsets). Text that
+    stands word for word in another document counts as retrieved: only offsets can tell.
 
     `weighting="reference"` (the default) gives every reference the same weight, "characters"
     weighs it by its length, as Chroma's chunking evaluation does (Smith and Troynikov, 2024).
     """
 
-    min_run: int = 20
+    min_run: int = 32
     weighting: SpanWeighting = "reference"
 
     kind: ClassVar[str] = "span_recall"
@@ -91,7 +92,7 @@ class SpanRecall(FindingScorer):
             if not part.runs and not part.edges:
                 continue
             parts[rank] = part
-            credit = size(covered(passage.length, parts.values())) / passage.length
+            credit = total(covered(passage.length, parts.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
                 steps.append(Step(rank, credit))
         whole = covered(passage.length, parts.values())

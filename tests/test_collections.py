@@ -1,0 +1,247 @@
+"""The demo collection: the standard library's documentation, with judged questions."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from fullrecall.collections import documents, questions
+from fullrecall.sample import Sample
+
+MOST_SHARED_WORDS = 1
+"""How many distinctive words a question may share with the first sentence of an answer."""
+
+COMMON_WORDS = frozenset(
+    """
+    about after again all also and any are because before both but by can could does each even
+    every for from get gets got had has have how inside into its just may might more most must
+    need needs not off once one only other ought out over own same second should some so such
+    than that the their them then there these they this those too under until use used uses very
+    was were what when where which while who whose why will with without would you your
+    argument arguments class data directory directories dict file files function functions given
+    integer item items key keys line lines list lists method name names number numbers object
+    objects path paths python return returns string strings text time times value values
+    """.split()
+)
+"""Stop words, and nouns which no question about programming can do without."""
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    """The questions as they are in the file."""
+    source = files("fullrecall.collections").joinpath("stdlib_questions.jsonl")
+    return [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def docstrings() -> dict[str, str]:
+    """Each document's text without the line with the name, by id."""
+    return {document.id: document.text.partition("\n\n")[2] for document in documents()}
+
+
+def referenced_ids(row: dict[str, Any]) -> list[str]:
+    """Return the ids of all groups of a question."""
+    return [name for group in row["reference_context_ids"] for name in group["any_of"]]
+
+
+def first_sentence(docstring: str) -> str:
+    """Return what a docstring says up to its first full stop or empty line."""
+    return re.split(r"(?<=[.!?])\s|\n\n", docstring, maxsplit=1)[0]
+
+
+def stem(word: str) -> str:
+    """Return the word without its commonest endings."""
+    return re.sub(r"(?<=\w{3})(ing|ed|es|s)$", "", word)
+
+
+def distinctive_words(text: str) -> set[str]:
+    """Return the stems of the words that tell this text from others."""
+    words = re.findall(r"[a-z]{3,}", text.lower())
+    return {stem(word) for word in words if word not in COMMON_WORDS}
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Run `code` in a fresh interpreter with warnings as errors; return what it prints."""
+    done = subprocess.run(  # noqa: S603 - the code is this file's own
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_there_are_enough_documents_with_distinct_sorted_ids() -> None:
+    """The collection is large enough to be a search problem, and its order is that of the ids."""
+    ids = [document.id for document in documents()]
+    assert len(ids) >= 2_000
+    assert len(set(ids)) == len(ids)
+    assert ids == sorted(ids)
+
+
+def test_a_document_is_named_as_users_name_it() -> None:
+    """Objects have the name under which they are imported, not that of the defining module."""
+    ids = {document.id for document in documents()}
+    assert ids >= {
+        "collections.abc.Mapping", "dict.setdefault", "itertools", "json.dumps", "open",
+        "os.path.splitext", "pathlib.Path.rglob", "random.choice", "socket.socket.connect",
+        "sorted", "str.split", "unittest.mock.patch",
+    }  # fmt: skip
+    inner = ("_", "builtins.", "json.encoder", "ntpath", "posixpath", "random.Random.choice")
+    assert not [name for name in ids if name.startswith(inner)]
+    assert not [name for name in ids if "._" in name]
+
+
+def test_inherited_methods_are_not_repeated() -> None:
+    """A method has one document, at the class which defines it for its users."""
+    ids = {document.id for document in documents()}
+    assert "pathlib.PurePath.joinpath" in ids
+    assert "pathlib.Path.joinpath" not in ids
+    assert "queue.Queue.put" in ids
+    assert "queue.LifoQueue.put" not in ids
+
+
+def test_a_document_begins_with_its_name_and_signature() -> None:
+    """A retriever can find a document by its name and parameters, not only by its prose."""
+    texts = {document.id: document.text for document in documents()}
+    assert not [name for name, text in texts.items() if not text.startswith(name)]
+    header, empty, body = texts["shutil.copytree"].partition("\n\n")
+    assert header.startswith("shutil.copytree(src, dst, symlinks=False, ignore=None")
+    assert empty
+    assert body.startswith("Recursively copy a directory tree")
+
+
+def test_every_document_has_a_docstring_and_nothing_of_the_machine(
+    docstrings: dict[str, str],
+) -> None:
+    """No document is a bare name; none shows a memory address or where Python is installed."""
+    assert not [name for name, text in docstrings.items() if len(text.split()) < 4]
+    assert not [document.id for document in documents() if " at 0x" in document.text]
+    assert not [document.id for document in documents() if sys.executable in document.text]
+
+
+def test_documents_are_the_same_in_every_process() -> None:
+    """Neither the hash seed nor the process changes ids, texts or order."""
+    code = (
+        "import hashlib; from fullrecall.collections import documents; "
+        "print(len(documents()), hashlib.sha256(repr(documents()).encode()).hexdigest())"
+    )
+    first = run_python(code, PYTHONHASHSEED="1")
+    second = run_python(code, PYTHONHASHSEED="2")
+    assert first == second
+    assert first.startswith(f"{len(documents())} ")
+
+
+def test_reading_the_collection_warns_of_nothing_and_needs_only_the_standard_library() -> None:
+    """The collection imports no deprecated module, prints nothing, and needs no installation."""
+    code = """
+import importlib.util, sys
+present = set(sys.modules)
+spec = importlib.util.spec_from_file_location("collection_by_path", {path!r})
+module = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = module
+spec.loader.exec_module(module)
+assert len(module.documents()) >= 2_000
+imported = {{name.partition(".")[0] for name in set(sys.modules) - present}}
+known = sys.stdlib_module_names | {{"__mp_main__", spec.name}}
+foreign = [name for name in imported - known if not name.startswith("_sysconfigdata_")]
+print(sorted(foreign))
+"""
+    path = str(files("fullrecall.collections").joinpath("stdlib.py"))
+    assert run_python(code.format(path=path)) == "[]\n"
+
+
+def test_there_are_enough_questions_with_distinct_ids_and_texts(rows: list[dict[str, Any]]) -> None:
+    """There are enough questions for a comparison of retrievers, and none counts twice."""
+    assert len(rows) >= 80
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert len({row["user_input"] for row in rows}) == len(rows)
+
+
+def test_a_question_has_a_reference_claims_and_graded_groups(rows: list[dict[str, Any]]) -> None:
+    """Every scorer finds what it needs: answer, one to four claims, groups graded 1 to 3."""
+    for row in rows:
+        assert row.keys() == {
+            "id", "user_input", "reference", "reference_claims", "reference_context_ids",
+        }, row["id"]  # fmt: skip
+        assert 1 <= len(row["reference_claims"]) <= 4, row["id"]
+        assert all(claim.endswith(".") for claim in row["reference_claims"]), row["id"]
+        assert row["reference"].strip(), row["id"]
+        grades = [group["grade"] for group in row["reference_context_ids"]]
+        assert set(grades) <= {1, 2, 3}, row["id"]
+        assert max(grades) == 3, row["id"]
+
+
+def test_questions_differ_in_what_they_need(rows: list[dict[str, Any]]) -> None:
+    """Single-hop, two-hop and longer questions are there, any-of groups, and many modules."""
+    groups = [row["reference_context_ids"] for row in rows]
+    assert sum(len(needed) == 1 for needed in groups) >= len(rows) * 0.35
+    assert sum(len(needed) == 2 for needed in groups) >= len(rows) * 0.25
+    assert sum(len(needed) >= 3 for needed in groups) >= len(rows) * 0.10
+    assert sum(len(group["any_of"]) > 1 for needed in groups for group in needed) >= 40
+    assert len({name.partition(".")[0] for row in rows for name in referenced_ids(row)}) >= 45
+
+
+def test_every_referenced_document_exists_once_per_question(
+    rows: list[dict[str, Any]], docstrings: dict[str, str]
+) -> None:
+    """A retriever can find everything that a question demands."""
+    for row in rows:
+        names = referenced_ids(row)
+        assert not [name for name in names if name not in docstrings], row["id"]
+        assert len(set(names)) == len(names), row["id"]
+
+
+def test_no_question_names_what_it_asks_for(rows: list[dict[str, Any]]) -> None:
+    """A search for the function's name alone does not find the answer."""
+    told = [
+        (row["id"], name)
+        for row in rows
+        for name in referenced_ids(row)
+        if re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", row["user_input"], re.IGNORECASE)
+    ]
+    assert told == []
+
+
+def test_questions_are_not_in_the_words_of_their_answers(
+    rows: list[dict[str, Any]], docstrings: dict[str, str]
+) -> None:
+    """Matching words alone is not enough: questions are asked as people ask them."""
+    shared = {
+        (row["id"], name): distinctive_words(row["user_input"])
+        & distinctive_words(first_sentence(docstrings[name]))
+        for row in rows
+        for name in referenced_ids(row)
+    }
+    assert {pair: words for pair, words in shared.items() if len(words) > MOST_SHARED_WORDS} == {}
+    assert sum(map(len, shared.values())) <= 0.35 * len(shared)
+
+
+def test_questions_are_samples_with_reference_texts(
+    rows: list[dict[str, Any]], docstrings: dict[str, str]
+) -> None:
+    """The reference texts are the docstrings of the running Python, grouped like the ids."""
+    samples = questions()
+    assert [sample.id for sample in samples] == [row["id"] for row in rows]
+    assert all(isinstance(sample, Sample) for sample in samples)
+    for sample, row in zip(samples, rows, strict=True):
+        assert sample.user_input == row["user_input"]
+        assert sample.reference_claims == tuple(row["reference_claims"])
+        assert sample.reference_context_ids is not None
+        assert [
+            {"any_of": list(reference.any_of), "grade": reference.grade}
+            for reference in sample.reference_context_ids
+        ] == row["reference_context_ids"]
+        assert sample.reference_contexts is not None
+        assert [[context.text for context in group] for group in sample.reference_contexts] == [
+            [docstrings[name] for name in group["any_of"]] for group in row["reference_context_ids"]
+        ]

@@ -1,0 +1,290 @@
+"""The table of edge cases of the design, row by row: the class is the row, its tests the cells."""
+
+from __future__ import annotations
+
+import pytest
+
+from fullrecall import (
+    Context,
+    IdRecall,
+    InputError,
+    ParameterError,
+    Sample,
+    SpanRecall,
+    Status,
+    TextRecall,
+    evaluate,
+)
+
+
+class TestNoReferenceItems:
+    """Row: no reference items."""
+
+    def test_undefined_left_out_of_means_and_counted(self) -> None:
+        """An undefined sample moves no mean, and the summary counts it."""
+        samples = [
+            Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"]),
+            Sample(retrieved_context_ids=["a"], reference_context_ids=[]),
+        ]
+        summary = evaluate(samples, IdRecall(), progress=False).summary()["id_recall"]
+        assert (summary.mean, summary.scored, summary.undefined) == (0.5, 1, 1)
+
+    @pytest.mark.parametrize("convention", [0.0, 1.0])
+    def test_zero_division_reproduces_the_conventions_of_others(self, convention: float) -> None:
+        """`zero_division` gives reval's 0.0 and the claim convention's 1.0."""
+        scorer = IdRecall(zero_division=convention)
+        result = scorer.score(retrieved_context_ids=["a"], reference_context_ids=[])
+        assert (result.status, result.score, result.at[3]) == ("scored", convention, convention)
+
+    def test_blank_ids_and_empty_groups_are_no_items(self) -> None:
+        """`[""]`, `[[]]` and `[[""]]` hold no reference item."""
+        for blank in ([""], [[]], [[""]], {"": 2}):
+            result = IdRecall().score(retrieved_context_ids=["a"], reference_context_ids=blank)
+            assert result.status is Status.UNDEFINED
+
+
+class TestNothingRetrieved:
+    """Row: nothing retrieved (an empty list)."""
+
+    @pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), SpanRecall()])
+    def test_scores_zero(self, scorer: IdRecall | TextRecall | SpanRecall) -> None:
+        """An empty list is an answer: every measure is 0.0."""
+        result = scorer.score(
+            retrieved_contexts=[], reference_context_ids=["a"], reference_contexts=["a text"]
+        )
+        assert result.score == result.precision == result.f1 == result.ndcg == 0.0
+        assert result.missed in {("a",), ("a text",)}
+
+
+class TestNotMeasured:
+    """Row: no retrieval observed, retriever raised, judge failed, field missing."""
+
+    def test_no_retrieval_observed(self) -> None:
+        """Neither contexts nor IDs: unscored, and the reason names both fields."""
+        result = IdRecall().score(reference_context_ids=["a"])
+        assert result.status is Status.UNSCORED
+        assert "retrieved_contexts" in result.reason
+        assert "retrieved_context_ids" in result.reason
+
+    def test_retriever_raised(self) -> None:
+        """The retriever's error is the reason."""
+        sample = Sample(reference_context_ids=["a"], retrieval_error="ConnectionError: refused")
+        assert "ConnectionError: refused" in IdRecall().score(sample).reason
+
+    def test_field_missing(self) -> None:
+        """The missing field is named."""
+        result = IdRecall().score(retrieved_context_ids=["a"])
+        assert (result.status, result.score) == ("unscored", None)
+        assert result.reason == "reference_context_ids is missing"
+
+    def test_contexts_without_any_id(self) -> None:
+        """Contexts that carry no ID at all cannot be matched by ID: not measured, not 0."""
+        result = IdRecall().score(retrieved_contexts=["text"], reference_context_ids=["a"])
+        assert result.status is Status.UNSCORED
+        assert "ID" in result.reason
+
+    def test_some_contexts_without_id_are_counted(self) -> None:
+        """Where some have an ID the sample is scored, and the reason counts the others."""
+        result = IdRecall().score(
+            retrieved_contexts=[Context("t", id="a"), "bare"], reference_context_ids=["a"]
+        )
+        assert result.score == 1.0
+        assert "1 of 2 retrieved contexts have no ID" in result.reason
+
+    def test_ids_alone_have_no_text(self) -> None:
+        """Text scorers cannot score IDs."""
+        for scorer in (TextRecall(), SpanRecall()):
+            result = scorer.score(retrieved_context_ids=["a"], reference_contexts=["text"])
+            assert result.status is Status.UNSCORED
+
+    def test_a_failing_scorer_is_unscored_not_a_lost_run(self) -> None:
+        """A similarity that raises on one sample leaves the others scored."""
+
+        def fragile(reference: str, text: str) -> float:
+            if "bad" in text:
+                raise ZeroDivisionError("bad text")
+            return float(reference == text)
+
+        samples = [
+            Sample(retrieved_contexts=["good"], reference_contexts=["fine"]),
+            Sample(retrieved_contexts=["bad"], reference_contexts=["fine"]),
+            Sample(retrieved_contexts=["fine"], reference_contexts=["fine"]),
+        ]
+        report = evaluate(samples, TextRecall(similarity=fragile), progress=False)
+        assert [row.results[0].score for row in report] == [0.0, None, 1.0]
+        assert "ZeroDivisionError: bad text" in report.rows[1].results[0].reason
+
+
+class TestIdentifiers:
+    """Rows: IDs `1` and `"1"`; a bare `str`; duplicates; order."""
+
+    def test_int_and_str_are_equal(self) -> None:
+        """IDs are compared as `str`, on both sides."""
+        score = IdRecall().score(retrieved_context_ids=[1, "2"], reference_context_ids=["1", 2])
+        assert score.score == 1.0
+
+    @pytest.mark.parametrize("field", ["retrieved_context_ids", "reference_context_ids"])
+    def test_a_bare_str_is_an_error(self, field: str) -> None:
+        """The characters of a str never pass for IDs."""
+        with pytest.raises(InputError, match=rf"{field}: a list is meant, got the str 'abc'"):
+            Sample(**{field: "abc"})
+
+    def test_duplicate_retrieved_ids_are_cut_at_k_first(self) -> None:
+        """The duplicate takes up its rank, and counts once."""
+        sample = Sample(retrieved_context_ids=["a", "a", "b"], reference_context_ids=["a", "b"])
+        result = IdRecall(k=2).score(sample)
+        assert (result.recall, result.precision) == (0.5, 0.5)
+
+    def test_duplicate_reference_ids_are_one_target(self) -> None:
+        """`[a, 'a', b]` is two targets, graded or not, in groups or not."""
+        for references in (["a", "a", "b"], [["a"], "a", "b"], [["a", "a"], ["b"]]):
+            result = IdRecall().score(retrieved_context_ids=["a"], reference_context_ids=references)
+            assert result.score == 0.5
+
+    def test_the_lists_order_is_the_rank(self) -> None:
+        """Scores are never used to re-sort; they may be None or a reranker's."""
+        contexts = [Context(id="x", score=0.1), Context(id="a", score=0.9), Context(id="b")]
+        result = IdRecall().score(retrieved_contexts=contexts, reference_context_ids=["a"])
+        assert result.findings[0].rank == 2
+
+
+class TestCutOffs:
+    """Rows: k larger than the list; k = 0 or negative; grade threshold; unsorted `ks`."""
+
+    def test_k_larger_than_the_list(self) -> None:
+        """Recall as for the whole list; precision over what there was, or over k as trec_eval."""
+        sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
+        assert IdRecall(k=10).score(sample).recall == 0.5
+        assert IdRecall(k=10).score(sample).precision == 1.0
+        assert IdRecall(k=10, precision_denominator="k").score(sample).precision == 0.1
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("k", 0), ("k", -3), ("ks", (5, 1)), ("ks", (1, 1)), ("min_grade", 0), ("min_grade", -1)],
+    )
+    def test_bad_parameters_are_named(self, name: str, value: object) -> None:
+        """Each is a `ValueError` that names the parameter and the value."""
+        with pytest.raises(ParameterError, match=name) as caught:
+            IdRecall(**{name: value})  # type: ignore[arg-type]
+        assert isinstance(caught.value, ValueError)
+        assert repr(value) in str(caught.value)
+
+
+class TestGradedReferences:
+    """Row: graded references."""
+
+    SAMPLE = Sample(
+        retrieved_context_ids=["b", "x", "a"], reference_context_ids={"a": 3, "b": 1, "z": 0}
+    )
+
+    def test_min_grade_makes_binary_targets(self) -> None:
+        """Grade 0 is never a target; a higher threshold leaves fewer."""
+        assert [len(IdRecall(min_grade=g).score(self.SAMPLE).findings) for g in (1, 2, 3)] == [
+            2, 1, 1,
+        ]  # fmt: skip
+        assert IdRecall(min_grade=4).score(self.SAMPLE).status is Status.UNDEFINED
+
+    def test_weighting_by_grade(self) -> None:
+        """`weighting="grade"` weighs recall by grade."""
+        assert IdRecall(k=1).score(self.SAMPLE).recall == 0.5
+        assert IdRecall(k=1, weighting="grade").score(self.SAMPLE).recall == 0.25
+
+    def test_ndcg_uses_grades(self) -> None:
+        """Gains are the grades, the ideal order is by grade."""
+        ideal = 3 / 1 + 1 / 1.584962500721156
+        reached = 1 / 1 + 3 / 2
+        assert IdRecall().score(self.SAMPLE).ndcg == pytest.approx(reached / ideal)
+
+
+class TestTextSimilarity:
+    """Row: text similarity."""
+
+    def test_threshold_is_inclusive_or_strict(self) -> None:
+        """`>=` by default; `comparison="gt"` is ragas's strict `>`."""
+        sample = Sample(retrieved_contexts=["ac"], reference_contexts=["ab"])
+        assert TextRecall(threshold=0.5).score(sample).score == 1.0
+        assert TextRecall(threshold=0.5, comparison="gt").score(sample).score == 0.0
+
+    def test_any_rapidfuzz_scorer_and_any_callable(self) -> None:
+        """By name, as RapidFuzz's own function, and as a callable of two texts."""
+        from rapidfuzz import fuzz
+        from rapidfuzz.distance import JaroWinkler
+
+        sample = Sample(retrieved_contexts=["b a"], reference_contexts=["a b"])
+        for similarity in (
+            "token_sort_ratio", fuzz.token_sort_ratio, fuzz.token_set_ratio,
+            lambda reference, text: float(sorted(reference) == sorted(text)),
+        ):  # fmt: skip
+            assert TextRecall(similarity=similarity, threshold=1.0).score(sample).score == 1.0
+        close = TextRecall(similarity=JaroWinkler.normalized_similarity, threshold=0.5)
+        assert close.score(sample).score == 1.0
+
+    def test_a_distance_and_an_unknown_name_are_refused(self) -> None:
+        """A distance would turn the score around; a misspelt name says what there is."""
+        from rapidfuzz.distance import Levenshtein
+
+        with pytest.raises(ParameterError, match="normalized_similarity"):
+            TextRecall(similarity=Levenshtein.distance)
+        with pytest.raises(ParameterError, match="levenshtein"):
+            TextRecall(similarity="levenstein")
+
+    def test_a_callable_outside_the_range_is_an_error(self) -> None:
+        """A similarity of 83 is a percentage by mistake: the message names the value."""
+
+        def percent(reference: str, text: str) -> float:
+            return 83.0
+
+        with pytest.raises(ParameterError, match=r"83\.0"):
+            TextRecall(similarity=percent).score(retrieved_contexts=["a"], reference_contexts=["b"])
+
+
+class TestTextTargetsShorterThanChunks:
+    """Row: text targets shorter than chunks."""
+
+    CHUNK = "Paris is the capital of France. It lies on the Seine, and it is old and large."
+    SAMPLE = Sample(
+        retrieved_contexts=[CHUNK], reference_contexts=["Paris is the capital of France."]
+    )
+
+    def test_whole_string_similarity_misses_and_span_recall_does_not(self) -> None:
+        """A chunk of over twice the reference's length is a miss for whole strings only."""
+        assert TextRecall().score(self.SAMPLE).score == 0.0
+        assert SpanRecall().score(self.SAMPLE).score == 1.0
+        assert TextRecall(similarity="partial_ratio").score(self.SAMPLE).score == 1.0
+
+    def test_the_docs_say_why(self) -> None:
+        """`TextRecall` explains the limit and names the way out."""
+        assert "SpanRecall" in (TextRecall.__doc__ or "")
+
+
+class TestOverlappingSpans:
+    """Row: overlapping reference spans, overlapping chunks."""
+
+    TEXT = "".join(f"sentence number {n} of the passage. " for n in range(20))
+
+    def cut(self, start: int, end: int, *, offsets: bool) -> Context:
+        """Return a piece of the passage, with or without its place."""
+        place = {"source": "doc", "start": start, "end": end} if offsets else {}
+        return Context(self.TEXT[start:end], **place)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("offsets", [True, False])
+    def test_overlapping_chunks_count_once(self, *, offsets: bool) -> None:
+        """Two chunks that share half their text cover their union."""
+        result = SpanRecall().score(
+            retrieved_contexts=[
+                self.cut(0, 200, offsets=offsets), self.cut(100, 300, offsets=offsets),
+            ],
+            reference_contexts=[self.cut(0, 400, offsets=offsets)],
+        )  # fmt: skip
+        assert result.score == pytest.approx(0.75, abs=0.01)
+
+    @pytest.mark.parametrize("offsets", [True, False])
+    def test_overlapping_references_count_once(self, *, offsets: bool) -> None:
+        """References that overlap are one target, their union: full cover is 1.0, half is half."""
+        references = [self.cut(0, 200, offsets=offsets), self.cut(100, 400, offsets=offsets)]
+        whole = self.cut(0, 400, offsets=offsets)
+        half = self.cut(0, 200, offsets=offsets)
+        full = SpanRecall().score(retrieved_contexts=[whole], reference_contexts=references)
+        part = SpanRecall().score(retrieved_contexts=[half], reference_contexts=references)
+        assert (len(full.findings), full.score) == (1, 1.0)
+        assert part.score == pytest.approx(0.5, abs=0.01)

@@ -1,0 +1,283 @@
+"""`evaluate` and the report: rows, totals, frames, what was missed, saving and loading."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from fullrecall import (
+    ContextPrecision,
+    IdRecall,
+    InputError,
+    MissingExtraError,
+    ParameterError,
+    Report,
+    ReportError,
+    Sample,
+    Status,
+    TextRecall,
+    evaluate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SAMPLES = [
+    Sample(
+        id="q1", user_input="first?", retrieved_ids=["a", "x", "b"], expected_ids=["a", "b", "z"]
+    ),
+    Sample(user_input="second?", retrieved_ids=[], expected_ids=["c"]),
+    Sample(user_input="third?", expected_ids=["c"]),
+    Sample(user_input="fourth?", retrieved_ids=["c"], expected_ids=[]),
+]  # fmt: skip
+
+
+def report_of(**parameters: Any) -> Report:
+    """Return the report of the four samples above."""
+    return evaluate(SAMPLES, IdRecall(**parameters), progress=False)
+
+
+class TestEvaluate:
+    """Samples in, a report out."""
+
+    def test_rows_come_in_the_samples_order(self) -> None:
+        """One row for each sample, whatever became of it."""
+        report = report_of()
+        assert [row.label for row in report] == ["q1", "#2", "#3", "#4"]
+        assert [row.results[0].status for row in report] == [
+            Status.SCORED, Status.SCORED, Status.UNSCORED, Status.UNDEFINED,
+        ]  # fmt: skip
+
+    def test_mappings_are_samples(self) -> None:
+        """Rows under the names of other tools go in as they are."""
+        rows = [{"query": "q", "retrieved_ids": [1], "expected_ids": ["1"]}]
+        assert evaluate(rows, [IdRecall()], progress=False).summary()["id_recall"].mean == 1.0
+
+    def test_a_stream_is_read_once_and_lazily(self) -> None:
+        """A generator of samples is enough."""
+        drawn = []
+
+        def stream() -> Iterator[Sample]:
+            for sample in SAMPLES:
+                drawn.append(sample)
+                yield sample
+
+        assert len(evaluate(stream(), IdRecall(), progress=False)) == len(drawn) == 4
+
+    @pytest.mark.parametrize(
+        ("samples", "message"),
+        [
+            ("file.jsonl", "fullrecall.datasets.read"),
+            (SAMPLES[0], "got Sample"),
+            ({"query": "q"}, "got dict"),
+            (7, "got int"),
+        ],
+    )
+    def test_what_is_no_collection_of_samples(self, samples: Any, message: str) -> None:
+        """A path, one sample, a mapping: the error says what is meant."""
+        with pytest.raises(InputError, match=message):
+            evaluate(samples, IdRecall())
+
+    def test_a_bad_item_loses_nothing(self) -> None:
+        """The error names the position and carries the report of what came before."""
+        with pytest.raises(InputError, match=r"sample 3: .*unknown field 'colour'") as caught:
+            evaluate([*SAMPLES[:2], {"colour": "red"}, SAMPLES[3]], IdRecall(), progress=False)
+        assert caught.value.report is not None
+        assert [row.label for row in caught.value.report] == ["q1", "#2"]
+
+    def test_a_bad_item_of_another_type(self) -> None:
+        """None among the samples is named."""
+        with pytest.raises(InputError, match=r"sample 2: .*got NoneType"):
+            evaluate([SAMPLES[0], None], IdRecall(), progress=False)  # type: ignore[list-item]
+
+    @pytest.mark.parametrize(
+        ("scorers", "message"),
+        [
+            ([], "empty"),
+            ([IdRecall], "give an instance"),
+            ([IdRecall(k=3), IdRecall(k=5)], r"two scorers are named 'id_recall'.*ks="),
+            (["id_recall"], "is no scorer"),
+        ],
+    )
+    def test_scorers_are_checked_before_anything_is_scored(
+        self, scorers: Any, message: str
+    ) -> None:
+        """Classes, twins and names are refused with the way out."""
+        with pytest.raises(ParameterError, match=message):
+            evaluate(SAMPLES, scorers)
+
+    def test_summary_only_keeps_memory_flat(self) -> None:
+        """With `keep="summary"` no row stays in memory."""
+
+        def peak(keep: Literal["rows", "summary"]) -> int:
+            rows = (
+                {"retrieved_ids": [f"d{n}", "x"], "expected_ids": [f"d{n}", "y"]}
+                for n in range(5_000)
+            )
+            tracemalloc.start()
+            evaluate(rows, IdRecall(), progress=False, keep=keep)
+            _, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            return most
+
+        assert peak("summary") < 0.1 * peak("rows")
+
+    def test_summary_only_gives_the_same_summary_and_no_rows(self) -> None:
+        """Totals are the same; asking for rows says how to keep them."""
+        totals = evaluate(SAMPLES, IdRecall(), progress=False, keep="summary")
+        assert str(totals.summary()) == str(report_of().summary())
+        with pytest.raises(ReportError, match='keep="rows"'):
+            _ = totals.rows
+
+    def test_progress_is_shown_on_a_terminal_only(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """No bar goes to a log file."""
+        evaluate(SAMPLES, IdRecall(), progress=True)
+        assert capfd.readouterr() == ("", "")
+
+
+class TestSummary:
+    """Means, with the coverage they stand on."""
+
+    def test_means_and_coverage(self) -> None:
+        """Only scored samples enter the means; the others are counted."""
+        score = report_of().summary()["id_recall"]
+        assert (score.scored, score.undefined, score.unscored) == (2, 1, 1)
+        assert score.mean == pytest.approx((2 / 3 + 0) / 2)
+        assert score.at == pytest.approx({1: 1 / 6, 3: 1 / 3, 5: 1 / 3, 10: 1 / 3})
+        assert score.means["reciprocal_rank"] == 0.5
+
+    def test_reasons_are_counted(self) -> None:
+        """Why samples are unscored is part of the summary and of its text."""
+        summary = report_of().summary()
+        (reason, count), *others = summary["id_recall"].reasons.items()
+        assert ("no retrieval observed" in reason, count, others) == (True, 1, [])
+        assert "no retrieval observed" in str(summary)
+
+    def test_nothing_scored_is_no_number(self) -> None:
+        """Without a scored sample there is no mean: None, and a dash in the table."""
+        summary = evaluate([SAMPLES[2]], IdRecall(), progress=False).summary()
+        assert summary["id_recall"].mean is None
+        assert "nan" not in str(summary).lower()
+
+    def test_no_samples(self) -> None:
+        """An empty collection gives an empty summary."""
+        summary = evaluate([], IdRecall(), progress=False).summary()
+        assert (summary.samples, summary["id_recall"].mean) == (0, None)
+
+    def test_unknown_score(self) -> None:
+        """A misspelt name says which scores there are."""
+        with pytest.raises(KeyError, match="id_recall"):
+            report_of().summary()["recall"]
+
+    def test_summary_can_be_asked_for_between_rows(self) -> None:
+        """Rows added after a summary are in the next one, once."""
+        report = report_of()
+        first = report.summary().samples
+        report.add(report.rows[0])
+        again = report.summary()
+        assert (first, again.samples, again["id_recall"].scored) == (4, 5, 3)
+
+
+class TestMissed:
+    """What was not found, and where it stands beyond k."""
+
+    def test_rank_beyond_k(self) -> None:
+        """A target beyond k is missed with its rank; one not retrieved has none."""
+        missed = report_of(k=2).missed()
+        assert [(m.sample, m.target, m.rank, m.score) for m in missed] == [
+            ("q1", "b", 3, "id_recall@2"),
+            ("q1", "z", None, "id_recall@2"),
+            ("#2", "c", None, "id_recall@2"),
+        ]
+
+    def test_at_another_k(self) -> None:
+        """`missed(k)` asks for any k."""
+        assert [m.target for m in report_of().missed(3)] == ["z", "c"]
+        assert [m.target for m in report_of().missed(1)] == ["b", "z", "c"]
+
+
+class TestFrames:
+    """pandas data frames."""
+
+    def test_one_row_per_sample_one_column_per_score(self) -> None:
+        """Scores, each k, status and reason; None is NaN, and the status tells why."""
+        frame = report_of(k=2).to_pandas()
+        assert list(frame.columns) == [
+            "sample", "user_input", "group", "id_recall@2", "id_recall@1", "id_recall@3",
+            "id_recall@5", "id_recall@10", "id_recall_status", "id_recall_reason",
+        ]  # fmt: skip
+        assert list(frame["id_recall_status"]) == ["scored", "scored", "unscored", "undefined"]
+        assert frame["id_recall@2"].mean() == pytest.approx(1 / 6)
+
+    def test_one_row_per_target(self) -> None:
+        """Findings with rank and credit; of unscored samples there are none."""
+        frame = report_of().findings_to_pandas()
+        assert list(frame["target"]) == ["a", "b", "z", "c"]
+        assert list(frame["found"]) == [True, True, False, False]
+        assert list(frame["rank"].fillna(0)) == [1, 3, 0, 0]
+
+    def test_an_empty_report_has_the_same_columns(self) -> None:
+        """No rows, all columns."""
+        empty = evaluate([], IdRecall(), progress=False)
+        assert list(empty.to_pandas().columns) == list(report_of().to_pandas().columns)
+        assert "target" in empty.findings_to_pandas().columns
+
+    def test_missing_pandas_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without pandas the error is the command that installs it."""
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(MissingExtraError, match=r"pip install 'fullrecall\[pandas\]'"):
+            report_of().to_pandas()
+
+
+class TestSaving:
+    """Reports as files."""
+
+    def test_round_trip(self, tmp_path: Path) -> None:
+        """Everything is read back: results, findings, samples, methods."""
+        scorers = [IdRecall(k=2), ContextPrecision(), TextRecall()]
+        samples = [*SAMPLES, Sample(contexts=["t\u2028x"], reference_contexts=["t\u2028x\x85"])]
+        report = evaluate(samples, scorers, progress=False)
+        report.save(tmp_path / "report.jsonl")
+        loaded = Report.load(tmp_path / "report.jsonl")
+        assert loaded.methods == report.methods
+        assert [row.sample for row in loaded] == samples
+        assert [row.results for row in loaded] == [row.results for row in report]
+        assert str(loaded.summary()) == str(report.summary())
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"", "no saved report"),
+            (b'{"a": 1}\n', "no saved report"),
+            (b"\xff\xfe\x00", "not UTF-8"),
+            (b'{"kind": "fullrecall report", "version": 99, "methods": []}\n', "version 99"),
+        ],
+    )
+    def test_what_is_no_report(self, tmp_path: Path, content: bytes, message: str) -> None:
+        """Other files and newer formats are refused with the reason."""
+        (tmp_path / "r.jsonl").write_bytes(content)
+        with pytest.raises(ReportError, match=message):
+            Report.load(tmp_path / "r.jsonl")
+
+    def test_a_cut_off_last_line_is_left_out(self, tmp_path: Path) -> None:
+        """What a killed run had written is read, with a warning that something is missing."""
+        path = tmp_path / "r.jsonl"
+        report_of().save(path)
+        path.write_bytes(path.read_bytes()[:-20])
+        with pytest.warns(UserWarning, match="3 samples were read"):
+            loaded = Report.load(path)
+        assert len(loaded) == 3
+
+    def test_a_broken_line_in_the_middle_is_an_error(self, tmp_path: Path) -> None:
+        """Damage is named with its line, not skipped."""
+        path = tmp_path / "r.jsonl"
+        report_of().save(path)
+        lines = path.read_text("utf-8").splitlines()
+        lines[2] = lines[2][:-9]
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+        with pytest.raises(ReportError, match=r"r\.jsonl:3: "):
+            Report.load(path)

@@ -1,0 +1,138 @@
+"""Known answers: cases stated in the tests and docs of other tools, through the public API."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from fullrecall import ContextPrecision, IdRecall, Result, Status, TextRecall
+
+CASES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "golden" / "cases.jsonl").read_text("utf-8").splitlines()
+]
+JUDGED = {"claims", "nuggets"}
+"""Kinds whose targets are claims: they come with the scorer that judges claims."""
+
+
+def of_kind(*kinds: str) -> list[Any]:
+    """Return the cases of these kinds, named."""
+    return [pytest.param(case, id=case["id"]) for case in CASES if case["kind"] in kinds]
+
+
+def id_result(case: dict[str, Any], **parameters: Any) -> Result:
+    """Return the ID result of a case's `rel` and `ret`."""
+    if "rel_level" in case:
+        parameters["min_grade"] = case["rel_level"]
+    return IdRecall(k=case.get("k"), **parameters).score(
+        retrieved_context_ids=case["ret"], reference_context_ids=case["rel"]
+    )
+
+
+def test_every_kind_of_case_is_run() -> None:
+    """A kind that no test below takes would go unnoticed."""
+    run = {
+        "recall", "recall_empty0", "mean_recall_empty0", "precision_len", "ap", "ap_verdicts",
+        "anyof_prf", "anyof_excluded", "lev_recall_gt_0.5", "rougeL_recall_ge_0.7_prf",
+    }  # fmt: skip
+    assert {case["kind"] for case in CASES} - JUDGED == run
+
+
+@pytest.mark.parametrize("case", of_kind("recall"))
+def test_recall(case: dict[str, Any]) -> None:
+    """Recall at k and at a grade threshold."""
+    assert id_result(case).score == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("recall_empty0"))
+def test_recall_where_empty_is_zero(case: dict[str, Any]) -> None:
+    """The same under `zero_division=0.0`."""
+    assert id_result(case, zero_division=0.0).score == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("mean_recall_empty0"))
+def test_mean_recall(case: dict[str, Any]) -> None:
+    """The mean over queries."""
+    scores = [
+        id_result({**query, "rel_level": case["rel_level"]}, zero_division=0.0).score
+        for query in case["queries"]
+    ]
+    assert fmean(score for score in scores if score is not None) == pytest.approx(case["expected"])
+    assert None not in scores
+
+
+@pytest.mark.parametrize("case", of_kind("precision_len"))
+def test_precision(case: dict[str, Any]) -> None:
+    """Precision over what was retrieved."""
+    assert id_result(case).precision == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("ap"))
+def test_average_precision(case: dict[str, Any]) -> None:
+    """Average precision over all targets."""
+    assert id_result(case).average_precision == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("ap_verdicts"))
+def test_context_precision(case: dict[str, Any]) -> None:
+    """Average precision over a row of relevance verdicts."""
+    ids = [f"{'good' if verdict else 'bad'}-{n}" for n, verdict in enumerate(case["verdicts"])]
+    result = ContextPrecision().score(
+        retrieved_context_ids=ids,
+        reference_context_ids=[name for name in ids if name.startswith("good")],
+    )
+    assert result.score == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("anyof_prf"))
+def test_any_of_groups(case: dict[str, Any]) -> None:
+    """Recall, precision and F1 over any-of groups."""
+    result = IdRecall().score(
+        retrieved_context_ids=case["ret"], reference_context_ids=case["groups"]
+    )
+    assert [result.recall, result.precision, result.f1] == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("anyof_excluded"))
+def test_groups_without_members(case: dict[str, Any]) -> None:
+    """Groups that hold no ID are no reference."""
+    result = IdRecall().score(
+        retrieved_context_ids=case["ret"], reference_context_ids=case["groups"]
+    )
+    assert (result.status, result.score) == (Status.UNDEFINED, case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("lev_recall_gt_0.5"))
+def test_ragas_non_llm_recall(case: dict[str, Any]) -> None:
+    """Ragas's non-LLM recall: Levenshtein similarity strictly above 0.5."""
+    result = TextRecall(threshold=0.5, comparison="gt").score(
+        retrieved_contexts=case["chunks"], reference_contexts=case["refs"]
+    )
+    assert result.score == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("rougeL_recall_ge_0.7_prf"))
+def test_a_custom_similarity(case: dict[str, Any]) -> None:
+    """continuous-eval's ROUGE-L recall at 0.7, as a user's own similarity."""
+    result = TextRecall(similarity=rouge_l_recall, threshold=0.7).score(
+        retrieved_contexts=case["chunks"], reference_contexts=case["refs"]
+    )
+    assert [result.precision, result.recall, result.f1] == pytest.approx(case["expected"])
+
+
+def rouge_l_recall(reference: str, text: str) -> float:
+    """Return the share of the reference's words in the longest common subsequence of words."""
+    mine, theirs = (
+        [word.strip(".,").lower() for word in side.split()] for side in (reference, text)
+    )
+    lengths = [[0] * (len(theirs) + 1) for _ in range(len(mine) + 1)]
+    for i, word in enumerate(mine):
+        for j, other in enumerate(theirs):
+            lengths[i + 1][j + 1] = (
+                lengths[i][j] + 1 if word == other else max(lengths[i][j + 1], lengths[i + 1][j])
+            )
+    return lengths[-1][-1] / len(mine)

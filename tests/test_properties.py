@@ -1,0 +1,213 @@
+"""Properties of ID recall on random input, against a slow and obvious reference."""
+
+from __future__ import annotations
+
+from math import log2
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fullrecall import IdRecall, Sample, TextRecall
+from fullrecall.measures import MEASURES
+
+IDS = st.integers(0, 12).map(lambda n: n if n % 3 else str(n))
+RANKED = st.lists(IDS, max_size=15)
+REFERENCES = st.lists(IDS, min_size=1, max_size=8)
+GRADED = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 4), min_size=1)
+KS = st.integers(1, 20)
+
+
+def score(retrieved: list[int | str], references: list[int | str], k: int | None = None) -> float:
+    """Return recall@k as the library computes it."""
+    result = IdRecall(k=k).score(retrieved_context_ids=retrieved, reference_context_ids=references)
+    assert result.score is not None
+    return result.score
+
+
+class Obvious:
+    """The measures written as their definitions read, on sets and loops."""
+
+    def __init__(self, retrieved: list[str], grades: dict[str, float], k: int) -> None:
+        self.top = retrieved[:k]
+        self.k = k
+        self.grades = grades
+        self.relevant = {name for name, grade in grades.items() if grade >= 1}
+        self.first = [
+            name in self.relevant and name not in self.top[:rank]
+            for rank, name in enumerate(self.top)
+        ]
+
+    def precision_at(self, rank: int) -> float:
+        """Return the share of relevant contexts among the first `rank`."""
+        return sum(self.first[:rank]) / rank
+
+    def recall(self) -> float:
+        """Return the share of the relevant that is there."""
+        return len(self.relevant & set(self.top)) / len(self.relevant)
+
+    def precision(self) -> float:
+        """Return the share of what is there that is relevant."""
+        return self.precision_at(len(self.top)) if self.top else 0.0
+
+    def f1(self) -> float:
+        """Return the harmonic mean."""
+        both = self.precision() + self.recall()
+        return 2 * self.precision() * self.recall() / both if both else 0.0
+
+    def hit(self) -> float:
+        """Return whether anything relevant is there."""
+        return float(any(self.first))
+
+    def all_found(self) -> float:
+        """Return whether everything relevant is there."""
+        return float(self.relevant <= set(self.top))
+
+    def reciprocal_rank(self) -> float:
+        """Return the inverse rank of the first relevant."""
+        return next((1 / rank for rank, good in enumerate(self.first, 1) if good), 0.0)
+
+    def average_precision(self) -> float:
+        """Return the sum of precisions at the relevant ranks over all relevant."""
+        at = [self.precision_at(rank) for rank, good in enumerate(self.first, 1) if good]
+        return sum(at) / len(self.relevant)
+
+    def context_precision(self) -> float:
+        """Return the mean of precisions at the relevant ranks over the relevant retrieved."""
+        at = [self.precision_at(rank) for rank, good in enumerate(self.first, 1) if good]
+        return sum(at) / len(at) if at else 0.0
+
+    def ndcg(self) -> float:
+        """Return discounted gain over the ideal order of all grades."""
+        gains = [
+            self.grades[n] if good else 0.0 for n, good in zip(self.top, self.first, strict=True)
+        ]
+        ideal = sorted((self.grades[name] for name in self.relevant), reverse=True)[: self.k]
+        reached, best = (
+            sum(gain / log2(rank + 1) for rank, gain in enumerate(order, 1))
+            for order in (gains, ideal)
+        )
+        return reached / best
+
+
+@given(st.lists(st.sampled_from("abcdefghxyz"), max_size=12), GRADED, KS)
+@settings(max_examples=400)
+def test_every_measure_equals_its_obvious_reference(
+    retrieved: list[str], grades: dict[str, int], k: int
+) -> None:
+    """All nine measures, graded and with duplicates, equal their definitions."""
+    if not any(grade >= 1 for grade in grades.values()):
+        grades = {**grades, "a": 1}
+    slow = Obvious(retrieved, dict(grades), k)
+    result = IdRecall(k=k).score(retrieved_context_ids=retrieved, reference_context_ids=grades)
+    for name in MEASURES:
+        assert result.value(name, k) == pytest.approx(getattr(slow, name)()), name
+
+
+@given(RANKED, REFERENCES, KS)
+def test_recall_is_bounded_and_monotone_in_k(
+    retrieved: list[int | str], references: list[int | str], k: int
+) -> None:
+    """recall@k is in [0, 1] and never falls with k."""
+    now, later = (score(retrieved, references, at) for at in (k, k + 1))
+    assert 0.0 <= now <= later <= 1.0
+
+
+@given(RANKED, REFERENCES, st.randoms(use_true_random=False), KS)
+def test_references_have_no_order(
+    retrieved: list[int | str], references: list[int | str], random: Random, k: int
+) -> None:
+    """A permutation of the references changes nothing."""
+    shuffled = random.sample(references, len(references))
+    assert score(retrieved, shuffled, k) == score(retrieved, references, k)
+
+
+@given(RANKED.filter(bool), REFERENCES, st.data(), KS)
+def test_duplicates_never_raise_a_score(
+    retrieved: list[int | str], references: list[int | str], data: st.DataObject, k: int
+) -> None:
+    """A context retrieved again, anywhere behind its first place, raises no recall@k."""
+    first = data.draw(st.integers(0, len(retrieved) - 1))
+    place = data.draw(st.integers(first + 1, len(retrieved)))
+    doubled = [*retrieved[:place], retrieved[first], *retrieved[place:]]
+    assert score(doubled, references, k) <= score(retrieved, references, k)
+
+
+@given(RANKED, REFERENCES, st.integers(1, 10))
+def test_strangers_change_no_recall(
+    retrieved: list[int | str], references: list[int | str], strangers: int
+) -> None:
+    """Padding the list with IDs that nobody asked for leaves recall as it is."""
+    padded = [*retrieved, *(f"stranger-{n}" for n in range(strangers))]
+    assert score(padded, references) == score(retrieved, references)
+    k = len(retrieved) + 1
+    assert score(padded, references, k) == score(retrieved, references, k)
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.lists(st.one_of(IDS, st.just("")), max_size=9)),
+        st.one_of(
+            st.none(),
+            st.lists(IDS, max_size=5),
+            st.dictionaries(IDS, st.integers(0, 3), max_size=4),
+            st.lists(st.lists(IDS, max_size=3), max_size=3),
+        ),
+    ),
+    max_size=12,
+)
+
+
+@given(ROWS, st.one_of(st.none(), KS), st.sampled_from([1, 2]), st.sampled_from([None, 0.0, 1.0]))
+@settings(max_examples=300)
+def test_columns_give_what_samples_give(
+    rows: list[tuple[Any, Any]], k: int | None, min_grade: int, zero_division: float | None
+) -> None:
+    """`score_columns` equals `score` on every row, status and reason included."""
+    scorer = IdRecall(k=k, min_grade=min_grade, zero_division=zero_division)
+    columns = scorer.score_columns([ids for ids, _ in rows], [refs for _, refs in rows])
+    for position, (ids, references) in enumerate(rows):
+        result = scorer.score(Sample(retrieved_context_ids=ids, reference_context_ids=references))
+        expected = [result.value("recall", cut) for cut in columns.ks]
+        assert [columns.at(cut)[position] for cut in columns.ks] == expected
+        gap = columns.gaps.get(position)
+        assert gap == (None if result.score is not None else (result.status, result.reason))
+
+
+TEXTS = st.text(alphabet="abc ", min_size=1, max_size=12).filter(str.strip)
+
+
+@given(st.lists(TEXTS, max_size=5), st.lists(TEXTS, min_size=1, max_size=4), st.floats(0, 1))
+@settings(max_examples=300)
+def test_text_recall_decides_as_ragas_formula(
+    retrieved: list[str], references: list[str], threshold: float
+) -> None:
+    """With `comparison="gt"`: for each reference, its best similarity is above the threshold."""
+    from rapidfuzz.distance import Levenshtein
+
+    unique = list(dict.fromkeys(references))
+    hits = [
+        max((Levenshtein.normalized_similarity(r, t) for t in retrieved), default=-1.0) > threshold
+        for r in unique
+    ]
+    result = TextRecall(threshold=threshold, comparison="gt").score(
+        retrieved_contexts=retrieved, reference_contexts=references
+    )
+    assert result.score == pytest.approx(sum(hits) / len(hits))
+    assert set(result.missed) == {r for r, hit in zip(unique, hits, strict=True) if not hit}
+
+
+@given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, min_size=1, max_size=3))
+def test_a_threshold_on_the_border_is_exact(retrieved: list[str], references: list[str]) -> None:
+    """Cut-offs inside RapidFuzz move no decision: every occurring similarity is tried."""
+    from rapidfuzz.distance import Levenshtein
+
+    for reference in references:
+        for text in retrieved:
+            threshold = Levenshtein.normalized_similarity(reference, text)
+            sample = Sample(retrieved_contexts=[text], reference_contexts=[reference])
+            assert TextRecall(threshold=threshold).score(sample).score == 1.0
+            strict = TextRecall(threshold=threshold, comparison="gt").score(sample)
+            assert strict.score == 0.0

@@ -1,0 +1,228 @@
+"""Samples take what people already have, and say clearly what they cannot take."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from types import MappingProxyType
+from uuid import UUID
+
+import pytest
+
+from fullrecall import Context, InputError, Reference, Sample
+
+
+class TestNamesOfOtherTools:
+    """The field names that people already have go in unchanged."""
+
+    @pytest.mark.parametrize(
+        ("tool", "row"),
+        [
+            (
+                "ragas, old",
+                {"question": "q", "contexts": ["c"], "ground_truth": "r", "answer": "a"},
+            ),
+            (
+                "ragas, oldest",
+                {"question": "q", "contexts": ["c"], "ground_truths": ["r"], "answer": "a"},
+            ),
+            (
+                "ragas, new",
+                {
+                    "user_input": "q", "retrieved_contexts": ["c"], "reference": "r",
+                    "response": "a", "multi_responses": None, "rubrics": None,
+                    "synthesizer_name": "single_hop",
+                },
+            ),
+            ("LangChain", {"input": "q", "documents": ["c"], "reference": "r", "output": "a"}),
+            (
+                "LangChain evaluator",
+                {"input": "q", "retrieved_documents": ["c"], "reference": "r", "prediction": "a"},
+            ),
+            (
+                "LlamaIndex",
+                {"query": "q", "contexts": ["c"], "reference_answer": "r", "response": "a"},
+            ),
+            (
+                "deepeval",
+                {
+                    "input": "q", "retrieval_context": ["c"], "expected_output": "r",
+                    "actual_output": "a",
+                },
+            ),
+        ],
+    )  # fmt: skip
+    def test_rows_go_in_unchanged(self, tool: str, row: dict[str, object]) -> None:
+        """Every tool's row means the same sample."""
+        sample = Sample(**row)  # type: ignore[arg-type]
+        own = Sample(user_input="q", retrieved_contexts=["c"], reference="r", response="a")
+        assert dataclasses.replace(sample, metadata={}) == own, tool
+
+    def test_llama_index_expected_ids(self) -> None:
+        """`expected_ids` are reference IDs, `expected_texts` reference contexts."""
+        sample = Sample(query="q", expected_ids=["n1"], expected_texts=["t"])
+        assert sample.reference_context_ids == (Reference(("n1",)),)
+        assert sample.reference_contexts == ((Context("t"),),)
+
+    def test_columns_that_no_scorer_uses_are_kept(self) -> None:
+        """Columns of known data sets go to `metadata`, and are not lost."""
+        sample = Sample(question="q", evolution_type="simple", metadata={"mine": 1})
+        assert sample.metadata == {"mine": 1, "evolution_type": "simple"}
+
+    def test_names_lists_them(self) -> None:
+        """`Sample.names()` tells the user what is taken."""
+        names = Sample.names()
+        assert set(names["user_input"]) == {"question", "query", "input"}
+        assert set(names) == {field.name for field in dataclasses.fields(Sample)}
+
+    def test_two_names_for_one_field(self) -> None:
+        """The same value under two names is one; two values are an error that names both."""
+        assert Sample(question="q", user_input="q").user_input == "q"
+        with pytest.raises(InputError, match="question means user_input"):
+            Sample(question="q", user_input="other")
+
+
+class TestErrors:
+    """Wrong values name the field, the value and the way out."""
+
+    @pytest.mark.parametrize(
+        ("fields", "field", "message"),
+        [
+            ({"contxts": ["c"]}, "contxts", r"did you mean 'contexts'.*It takes|A sample takes"),
+            ({"topic": "x"}, "topic", r"unknown field 'topic'.*user_input.*metadata"),
+            ({"contexts": "text"}, "retrieved_contexts", r"\['text'\]"),
+            ({"contexts": {"a": 1}}, "retrieved_contexts", "a list is meant, got dict"),
+            ({"contexts": None, "retrieved_ids": {1, 2}}, "retrieved_context_ids", "no order"),
+            ({"contexts": ["a", 3]}, "retrieved_contexts", "item 1: .*got 3"),
+            ({"contexts": [{"txt": "a"}]}, "retrieved_contexts", "item 0: .*'txt'.*text, id"),
+            ({"contexts": [{"score": 1}]}, "retrieved_contexts", "needs an id or a text"),
+            ({"contexts": [{"text": "a", "score": "x"}]}, "retrieved_contexts", "score is a num"),
+            ({"contexts": [{"text": "a", "start": 3}]}, "retrieved_contexts", "start and end"),
+            ({"contexts": [{"text": 3}]}, "retrieved_contexts", "text is a str, got 3"),
+            ({"expected_ids": [1.0]}, "reference_context_ids", r"item 0: 1\.0.*Int64"),
+            ({"expected_ids": [True]}, "reference_context_ids", "True is no ID"),
+            ({"expected_ids": ["a", None]}, "reference_context_ids", "item 1: None is no ID"),
+            ({"expected_ids": {"a": "high"}}, "reference_context_ids", "a grade is a number"),
+            ({"expected_ids": {"a": float("nan")}}, "reference_context_ids", "finite"),
+            ({"expected_ids": [{"ids": ["a"]}]}, "reference_context_ids", '"any_of"'),
+            ({"expected_ids": 7}, "reference_context_ids", "a list is meant, got int 7"),
+            ({"question": ["q", "r"]}, "user_input", "one str is meant, got list"),
+            ({"question": 7}, "user_input", "one str is meant, got int 7"),
+            ({"reference_claims": ["a", 1]}, "reference_claims", "item 1: a str is meant, got 1"),
+            ({"reference_claims": "a"}, "reference_claims", r"\['a'\]"),
+            ({"metadata": "x"}, "metadata", "a mapping is meant"),
+            ({"contexts": ["a"], "retrieved_ids": [1, 2]}, "retrieved_context_ids", "1 .* but 2"),
+            (
+                {"contexts": [{"id": "a"}], "retrieved_ids": ["b"]},
+                "retrieved_context_ids",
+                "rank 1: the context's id is 'a', retrieved_context_ids says 'b'",
+            ),
+        ],
+    )
+    def test_message(self, fields: dict[str, object], field: str, message: str) -> None:
+        """The error is an `InputError`, knows its field, and its text leads on."""
+        with pytest.raises(InputError, match=message) as caught:
+            Sample(**fields)  # type: ignore[arg-type]
+        assert caught.value.field == field
+
+    def test_all_wrong_fields_are_named_at_once(self) -> None:
+        """Two wrong fields are two problems in one message."""
+        with pytest.raises(InputError, match=r"retrieved_context_ids: .*; reference_claims: "):
+            Sample(retrieved_context_ids="abc", reference_claims="abc")
+
+    def test_long_values_are_cut(self) -> None:
+        """A 10 MB string given for a list makes a message of one readable line."""
+        with pytest.raises(InputError) as caught:
+            Sample(contexts="x" * 10_000_000)
+        assert len(str(caught.value)) < 300
+
+    def test_framework_objects_name_their_converter(self) -> None:
+        """A LangChain document in place of a context leads to the adapter."""
+        document = type("Document", (), {"__module__": "langchain_core.documents.base"})()
+        with pytest.raises(InputError, match=r"langchain_fullrecall\.contexts"):
+            Sample(retrieved_contexts=[document])
+
+    def test_the_place_is_part_of_the_message(self) -> None:
+        """`at` fills in what is not known yet."""
+        error = InputError("bad", field="x").at(path="f.jsonl", line=3)
+        assert (str(error), error.field) == ("f.jsonl:3: bad", "x")
+        assert str(InputError("bad").at(line=3)) == "sample 3: bad"
+
+
+class TestForms:
+    """What the values may look like."""
+
+    def test_contexts(self) -> None:
+        """Texts, contexts, mappings, and LangChain's dumped documents."""
+        sample = Sample(
+            retrieved_contexts=[
+                "bare",
+                Context("own", id=3),
+                {"page_content": "lc", "id": "d", "metadata": {"k": 1}, "type": "Document"},
+                MappingProxyType({"text": "m", "source": "s", "start_index": 0, "end": 4}),
+            ]
+        )
+        assert sample.retrieved_contexts is not None
+        assert [c.text for c in sample.retrieved_contexts] == ["bare", "own", "lc", "m"]
+        assert sample.retrieved_context_ids == (None, "3", "d", None)
+        assert (sample.retrieved_contexts[3].start, sample.retrieved_contexts[3].source) == (0, "s")
+
+    def test_ids_beside_texts_join_them(self) -> None:
+        """Rows of ragas carry texts and IDs in two columns: they are the same contexts."""
+        sample = Sample(retrieved_contexts=["a", "b"], retrieved_context_ids=[1, None])
+        assert sample.retrieved_contexts == (Context("a", id="1"), Context("b"))
+
+    def test_reference_ids(self) -> None:
+        """Plain, graded, any-of groups, and graded groups."""
+        for given, meant in (
+            (["a", 2], [(("a",), 1.0), (("2",), 1.0)]),
+            ({"a": 3, 4: 1}, [(("a",), 3.0), (("4",), 1.0)]),
+            ([["a", "b"], "c"], [(("a", "b"), 1.0), (("c",), 1.0)]),
+            ([{"any_of": ["a", 1], "grade": 2}], [(("a", "1"), 2.0)]),
+            ({UUID(int=1): 1}, [((str(UUID(int=1)),), 1.0)]),
+        ):
+            assert list(Sample(reference_context_ids=given).reference_context_ids or ()) == [
+                Reference(ids, grade) for ids, grade in meant
+            ]
+
+    def test_numpy_and_tuples_are_lists_too(self) -> None:
+        """Cells of data frames are NumPy arrays."""
+        numpy = pytest.importorskip("numpy", reason="needs the demo extra, which brings numpy")
+        sample = Sample(retrieved_context_ids=numpy.array([1, 2]), reference_context_ids=("1", "3"))
+        assert sample.retrieved_context_ids == ("1", "2")
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {},
+            {"retrieved_context_ids": ["a", None], "reference_context_ids": {"a": 2, "b": 1}},
+            {"retrieved_contexts": [], "reference_context_ids": []},
+            {
+                "id": 7, "user_input": "q", "reference_contexts": ["x", ["y", "z"]],
+                "retrieved_contexts": [Context("t", id="i", score=0.5, metadata={"a": [1]})],
+                "reference_context_ids": [["a", "b"], "c"], "reference_claims": ["k"],
+                "reference_entities": ["E"], "group": "g", "response": "r", "metadata": {"m": 1},
+            },
+            {"retrieval_error": "boom"},
+        ],
+    )  # fmt: skip
+    def test_round_trip(self, fields: dict[str, object]) -> None:
+        """`Sample(**sample.to_dict())` is equal, and so is a pickled copy."""
+        sample = Sample(**fields)  # type: ignore[arg-type]
+        assert Sample(**sample.to_dict()) == sample
+        assert pickle.loads(pickle.dumps(sample)) == sample  # noqa: S301
+
+    def test_with_retrieval_keeps_everything_else(self) -> None:
+        """Filling in a retrieval changes the retrieval only."""
+        sample = Sample(id=1, user_input="q", expected_ids=[["a", "b"]], reference_claims=["k"])
+        filled = sample.with_retrieval([Context(id="a")])
+        assert filled.retrieved_context_ids == ("a",)
+        assert filled.with_retrieval(None) == sample
+        failed = filled.with_retrieval(None, error="boom")
+        assert (failed.has_retrieval, failed.retrieval_error) == (False, "boom")
+
+    def test_immutable(self) -> None:
+        """A sample that was scored cannot change under its score."""
+        sample = Sample(user_input="q")
+        with pytest.raises(AttributeError):
+            sample.user_input = "other"  # type: ignore[misc]

@@ -1,0 +1,187 @@
+"""Span recall: characters covered, whatever the chunks."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fullrecall import Context, Sample, SpanRecall
+from fullrecall.scorers.alignment import Overlap, covered, overlap, squeezed, union
+
+WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lm", "rt", "nd", "st", "p")]
+
+
+def text_of(seed: int, words: int) -> str:
+    """Return a random text of made-up words."""
+    chosen = random.Random(seed).choices(WORDS, k=words)
+    return " ".join(chosen).capitalize() + "."
+
+
+def chunks_of(text: str, size: int, shared: int = 0) -> list[str]:
+    """Return the text in chunks of `size` characters, stripped, of which each shares some."""
+    return [
+        text[start : start + size].strip() for start in range(0, len(text), max(1, size - shared))
+    ]
+
+
+PASSAGE = text_of(1, 120)
+REFERENCE = PASSAGE[200:420]
+
+
+@pytest.mark.parametrize("size", [40, 64, 100, 250, 1000])
+@pytest.mark.parametrize("shared", [0, 20])
+def test_blind_to_chunk_size_and_overlap(size: int, shared: int) -> None:
+    """However the document is chunked, having all chunks is having the reference."""
+    chunks = chunks_of(PASSAGE, size, shared)
+    result = SpanRecall().score(retrieved_contexts=chunks, reference_contexts=[REFERENCE])
+    assert result.score == 1.0
+    assert result.missed == ()
+
+
+@given(st.randoms(use_true_random=False), st.integers(40, 300))
+@settings(max_examples=60)
+def test_blind_to_order(order: random.Random, size: int) -> None:
+    """The order of chunks changes when credit comes, not how much."""
+    chunks = chunks_of(PASSAGE, size)
+    order.shuffle(chunks)
+    assert SpanRecall().score(
+        retrieved_contexts=chunks, reference_contexts=[REFERENCE]
+    ).score == 1.0  # fmt: skip
+
+
+def test_credit_comes_with_each_chunk() -> None:
+    """A reference split over two chunks earns each part at its rank; the gap is named."""
+    first, second = REFERENCE[:110], REFERENCE[110:]
+    result = SpanRecall().score(
+        retrieved_contexts=[second, "nothing of use", first], reference_contexts=[REFERENCE]
+    )
+    share = len(squeezed(second)) / len(squeezed(REFERENCE))
+    assert result.at[1] == result.at[2] == pytest.approx(share)
+    assert result.at[3] == 1.0
+    assert result.findings[0].ranks == (1, 3)
+
+
+def test_evidence_points_into_the_reference() -> None:
+    """`target_start:target_end` is the part that was brought, in the reference as given."""
+    part = REFERENCE[37:120].strip()
+    result = SpanRecall().score(retrieved_contexts=[part], reference_contexts=[REFERENCE])
+    (evidence,) = result.findings[0].evidence
+    assert REFERENCE[evidence.target_start : evidence.target_end] == part
+
+
+def test_white_space_is_no_content() -> None:
+    """Rewrapped and stripped text is the same text."""
+    rewrapped = "\n  ".join(REFERENCE.split())
+    result = SpanRecall().score(retrieved_contexts=[rewrapped], reference_contexts=[REFERENCE])
+    assert result.score == 1.0
+
+
+def test_short_common_phrases_are_no_cover() -> None:
+    """Runs below `min_run` inside a stranger count for nothing."""
+    stranger = f"zzz {REFERENCE[50:70]} qqq {REFERENCE[90:110]} xxx"
+    result = SpanRecall().score(retrieved_contexts=[stranger], reference_contexts=[REFERENCE])
+    assert (result.score, result.hit) == (0.0, 0.0)
+
+
+def test_an_edited_word_costs_its_own_characters() -> None:
+    """One changed word in a long run leaves the rest covered."""
+    edited = REFERENCE[:100] + "@@@@@" + REFERENCE[105:]
+    score = SpanRecall().score(retrieved_contexts=[edited], reference_contexts=[REFERENCE]).score
+    assert score == pytest.approx(1 - 5 / len(squeezed(REFERENCE)), abs=0.02)
+
+
+def test_any_of_references() -> None:
+    """Of an any-of group the alternative covered best counts, at every rank."""
+    other = text_of(2, 30)
+    result = SpanRecall().score(
+        retrieved_contexts=[REFERENCE[:100], other], reference_contexts=[[REFERENCE, other]]
+    )
+    assert result.at[1] == pytest.approx(0.45, abs=0.05)
+    assert result.at[2] == 1.0
+    assert result.findings[0].target.any_of == (REFERENCE, other)
+
+
+def test_weighting_by_characters() -> None:
+    """A long reference weighs more by characters, the same by reference."""
+    long, short = PASSAGE[:300], text_of(3, 5)
+    sample = Sample(retrieved_contexts=[long], reference_contexts=[long, short])
+    assert SpanRecall().score(sample).score == 0.5
+    by_characters = SpanRecall(weighting="characters").score(sample).score
+    sizes = [len(squeezed(text)) for text in (long, short)]
+    assert by_characters == pytest.approx(sizes[0] / sum(sizes))
+
+
+def test_offsets_know_where_a_text_stands() -> None:
+    """The same text at another place is no cover where both sides have offsets."""
+    text = REFERENCE
+    reference = Context(text, source="doc", start=100, end=100 + len(text))
+    elsewhere = Context(text, source="doc", start=900, end=900 + len(text))
+    other = Context(text, source="other", start=100, end=100 + len(text))
+    here = Context(text[:110], source="doc", start=100, end=210)
+    for context, score in ((elsewhere, 0.0), (other, 0.0), (here, 0.5)):
+        result = SpanRecall().score(retrieved_contexts=[context], reference_contexts=[reference])
+        assert result.score == pytest.approx(score, abs=0.02)
+
+
+def test_offsets_need_no_text() -> None:
+    """References that are places only are scored by place."""
+    result = SpanRecall().score(
+        retrieved_contexts=[{"id": "c", "source": "d", "start": 0, "end": 50}],
+        reference_contexts=[{"id": "r", "source": "d", "start": 25, "end": 75}],
+    )
+    assert result.score == 0.5
+
+
+def test_what_cannot_be_compared_is_unscored() -> None:
+    """A place against a text without a place: not measured, and the reason says so."""
+    result = SpanRecall().score(
+        retrieved_contexts=["text"],
+        reference_contexts=[{"id": "r", "source": "d", "start": 25, "end": 75}],
+    )
+    assert (result.status, result.score) == ("unscored", None)
+    assert "offsets" in result.reason
+
+
+def naive_cover(reference: str, context: str, min_run: int) -> set[int]:
+    """Return the characters in common runs of `min_run`, by trying every window."""
+    return {
+        position
+        for start in range(len(reference) - min_run + 1)
+        if reference[start : start + min_run] in context
+        for position in range(start, start + min_run)
+    }
+
+
+TINY = st.text(alphabet="ab", max_size=30)
+
+
+@given(TINY, TINY, st.integers(1, 9))
+@settings(max_examples=500)
+def test_runs_equal_the_slow_obvious_reference(reference: str, context: str, min_run: int) -> None:
+    """Block seeds lose no run: on two-letter texts the cover is that of every window."""
+    found = overlap(reference, context, min_run)
+    whole = {position for start, end in found.runs for position in range(start, end)}
+    assert naive_cover(reference, context, min_run) <= whole
+    if len(context) >= min_run and reference not in context:
+        cut: set[int] = set()
+        for size in range(max(1, min_run // 3), min(min_run, len(reference) + 1)):
+            if reference.endswith(context[:size]):
+                cut |= set(range(len(reference) - size, len(reference)))
+            if reference.startswith(context[-size:]):
+                cut |= set(range(size))
+        assert whole <= naive_cover(reference, context, min_run) | cut
+
+
+def test_edges_count_next_to_covered_text_only() -> None:
+    """A shred at the border may be chance; beside covered text it closes the gap."""
+    assert covered(100, [Overlap(edges=((95, 100),))]) == []
+    assert covered(100, [Overlap(edges=((95, 100),)), Overlap(runs=((40, 95),))]) == [(40, 100)]
+    assert covered(10, [Overlap(edges=((0, 6),)), Overlap(edges=((5, 10),))]) == [(0, 10)]
+
+
+def test_union_joins_what_touches() -> None:
+    """Disjoint ranges in order, empty ones gone."""
+    assert union([(5, 9), (0, 3), (3, 4), (7, 12), (2, 2)]) == [(0, 4), (5, 12)]
