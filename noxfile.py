@@ -1,0 +1,96 @@
+"""The test matrix: `nox` runs all of it, `nox -s core-3.13` one session.
+
+- `core`: the core alone, without any framework, on each Python that is supported.
+- `newest`: all three distributions with the newest frameworks; warnings are errors.
+- `oldest`: the adapters with the oldest supported frameworks, which warn at import.
+- `lint`, `types`: ruff and mypy. `wheels`: the built distributions in a fresh environment.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["core", "newest", "oldest", "lint", "types", "wheels"]
+
+PYTHONS = ["3.11", "3.12", "3.13"]
+CORE_TOOLS = ("hypothesis>=6.100", "pytest>=8.3")
+WORKSPACE = ("-e", ".[test]", "-e", "integrations/langchain", "-e", "integrations/llama-index")
+OLDEST = {
+    "langchain": (
+        "langchain-core==1.0.0",
+        "langchain-classic==1.0.0",
+        "langsmith==0.4.38",
+    ),
+    "llama-index": ("llama-index-core==0.14.20",),
+}
+
+
+@nox.session(python=PYTHONS)
+def core(session: nox.Session) -> None:
+    """The core alone: no framework is installed, so none can be needed."""
+    session.install("-e", ".[pandas,parquet]", *CORE_TOOLS, env={"UV_LINK_MODE": "copy"})
+    for framework in ("langchain_core", "llama_index.core"):
+        session.run(
+            "python",
+            "-c",
+            f"import importlib.util as u; assert u.find_spec({framework.split('.')[0]!r}) is None",
+        )
+    session.run("pytest", "tests", "-m", "not frameworks", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def newest(session: nox.Session) -> None:
+    """Everything, at the newest versions."""
+    session.install(*WORKSPACE, env={"UV_LINK_MODE": "copy"})
+    session.run("pytest", *session.posargs)
+
+
+@nox.session(python="3.11")
+@nox.parametrize("framework", sorted(OLDEST))
+def oldest(session: nox.Session, framework: str) -> None:
+    """An adapter with the oldest versions it supports."""
+    session.install(
+        "-e", ".", "-e", f"integrations/{framework}", *OLDEST[framework], *CORE_TOOLS,
+        env={"UV_LINK_MODE": "copy"},
+    )  # fmt: skip
+    session.run("pytest", f"integrations/{framework}/tests", "-W", "default", *session.posargs)
+
+
+@nox.session(python="3.11")
+def lint(session: nox.Session) -> None:
+    """Ruff: rules and format."""
+    session.install("ruff>=0.12")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session(python="3.11")
+def types(session: nox.Session) -> None:
+    """Mypy, strict, over all three distributions."""
+    session.install(*WORKSPACE, ".[lint]", env={"UV_LINK_MODE": "copy"})
+    session.run("mypy")
+
+
+@nox.session(python=PYTHONS)
+def wheels(session: nox.Session) -> None:
+    """Build wheels and sdists; install the wheels in a fresh environment and use them."""
+    session.install("build", "twine")
+    with tempfile.TemporaryDirectory() as folder:
+        for source in (".", "integrations/langchain", "integrations/llama-index"):
+            session.run("python", "-m", "build", "--outdir", folder, source, silent=True)
+        built = sorted(map(str, Path(folder).glob("*")))
+        session.run("twine", "check", "--strict", *built)
+        session.install(
+            *(path for path in built if path.endswith(".whl")), env={"UV_LINK_MODE": "copy"}
+        )
+        session.run(
+            "python",
+            "-c",
+            "import fullrecall, langchain_fullrecall, llama_index.core, "
+            "llama_index.evaluation.fullrecall; print(fullrecall.__version__)",
+        )
+        session.run("fullrecall", "--version")
