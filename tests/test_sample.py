@@ -108,9 +108,17 @@ class TestErrors:
             ({"expected_ids": 7}, "reference_context_ids", "a list is meant, got int 7"),
             ({"question": ["q", "r"]}, "user_input", "one str is meant, got list"),
             ({"question": 7}, "user_input", "one str is meant, got int 7"),
-            ({"reference_claims": ["a", 1]}, "reference_claims", "item 1: a str is meant, got 1"),
+            ({"reference_claims": ["a", 1]}, "reference_claims", "item 1: a claim is a str or .* got 1"),
             ({"reference_claims": "a"}, "reference_claims", r"\['a'\]"),
             ({"metadata": "x"}, "metadata", "a mapping is meant"),
+            ({"self": 1}, "self", "unknown field 'self'"),
+            ({"contexts": [{"text": "a", "metadata": 5}]}, "retrieved_contexts", "a mapping"),
+            (
+                {"contexts": [{"text": "a", "start": "0", "end": 2}]},
+                "retrieved_contexts",
+                "whole numbers",
+            ),
+            ({"expected_ids": {"a": True}}, "reference_context_ids", "a grade is a number"),
             ({"contexts": ["a"], "retrieved_ids": [1, 2]}, "retrieved_context_ids", "1 .* but 2"),
             (
                 {"contexts": [{"id": "a"}], "retrieved_ids": ["b"]},

@@ -16,6 +16,13 @@ ID: TypeAlias = str | int | UUID
 """An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
 
 
+class Claim(NamedTuple):
+    """One claim of a reference answer; an answer must make it if it is `vital`."""
+
+    text: str
+    vital: bool = True
+
+
 class Reference(NamedTuple):
     """One thing that must be retrieved: any one of `any_of` serves.
 
@@ -61,13 +68,15 @@ class Context:
             raise ValueError(f"a context's text is a str, got {shown(text)}")
         if (start is None) != (end is None):
             raise ValueError(f"start and end go together: got start={start!r}, end={end!r}")
-        if start is not None and end is not None and not 0 <= start <= end:
-            raise ValueError(f"0 <= start <= end: got start={start!r}, end={end!r}")
+        if start is not None and not _is_range(start, end):
+            raise ValueError(
+                f"start and end are whole numbers, 0 <= start <= end: got {start!r}, {end!r}"
+            )
         put = object.__setattr__
         put(self, "text", text)
         put(self, "id", own_id)
         put(self, "score", None if score is None else _number(score, "a score"))
-        put(self, "metadata", {} if metadata is None else dict(metadata))
+        put(self, "metadata", _metadata(metadata))
         put(self, "source", None if source is None else as_id(source) or None)
         put(self, "start", start)
         put(self, "end", end)
@@ -167,7 +176,13 @@ def _grade(value: object) -> float:
     return _number(value, "a grade")
 
 
+def _is_range(start: object, end: object) -> bool:
+    return type(start) is int and type(end) is int and 0 <= start <= end
+
+
 def _number(value: object, what: str) -> float:
+    if isinstance(value, (str, bool)):
+        raise ValueError(f"{what} is a number, got {shown(value)}")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -185,6 +200,25 @@ def _texts(value: object) -> tuple[str, ...]:
         if item.strip():
             texts[item] = None
     return tuple(texts)
+
+
+def _claims(value: object) -> tuple[Claim, ...]:
+    claims = [_at(n, _claim, item) for n, item in enumerate(as_list(value, ordered=False))]
+    return tuple({claim.text: claim for claim in claims if claim.text.strip()}.values())
+
+
+def _claim(item: object) -> Claim:
+    if isinstance(item, str):
+        return Claim(item)
+    if isinstance(item, Claim):
+        return item
+    if isinstance(item, Mapping) and isinstance(item.get("text"), str):
+        importance = item.get("importance", "vital")
+        if importance in ("vital", "okay") and not item.keys() - {"text", "importance"}:
+            return Claim(item["text"], vital=importance == "vital")
+    raise ValueError(
+        f'a claim is a str or {{"text": …, "importance": "vital" or "okay"}}, got {shown(item)}'
+    )
 
 
 def _one_text(value: object) -> str:
@@ -246,7 +280,7 @@ class Sample:
     reference: str | None
     reference_contexts: tuple[tuple[Context, ...], ...] | None
     reference_context_ids: tuple[Reference, ...] | None
-    reference_claims: tuple[str, ...] | None
+    reference_claims: tuple[Claim, ...] | None
     reference_entities: tuple[str, ...] | None
     response: str | None
     group: str | None
@@ -255,6 +289,7 @@ class Sample:
 
     def __init__(
         self,
+        /,
         *,
         id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
         user_input: str | None = None,
@@ -263,7 +298,7 @@ class Sample:
         reference: str | None = None,
         reference_contexts: Iterable[ContextLike | Sequence[ContextLike]] | None = None,
         reference_context_ids: ReferenceIds | None = None,
-        reference_claims: Iterable[str] | None = None,
+        reference_claims: Iterable[str | Claim | Mapping[str, Any]] | None = None,
         reference_entities: Iterable[str] | None = None,
         response: str | None = None,
         group: ID | None = None,
@@ -349,6 +384,11 @@ class Sample:
                 value = [[context.to_dict() for context in group] for group in value]
             elif name == "reference_context_ids":
                 value = _plain_references(value)
+            elif name == "reference_claims":
+                value = [
+                    claim.text if claim.vital else {"text": claim.text, "importance": "okay"}
+                    for claim in value
+                ]
             given[name] = list(value) if isinstance(value, tuple) else value
         if self.retrieved_contexts is not None:
             del given["retrieved_context_ids"]
@@ -368,7 +408,7 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "reference": _one_text,
     "reference_contexts": _reference_contexts,
     "reference_context_ids": _reference_ids,
-    "reference_claims": _texts,
+    "reference_claims": _claims,
     "reference_entities": _texts,
     "response": _one_text,
     "group": as_id,

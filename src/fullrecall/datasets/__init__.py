@@ -1,0 +1,89 @@
+"""Readers: files and other tools' objects as samples, one at a time.
+
+`read` goes by a file's name; the others are for one format each. All return an iterator that
+raises `InputError`, with the file, the line and the field, at the first thing that is no sample,
+after every sample before it. Arguments and the file's existence are checked at the call itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from fullrecall.datasets.csv_files import read_csv
+from fullrecall.datasets.frames import from_rows
+from fullrecall.datasets.json_files import read_json
+from fullrecall.datasets.json_lines import read_jsonl, write_jsonl
+from fullrecall.datasets.llama_index import (
+    from_embedding_qa,
+    from_labelled_rag,
+    read_embedding_qa,
+    read_labelled_rag,
+)
+from fullrecall.datasets.opening import FilePath, existing_file
+from fullrecall.datasets.parquet import read_parquet
+from fullrecall.datasets.rows import Rename
+from fullrecall.datasets.trec import read_trec
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.sample import Sample
+
+__all__ = [
+    "from_embedding_qa",
+    "from_labelled_rag",
+    "from_rows",
+    "read",
+    "read_csv",
+    "read_embedding_qa",
+    "read_jsonl",
+    "read_labelled_rag",
+    "read_parquet",
+    "read_trec",
+    "write_jsonl",
+]
+
+
+class _Reader(Protocol):
+    def __call__(self, path: FilePath, /, *, rename: Rename | None = None) -> Iterator[Sample]: ...
+
+
+_READERS: dict[str, _Reader] = {
+    "jsonl": read_jsonl,
+    "ndjson": read_jsonl,
+    "json": read_json,
+    "csv": read_csv,
+    "tsv": partial(read_csv, delimiter="\t"),
+    "parquet": read_parquet,
+}
+
+
+def read(
+    path: FilePath,
+    *,
+    format: str | None = None,  # noqa: A002 - what it is; nothing here formats
+    rename: Rename | None = None,
+) -> Iterator[Sample]:
+    """Return the samples of a file, by the reader that its name's ending asks for.
+
+    The endings are `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` and `.parquet`, all but the last
+    also with `.gz`; `format` is one of them without the dot and overrides. A `.json` file holds
+    an array of rows or one of LlamaIndex's data sets. `rename` maps the file's columns to fields
+    (`{"their_column": "our_field", "junk": None}`; None leaves the column out).
+
+    Raises `InputError` where the file cannot be read, and `ParameterError` for an unknown format.
+    """
+    if format is not None and format not in _READERS:
+        raise ParameterError(f"format is one of {', '.join(_READERS)}, got {format!r}")
+    name = existing_file(path)
+    if format is None:
+        ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
+        if ending not in _READERS or (ending == "parquet" and name.lower().endswith(".gz")):
+            raise InputError(
+                f"the name does not tell the format: pass format=, one of {', '.join(_READERS)} "
+                "(TREC's pair of files is read with read_trec(qrels, run))",
+                path=name,
+            )
+    else:
+        ending = format
+    return _READERS[ending](name, rename=rename)

@@ -1,0 +1,88 @@
+"""JSON files: an array of rows, or one of LlamaIndex's objects, told apart by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fullrecall.datasets.llama_index import (
+    EMBEDDING_QA_KEYS,
+    LABELLED_RAG_KEY,
+    from_embedding_qa,
+    from_labelled_rag,
+)
+from fullrecall.datasets.opening import FilePath, existing_file, whole_text
+from fullrecall.datasets.rows import FIELDS, Columns, Rename, in_file, to_samples
+from fullrecall.datasets.strict_json import array_items, parsed
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.sample import Sample
+
+
+def read_json(path: FilePath, *, rename: Rename | None = None) -> Iterator[Sample]:
+    """Return the samples of a JSON file; its text, not its rows, comes into memory at once.
+
+    The file holds an array of objects, or LlamaIndex's EmbeddingQA or LabelledRag object, whose
+    names are fixed (`rename` is refused). Raises `InputError` with the line on which the row
+    begins.
+    """
+    name, columns = existing_file(path), Columns(rename)
+    return in_file(name, _samples(name, columns, renamed=bool(rename)))
+
+
+def _samples(path: str, columns: Columns, *, renamed: bool) -> Iterator[Sample]:
+    text = whole_text(path).rstrip()  # so that what ends too early ends on its last line
+    begun = text.lstrip()[:1]
+    if not begun:
+        return
+    if begun == "[":
+        yield from to_samples(_objects(text), columns)
+        return
+    found = _parsed(text)
+    if isinstance(found, dict) and found.keys() >= set(EMBEDDING_QA_KEYS):
+        convert = from_embedding_qa
+    elif isinstance(found, dict) and isinstance(found.get(LABELLED_RAG_KEY), list):
+        convert = from_labelled_rag
+    else:
+        raise InputError(_not_samples(found))
+    if renamed:
+        raise InputError("rename is for an array of rows, and this is a LlamaIndex data set")
+    yield from convert(found)
+
+
+def _objects(text: str) -> Iterator[tuple[int, object]]:
+    for line, row in array_items(text):
+        if not isinstance(row, dict):
+            raise InputError(
+                f"each item of the array is an object, got {type(row).__name__} {shown(row)}",
+                line=line,
+            )
+        yield line, row
+
+
+def _parsed(text: str) -> object:
+    try:
+        return parsed(text)
+    except InputError as error:
+        if "Extra data" not in error.problem:
+            raise
+        hint = "; JSON Lines, one object per line, are read with read(path, format='jsonl')"
+        raise InputError(error.problem + hint, line=error.line) from None
+
+
+def _not_samples(found: object) -> str:
+    meant = (
+        "an array of objects is meant, or LlamaIndex's EmbeddingQA (an object with "
+        f"{', '.join(EMBEDDING_QA_KEYS)}) or LabelledRag (with {LABELLED_RAG_KEY})"
+    )
+    if not isinstance(found, dict):
+        return f"{meant}; got {type(found).__name__} {shown(found)}"
+    hint = ""
+    if found and found.keys() <= FIELDS.keys():
+        columnar = all(isinstance(value, dict) for value in found.values())
+        hint = (
+            ": it is written by columns, which pandas leaves with to_json(orient='records')"
+            if columnar
+            else ": one sample is still an array, [{…}]"
+        )
+    keys = ", ".join(map(repr, list(found)[:8]))
+    return f"{meant}; got an object with {f'the keys {keys}' if keys else 'no keys'}{hint}"

@@ -1,0 +1,132 @@
+"""Text files as checked lines: gzip, encodings, over-long lines, and where each error stands."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TypeAlias, cast
+
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.identifiers import shown
+
+FilePath: TypeAlias = str | os.PathLike[str]
+
+MAX_LINE_BYTES = 64 * 2**20
+"""The longest line, or CSV record, that is read unless the caller allows more."""
+
+_GZIP_MARK = b"\x1f\x8b"
+_FOREIGN_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+def existing_file(path: FilePath) -> str:
+    """Return `path` as a `str`; raise `InputError` where no file can be read there."""
+    name = os.fsdecode(path)
+    if Path(name).is_dir():
+        raise InputError("is a directory: name one file in it", path=name)
+    if not Path(name).exists():
+        raise InputError("no such file", path=name)
+    return name
+
+
+def check_limit(max_line_bytes: int) -> None:
+    """Raise `ParameterError` unless `max_line_bytes` is a positive number."""
+    if max_line_bytes < 1:
+        raise ParameterError(f"max_line_bytes is at least 1, got {max_line_bytes!r}")
+
+
+def text_lines(path: str, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:
+    """Yield each line of a UTF-8 file with its number (from 1) and its line ending.
+
+    No more than `max_line_bytes` of a line come into memory. Raises `InputError`, which has the
+    line but not the path, at the first line that cannot be read, after all lines before it.
+    """
+    offset = 0
+    with _opened(path) as file:
+        number = 1
+        while raw := _read(file, max_line_bytes + 1, number):
+            if len(raw) > max_line_bytes and not raw.endswith(b"\n"):
+                raise too_long(max_line_bytes, number)
+            text = _decoded(raw, number, offset)
+            offset += len(raw)
+            yield number, text
+            number += 1
+
+
+def whole_text(path: str) -> str:
+    """Return all text of a UTF-8 file; raise `InputError` where it cannot be read."""
+    with _opened(path) as file:
+        return _decoded(_read(file, -1, None), 1, 0)
+
+
+def too_long(max_line_bytes: int, line: int) -> InputError:
+    """Return the error for a line, or a CSV record, that outgrows the limit."""
+    return InputError(
+        f"the row that begins here is longer than max_line_bytes={max_line_bytes:,}: if that is "
+        "meant, pass a larger max_line_bytes to read_jsonl or read_csv; if not, a line break or "
+        "a closing quote is missing",
+        line=line,
+    )
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    try:
+        raw = Path(path).open("rb")  # noqa: SIM115 - closed by the `with` below
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}") from error
+    with raw:
+        # By content, not by name: browsers unpack `.gz` downloads and leave the name as it was.
+        if raw.peek(2)[:2] == _GZIP_MARK:
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield cast("BinaryIO", unpacked)
+        else:
+            yield raw
+
+
+def _read(file: BinaryIO, size: int, line: int | None) -> bytes:
+    """Return the next line, cut at `size` bytes; the whole file where `size` is negative."""
+    try:
+        return file.read() if size < 0 else file.readline(size)
+    except EOFError as error:
+        problem = "the gzip data end in the middle: the file is truncated, fetch it again"
+        raise InputError(problem, line=line) from error
+    except (OSError, zlib.error) as error:
+        raise InputError(f"cannot be read: {error}", line=line) from error
+
+
+def _decoded(raw: bytes, line: int, offset: int) -> str:
+    """Return the text of `raw`, which begins at `line` and at byte `offset` of the file."""
+    if offset == 0:
+        for mark, encoding in _FOREIGN_MARKS:
+            if raw.startswith(mark):
+                raise InputError(f"is {encoding}: save it as UTF-8")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        problem = f"byte {raw[error.start]:#04x} is not UTF-8: save the file as UTF-8"
+        raise _at_byte(problem, raw, error.start, line, offset) from None
+    if "\0" in text:
+        problem = "a NUL byte, so this is no text, or UTF-16, or damaged: save the file as UTF-8"
+        raise _at_byte(problem, raw, raw.index(b"\0"), line, offset)
+    return text.removeprefix("\ufeff") if offset == 0 else text
+
+
+def _at_byte(problem: str, raw: bytes, position: int, line: int, offset: int) -> InputError:
+    """Return the error with its place: the line, the byte in the line and in the file."""
+    start = raw.rfind(b"\n", 0, position) + 1
+    near = shown(raw[max(start, position - 20) : position].decode(errors="replace"))
+    return InputError(
+        f"{problem} (at byte offset {position - start} of the line, {offset + position} of the "
+        f"file, after {near})",
+        line=line + raw.count(b"\n", 0, position),
+    )

@@ -1,0 +1,69 @@
+"""Parquet, one sample per row; pyarrow loads when the first file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from fullrecall.datasets.frames import without_gaps
+from fullrecall.datasets.opening import FilePath, existing_file
+from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
+from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.identifiers import shown
+from fullrecall.sample import Sample
+
+
+def read_parquet(
+    path: FilePath, *, rename: Rename | None = None, batch_size: int = 256
+) -> Iterator[Sample]:
+    """Return the samples of a Parquet file, `batch_size` rows in memory at a time.
+
+    Columns that `rename` leaves out are not read. Needs pyarrow: raises `MissingExtraError`
+    without it, and `InputError` with the row's number (from 1).
+    """
+    if batch_size < 1:
+        raise ParameterError(f"batch_size is at least 1, got {batch_size!r}")
+    try:
+        import pyarrow.parquet  # noqa: F401 - heavy, so loaded when first used
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
+    name, columns = existing_file(path), Columns(rename)
+    rows = _parquet_rows(name, columns, batch_size)
+    return in_file(name, to_samples(rows, columns, cell=without_gaps))
+
+
+def _parquet_rows(
+    path: str, columns: Columns, batch_size: int
+) -> Iterator[tuple[int, dict[str, object]]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # Both settings are needed: by default each column of a row group, which may be the whole
+        # file, comes into memory at once.
+        with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
+            header = file.schema_arrow.names
+            columns.check_header(header)
+            wanted = [column for column in header if columns.field(column) is not None]
+            maps = [name for name in wanted if pa.types.is_map(file.schema_arrow.field(name).type)]
+            batches = file.iter_batches(batch_size, columns=wanted)
+            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+            for number, row in enumerate(rows, start=1):
+                for column in maps:
+                    row[column] = _map_cell(column, row[column], number)
+                yield number, row
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"not a Parquet file that can be read: {error}") from error
+
+
+def _map_cell(
+    column: str, pairs: list[tuple[str, object]] | None, number: int
+) -> dict[str, object] | None:
+    """Return Arrow's key-value pairs as a mapping; two equal keys are an error, as in JSON."""
+    if pairs is None:
+        return None
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        problem = f"{column}: a key stands twice in {shown(pairs)}: keep one"
+        raise InputError(problem, line=number, field=column)
+    return values
