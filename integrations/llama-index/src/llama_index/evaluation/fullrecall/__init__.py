@@ -1,1 +1,21 @@
-"""fullrecall for LlamaIndex."""
+"""fullrecall for LlamaIndex: context recall of what its retrievers and engines return."""
+
+from llama_index.evaluation.fullrecall.evaluator import RecallEvaluator
+from llama_index.evaluation.fullrecall.nodes import contexts
+from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
+from llama_index.evaluation.fullrecall.retrieval import (
+    answered,
+    evaluate_query_engine,
+    evaluate_retriever,
+    retrieved,
+)
+
+__all__ = [
+    "RecallEvaluationResult",
+    "RecallEvaluator",
+    "answered",
+    "contexts",
+    "evaluate_query_engine",
+    "evaluate_retriever",
+    "retrieved",
+]

@@ -1,0 +1,155 @@
+"""LlamaIndex nodes as contexts, and which of a node's properties is its ID."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from operator import attrgetter
+from typing import Any, TypeAlias, TypeGuard
+
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
+
+from fullrecall import Context, InputError, ParameterError
+from fullrecall.identifiers import as_id
+from fullrecall.sample import ID
+
+NodeLike: TypeAlias = NodeWithScore | BaseNode
+"""What retrievers return, and what indexes are made of."""
+
+IdKey: TypeAlias = str | Callable[[BaseNode], ID | None]
+""""node_id", "ref_doc_id", "hash", "metadata:<key>", or a function of the node."""
+
+_NAMED: dict[str, Callable[[BaseNode], ID | None]] = {
+    "node_id": attrgetter("node_id"),
+    "ref_doc_id": attrgetter("ref_doc_id"),
+    "hash": attrgetter("hash"),
+}
+_METADATA = "metadata:"
+
+
+def contexts(
+    nodes: Iterable[NodeLike],
+    *,
+    id_key: IdKey = "node_id",
+    metadata_mode: MetadataMode | str = MetadataMode.NONE,
+    offsets: bool = False,
+) -> list[Context]:
+    """Return LlamaIndex nodes as contexts, in their order, which is the rank.
+
+    - `id_key`: what names a context: "node_id"; "ref_doc_id", the ID of the document that the
+      node was cut from; "hash", of its text and metadata; "metadata:<key>"; or a function of the
+      node. A node that lacks it has no ID, and scorers say how many have none.
+    - `metadata_mode`: which metadata stand in the text. The default leaves them out, as
+      `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
+    - `offsets`: whether `source`, `start` and `end` tell where the text was cut from. Off by
+      default, since LlamaIndex's node parsers find a chunk's place by searching for its text:
+      where a document repeats itself, it may be the wrong place.
+
+    Later changes of the nodes, as by postprocessors, do not reach the contexts. Scores that are
+    no finite numbers are left out. Raises `ParameterError` for an `id_key` or `metadata_mode`
+    that does not exist, `InputError` for items that are no nodes and for IDs that are none.
+    """
+    return NodeReader(id_key, metadata_mode, offsets=offsets).contexts(nodes)
+
+
+class NodeReader:
+    """Reads nodes as contexts; its parameters are those of `contexts`."""
+
+    def __init__(
+        self,
+        id_key: IdKey = "node_id",
+        metadata_mode: MetadataMode | str = MetadataMode.NONE,
+        *,
+        offsets: bool = False,
+    ) -> None:
+        self.id_key = id_key
+        self._get_id = _id_getter(id_key)
+        self._mode = _mode(metadata_mode)
+        self._offsets = offsets
+
+    def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
+        """Return `nodes` as contexts; raise `InputError` for items that are no nodes."""
+        return [self._context(node, rank) for rank, node in enumerate(_several(nodes), start=1)]
+
+    def keys_that_match(self, nodes: Iterable[NodeLike], wanted: set[str]) -> list[str]:
+        """Return the named keys, "node_id" and so on, under which a node is in `wanted`."""
+        plain = [item.node if isinstance(item, NodeWithScore) else item for item in nodes]
+        return [name for name, get in _NAMED.items() if not wanted.isdisjoint(map(get, plain))]
+
+    def _context(self, item: object, rank: int) -> Context:
+        node, score = (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
+        if not isinstance(node, BaseNode):
+            raise InputError(f"rank {rank}: a node is meant, got {type(item).__name__}")
+        place: dict[str, Any] = _place(node) if self._offsets else {}
+        return Context(
+            node.get_content(metadata_mode=self._mode),
+            id=self._id_of(node, rank),
+            score=score if score is not None and isfinite(score) else None,
+            metadata=node.metadata,
+            **place,
+        )
+
+    def _id_of(self, node: BaseNode, rank: int) -> str | None:
+        try:
+            found = self._get_id(node)
+            return None if found is None else as_id(found)
+        except Exception as error:
+            raise InputError(
+                f"rank {rank}, node {node.node_id!r}: id_key={self.id_key!r} gives no ID: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+
+def are_nodes(items: object) -> TypeGuard[list[NodeLike] | tuple[NodeLike, ...]]:
+    """Return whether `items` is a list or tuple with a node in it, or an empty one."""
+    return isinstance(items, (list, tuple)) and (
+        not items or any(isinstance(item, (NodeWithScore, BaseNode)) for item in items)
+    )
+
+
+def _several(nodes: object) -> Iterable[object]:
+    """Return `nodes`; raise `InputError` for one node alone, and for what is no list of them."""
+    # Nodes can be iterated over, as pydantic models, and would pass for a list of their fields.
+    if isinstance(nodes, (str, NodeWithScore, BaseNode)) or not isinstance(nodes, Iterable):
+        raise InputError(
+            "nodes is a list of nodes, as retriever.retrieve(…) or response.source_nodes, "
+            f"got {type(nodes).__name__}"
+        )
+    return nodes
+
+
+def _mode(mode: object) -> MetadataMode:
+    try:
+        return MetadataMode(mode)
+    except ValueError:
+        names = ", ".join(repr(known.value) for known in MetadataMode)
+        raise ParameterError(
+            f"metadata_mode is a MetadataMode or one of {names}, got {mode!r}"
+        ) from None
+
+
+def _id_getter(id_key: object) -> Callable[[BaseNode], ID | None]:
+    """Return what reads the ID of a node; raise `ParameterError` for a key that does not exist."""
+    if isinstance(id_key, str):
+        if id_key in _NAMED:
+            return _NAMED[id_key]
+        name = id_key.removeprefix(_METADATA)
+        if name and name != id_key:
+            return lambda node: node.metadata.get(name)
+    elif callable(id_key):
+        return id_key
+    named = ", ".join(map(repr, _NAMED))
+    raise ParameterError(
+        f"id_key is {named}, 'metadata:<key>' or a function of the node, got {id_key!r}"
+    )
+
+
+def _place(node: BaseNode) -> dict[str, Any]:
+    """Return where the node's text was cut from, nothing where the node does not know."""
+    if not isinstance(node, TextNode) or node.ref_doc_id is None:
+        return {}
+    start, end = node.start_char_idx, node.end_char_idx
+    # Of another length, the offsets are not this text's: a postprocessor has replaced it.
+    if start is None or end is None or start < 0 or end - start != len(node.text):
+        return {}
+    return {"source": node.ref_doc_id, "start": start, "end": end}

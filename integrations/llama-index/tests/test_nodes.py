@@ -1,0 +1,256 @@
+"""Nodes become contexts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from llama_index.core import VectorStoreIndex
+from llama_index.core.node_parser import TokenTextSplitter
+from llama_index.core.postprocessor import MetadataReplacementPostProcessor
+from llama_index.core.schema import (
+    Document,
+    ImageNode,
+    MediaResource,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    NodeWithScore,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from fullrecall import IdRecall, InputError, ParameterError, SpanRecall
+from llama_index.evaluation.fullrecall import contexts
+
+
+def cut(document: str, text: str, start: int, end: int) -> TextNode:
+    """Return a node that says where in a document it was cut from."""
+    return TextNode(
+        text=text,
+        start_char_idx=start,
+        end_char_idx=end,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)},
+    )
+
+
+def test_retrieved_nodes_become_contexts_in_their_order(index: VectorStoreIndex) -> None:
+    """ID, text, score and metadata of each node arrive, and the list's order is the rank."""
+    nodes = index.as_retriever(similarity_top_k=3).retrieve(
+        "Where in Paris does the Eiffel Tower stand?"
+    )
+    read = contexts(nodes)
+    assert [context.id for context in read] == ["place", "height", "capital"]
+    assert read[0].text == "The Eiffel Tower stands in Paris."
+    assert read[0].score == nodes[0].score
+    assert read[0].metadata == {"title": "Place"}
+    assert (read[0].source, read[0].start, read[0].end) == (None, None, None)
+
+
+def test_the_order_is_never_that_of_the_scores() -> None:
+    """A reranker's order stays, whatever the scores say, and with no score at all."""
+    nodes = [
+        NodeWithScore(node=TextNode(id_="low", text="a"), score=0.1),
+        NodeWithScore(node=TextNode(id_="none", text="b")),
+        NodeWithScore(node=TextNode(id_="high", text="c"), score=0.9),
+    ]
+    assert [(c.id, c.score) for c in contexts(nodes)] == [
+        ("low", 0.1),
+        ("none", None),
+        ("high", 0.9),
+    ]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_finite_number_is_left_out(score: float) -> None:
+    """A cosine with an empty vector is NaN: the node counts all the same."""
+    (context,) = contexts([NodeWithScore(node=TextNode(id_="a", text="x"), score=score)])
+    assert (context.id, context.score) == ("a", None)
+
+
+def test_bare_nodes_are_read_too(index: VectorStoreIndex) -> None:
+    """Nodes of an index or a docstore, which have no score, are contexts without one."""
+    nodes = list(index.docstore.docs.values())
+    assert {(c.id, c.score) for c in contexts(nodes)} == {
+        ("capital", None),
+        ("place", None),
+        ("height", None),
+        ("rome", None),
+        ("banana", None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("id_key", "expected"),
+    [
+        ("node_id", "n-1"),
+        ("ref_doc_id", "doc-1"),
+        ("metadata:isbn", "978"),
+        ("metadata:a:b", "colon"),
+        (lambda node: f"{node.ref_doc_id}#{node.metadata['page']}", "doc-1#4"),
+        (lambda node: UUID(int=node.metadata["page"]), str(UUID(int=4))),
+    ],
+)
+def test_the_id_is_what_the_id_key_names(id_key: Any, expected: str) -> None:
+    """Data sets name documents or chunks: whichever it is can be the ID, ints and UUIDs too."""
+    node = TextNode(
+        id_="n-1",
+        text="x",
+        metadata={"isbn": 978, "page": 4, "a:b": "colon"},
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="doc-1")},
+    )
+    assert [context.id for context in contexts([node], id_key=id_key)] == [expected]
+
+
+def test_the_hash_names_equal_nodes_alike() -> None:
+    """Two ingestions give a chunk two node IDs and one hash."""
+    first, again = TextNode(text="same"), TextNode(text="same")
+    (one,), (other,) = contexts([first], id_key="hash"), contexts([again], id_key="hash")
+    assert one.id == other.id
+    assert contexts([first])[0].id != contexts([again])[0].id
+
+
+@pytest.mark.parametrize("id_key", ["ref_doc_id", "metadata:isbn", lambda node: None])
+def test_a_node_without_the_key_has_no_id_and_is_counted(id_key: Any) -> None:
+    """A missing ID is no ID: never the node's own, and the scorer says how many lack one."""
+    node = TextNode(text="x")
+    (context,) = contexts([node], id_key=id_key)
+    assert context.id is None
+    result = IdRecall().score(retrieved_contexts=[context], reference_context_ids=[node.node_id])
+    assert (result.status, result.reason) == (
+        "unscored",
+        "none of the 1 retrieved contexts has an ID",
+    )
+
+
+@pytest.mark.parametrize("id_key", ["doc_id", "metadata", "metadata:", "", None, 7])
+def test_an_unknown_id_key_is_refused_at_once(id_key: Any) -> None:
+    """A misspelt key would leave every ID missing: the error says which keys there are."""
+    with pytest.raises(ParameterError, match=r"'node_id', 'ref_doc_id', 'hash', 'metadata:<key>'"):
+        contexts([], id_key=id_key)
+
+
+@pytest.mark.parametrize("value", [1.5, ["a"], True])
+def test_a_value_that_is_no_id_names_the_node(value: object) -> None:
+    """A float in the metadata is refused, not compared as `1.5`."""
+    node = TextNode(id_="n-1", text="x", metadata={"key": value})
+    with pytest.raises(InputError, match=r"rank 1, node 'n-1': id_key='metadata:key' gives no ID"):
+        contexts([node], id_key="metadata:key")
+
+
+def test_an_id_function_that_fails_names_the_node() -> None:
+    """The user learns which node their function could not read."""
+    with pytest.raises(InputError, match=r"rank 1, node 'n-1'.*KeyError: 'page'"):
+        contexts([TextNode(id_="n-1", text="x")], id_key=lambda node: node.metadata["page"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        (MetadataMode.NONE, "The text."),
+        ("none", "The text."),
+        (MetadataMode.LLM, "title: T\n\nThe text."),
+        ("embed", "path: p\n\nThe text."),
+        (MetadataMode.ALL, "path: p\ntitle: T\n\nThe text."),
+    ],
+)
+def test_the_metadata_mode_chooses_the_text(mode: Any, expected: str) -> None:
+    """A claim about the title is supported only in the text that the LLM reads."""
+    node = TextNode(
+        text="The text.",
+        metadata={"path": "p", "title": "T"},
+        excluded_llm_metadata_keys=["path"],
+        excluded_embed_metadata_keys=["title"],
+    )
+    assert [context.text for context in contexts([node], metadata_mode=mode)] == [expected]
+
+
+def test_an_unknown_metadata_mode_is_refused() -> None:
+    """The error lists the modes."""
+    with pytest.raises(ParameterError, match=r"'all', 'embed', 'llm', 'none', got 'llms'"):
+        contexts([], metadata_mode="llms")
+
+
+def test_nodes_that_hold_no_text_nodes_are_read() -> None:
+    """Documents, images with captions and multimodal nodes have a text where they have one."""
+    nodes = [
+        Document(id_="d", text="a document"),
+        ImageNode(id_="i", text="a caption"),
+        Node(id_="n", text_resource=MediaResource(text="a resource")),
+        Node(id_="e"),
+    ]
+    assert [(c.id, c.text) for c in contexts(nodes)] == [
+        ("d", "a document"),
+        ("i", "a caption"),
+        ("n", "a resource"),
+        ("e", ""),
+    ]
+
+
+def test_contexts_are_snapshots_of_live_nodes() -> None:
+    """A postprocessor that rewrites the nodes afterwards does not rewrite the contexts."""
+    node = TextNode(id_="a", text="sentence", metadata={"window": "the whole window"})
+    nodes = [NodeWithScore(node=node, score=0.5)]
+    before = contexts(nodes)
+    after = MetadataReplacementPostProcessor(target_metadata_key="window").postprocess_nodes(nodes)
+    node.metadata["window"] = "changed"
+    assert after[0].node.get_content() == "the whole window"
+    assert before[0].text == "sentence"
+    assert before[0].metadata == {"window": "the whole window"}
+
+
+def test_offsets_are_taken_on_demand_and_compared_by_place() -> None:
+    """With `offsets=True` a span is found where it was cut from, not where its words recur."""
+    text = "A sentence that stands twice."
+    here, there = cut("doc", text, 0, len(text)), cut("doc", text, 500, 500 + len(text))
+    wanted = contexts([here], offsets=True)
+    assert [(c.source, c.start, c.end) for c in wanted] == [("doc", 0, len(text))]
+
+    def recall(node: TextNode, *, offsets: bool) -> float | None:
+        retrieved = contexts([node], offsets=offsets)
+        return SpanRecall().score(retrieved_contexts=retrieved, reference_contexts=wanted).score
+
+    assert recall(here, offsets=True) == 1.0
+    assert recall(there, offsets=True) == 0.0
+    assert recall(there, offsets=False) == 1.0
+
+
+def test_offsets_of_a_node_parser_are_places_in_the_document() -> None:
+    """What LlamaIndex's own parser cuts can be read off the document at the context's place."""
+    text = "The tower stands in Paris. It is 330 metres high. Rome is the capital of Italy. " * 2
+    parser = TokenTextSplitter(chunk_size=60, chunk_overlap=3)
+    read = contexts(parser.get_nodes_from_documents([Document(id_="d", text=text)]), offsets=True)
+    assert {context.source for context in read} == {"d"}
+    assert "".join(text[c.start : c.end] for c in read) == "".join(c.text or "" for c in read)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        TextNode(text="no document", start_char_idx=0, end_char_idx=11),
+        cut("doc", "the window of a sentence", 10, 18),
+        cut("doc", "before the start", -16, 0),
+        Document(text="no offsets"),
+    ],
+    ids=["no document", "replaced text", "negative", "no text node"],
+)
+def test_offsets_that_are_not_those_of_the_text_are_left_out(node: Any) -> None:
+    """A replaced text has the old offsets: they would place it where it is not."""
+    (context,) = contexts([node], offsets=True)
+    assert (context.source, context.start, context.end) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "nodes", ["text", TextNode(text="x"), NodeWithScore(node=TextNode(text="x")), 7, None]
+)
+def test_what_is_no_list_of_nodes_is_refused(nodes: Any) -> None:
+    """One node alone can be iterated over, as a pydantic model: it is no list of its fields."""
+    with pytest.raises(InputError, match="nodes is a list of nodes"):
+        contexts(nodes)
+
+
+def test_an_item_that_is_no_node_is_named_by_its_rank() -> None:
+    """A text among nodes is an error that says where it stands."""
+    with pytest.raises(InputError, match="rank 2: a node is meant, got str"):
+        contexts([TextNode(text="x"), "text"])  # type: ignore[list-item]
