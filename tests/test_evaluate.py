@@ -22,6 +22,8 @@ from fullrecall import (
     evaluate,
 )
 
+from fullrecall.report.saving import Writer
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -247,6 +249,19 @@ class TestSaving:
         assert [row.sample for row in loaded] == samples
         assert [row.results for row in loaded] == [row.results for row in report]
         assert str(loaded.summary()) == str(report.summary())
+
+    def test_half_an_emoji_survives(self, tmp_path: Path) -> None:
+        """A lone surrogate, legal in JSON input, is saved and read back."""
+        sample = Sample(contexts=["\ud83d"], reference_contexts=["\ud83d"])
+        evaluate([sample], TextRecall(), progress=False).save(tmp_path / "r.jsonl")
+        assert Report.load(tmp_path / "r.jsonl").rows[0].sample == sample
+
+    def test_each_row_is_on_disk_when_it_is_written(self, tmp_path: Path) -> None:
+        """A run that is killed keeps the rows that it had."""
+        report = report_of()
+        with Writer(tmp_path / "r.jsonl", report.methods) as writer:
+            writer.write(report.rows[0])
+            assert len(Report.load(tmp_path / "r.jsonl")) == 1
 
     @pytest.mark.parametrize(
         ("content", "message"),

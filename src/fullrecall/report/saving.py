@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -24,12 +25,17 @@ class Writer:
     """Writes a report to `path` as its rows come; use it as a context manager."""
 
     def __init__(self, path: str | Path, methods: Sequence[Method]) -> None:
-        self._file = Path(path).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115 - held
-        head = {"kind": _KIND, "version": VERSION, "methods": [m.to_dict() for m in methods]}
-        self._line(head)
+        # Line by line, so that a killed run keeps every row that it had written.
+        self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
+        self._head: dict[str, Any] | None = {
+            "kind": _KIND,
+            "version": VERSION,
+            "methods": [method.to_dict() for method in methods],
+        }
 
     def write(self, row: Row) -> None:
-        """Write one row."""
+        """Write one row; raises `OSError` where the file cannot take it."""
+        self._write_head()
         self._line(
             {
                 "sample": row.sample.to_dict(),
@@ -37,8 +43,18 @@ class Writer:
             }
         )
 
+    def _write_head(self) -> None:
+        head, self._head = self._head, None
+        if head is not None:
+            self._line(head)
+
     def _line(self, plain: dict[str, Any]) -> None:
-        self._file.write(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
+        line = json.dumps(plain, ensure_ascii=False, default=str)
+        try:
+            line.encode()
+        except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
+            line = json.dumps(plain, default=str)
+        self._file.write(line + "\n")
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +65,13 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._file.close()
+        try:
+            if kind is None:
+                self._write_head()
+        finally:
+            # After a failed write the same lines fail again on closing: the first error tells.
+            with suppress(OSError) if kind is not None else nullcontext():
+                self._file.close()
 
 
 def read(path: str | Path) -> tuple[list[Method], Iterator[Row]]:

@@ -52,6 +52,7 @@ class ScoreSummary:
             "unscored": self.unscored,
             "at": dict(self.at),
             **self.means,
+            "reasons": dict(self.reasons),
         }
 
 

@@ -1,0 +1,202 @@
+"""`fullrecall evaluate FILE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fullrecall.cli.checking import at_least
+from fullrecall.cli.choosing import ScorerName, Settings
+
+HELP = """\
+Score the samples of a file: one question each, what was retrieved, what should have been.
+
+[bold]A line of a .jsonl file[/]
+  {"user_input": "Where is the Eiffel Tower?",
+   "retrieved_context_ids": ["doc_7", "doc_2"],
+   "reference_context_ids": ["doc_2", "doc_9"]}
+
+Texts go into retrieved_contexts and reference_contexts, the reference answer into reference. \
+What ragas, LangChain and LlamaIndex call these fields is taken too.
+
+[bold]Examples[/]
+  fullrecall evaluate answers.jsonl --k 5
+  fullrecall evaluate answers.csv --rename doc_ids=retrieved_context_ids
+  fullrecall evaluate answers.jsonl --scorer text --threshold 0.8
+  fullrecall evaluate qrels.txt --run bm25.run --output bm25.jsonl
+"""
+
+_MEASURING = "What to measure"
+_READING = "Reading the file"
+_SHOWING = "Showing and saving"
+
+
+def evaluate(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            help="Samples: .jsonl, .ndjson, .json, .csv, .tsv or .parquet, all but the last also "
+            "as .gz. With --run: TREC's relevance judgements (qrels).",
+        ),
+    ],
+    *,
+    scorer: Annotated[
+        list[ScorerName] | None,
+        typer.Option(
+            "--scorer",
+            "-s",
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=_MEASURING,
+            help="id, text, span, entity or precision; repeat it for several. Without it: each "
+            "one that the fields of the first sample allow.",
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            "-k",
+            metavar="K",
+            show_default=False,
+            rich_help_panel=_MEASURING,
+            help="Count the first K contexts. Without it: all of them.",
+        ),
+    ] = None,
+    ks: Annotated[
+        str,
+        typer.Option(
+            metavar="K,K,…", rich_help_panel=_MEASURING, help="The cut-offs that the table lists."
+        ),
+    ] = "1,3,5,10",
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0…1",
+            show_default=False,
+            rich_help_panel=_MEASURING,
+            help="text: how similar two texts must be to count as the same. Without it: 0.5.",
+        ),
+    ] = None,
+    similarity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=_MEASURING,
+            help="text: a RapidFuzz similarity such as partial_ratio. Without it: levenshtein.",
+        ),
+    ] = None,
+    min_grade: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GRADE",
+            show_default=False,
+            rich_help_panel=_MEASURING,
+            help="id: the lowest grade that must be retrieved. Without it: 1.",
+        ),
+    ] = None,
+    zero_division: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0…1",
+            show_default=False,
+            rich_help_panel=_MEASURING,
+            help="The score of a sample without reference items. Without it: undefined, counted "
+            "and left out of the means.",
+        ),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="TREC: what a system retrieved, `query Q0 document rank score tag`.",
+        ),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OLD=NEW",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="Read the column OLD as the field NEW, or leave it out: OLD=. Repeatable.",
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="Read FILE as jsonl, json, csv, tsv or parquet, whatever its name ends in.",
+        ),
+    ] = None,
+    missed: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            callback=at_least(0),
+            rich_help_panel=_SHOWING,
+            help="List what was missed in the first N samples that miss something.",
+        ),
+    ] = 5,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="REPORT",
+            show_default=False,
+            rich_help_panel=_SHOWING,
+            help="Save every sample with its results as it is scored (.jsonl). A run that is "
+            "stopped keeps what it had.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            rich_help_panel=_SHOWING,
+            help="Print the summary as JSON and nothing else.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            rich_help_panel=_SHOWING,
+            help="Print the table alone: no progress, no notes, nothing of what was missed.",
+        ),
+    ] = False,
+) -> None:
+    """Score the samples of a file and print what they add up to; see `HELP`."""
+    from fullrecall.cli.running import Request, run_evaluation
+
+    run_evaluation(
+        Request(
+            file=file,
+            run=run,
+            format=format,
+            rename=rename or [],
+            scorers=scorer or [],
+            settings=Settings(
+                k=k,
+                ks=ks,
+                threshold=threshold,
+                similarity=similarity,
+                min_grade=min_grade,
+                zero_division=zero_division,
+            ),
+            missed=missed,
+            output=output,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    )

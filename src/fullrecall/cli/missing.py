@@ -1,0 +1,101 @@
+"""What was missed, sample by sample: a few are kept to be shown, all are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullrecall.report.terminal import indented, one_line
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fullrecall.finding import Finding
+    from fullrecall.report import Row
+    from fullrecall.result import Method, Result
+
+
+_TARGETS_SHOWN = 10
+
+
+class MissedSample(NamedTuple):
+    """A sample with a few of the targets that were missed in it, and how many more there are."""
+
+    label: str
+    question: str
+    targets: list[tuple[str, str]]
+    more: int
+
+
+class MissedSamples:
+    """The first `limit` samples that miss something, and how many do; its size is bounded."""
+
+    def __init__(self, limit: int, methods: Sequence[Method]) -> None:
+        self.limit = limit
+        self.samples: list[MissedSample] = []
+        self.count = 0
+        # Precision looks for the same targets once more.
+        self._recalls = [n for n, method in enumerate(methods) if method.measure == "recall"]
+
+    def add(self, row: Row) -> None:
+        """Count one row, and keep it if it misses something and there is room."""
+        missed = [
+            (finding, result)
+            for result in (row.results[n] for n in self._recalls)
+            for finding in result.findings
+            if not finding.found_at(result.method.k)
+        ]
+        if not missed:
+            return
+        self.count += 1
+        if self.count > self.limit:
+            return
+        self.samples.append(
+            MissedSample(
+                one_line(row.label, 60),
+                one_line(row.sample.user_input or "", 200),
+                [self._described(*one) for one in missed[:_TARGETS_SHOWN]],
+                max(0, len(missed) - _TARGETS_SHOWN),
+            )
+        )
+
+    def shown(self) -> Iterator[RenderableType]:
+        """Yield what a console prints."""
+        from rich.text import Text
+
+        if not self._recalls:
+            return
+        if not self.count:
+            yield Text("Nothing was missed.")
+            return
+        if not self.limit:
+            return
+        first = f", the first {len(self.samples)}:" if self.count > len(self.samples) else ":"
+        some = "samples miss" if self.count > 1 else "sample misses"
+        yield Text(f"{self.count:,} {some} something{first}", style="bold")
+        for sample in self.samples:
+            yield ""
+            yield Text.assemble((sample.label, "bold cyan"), f"  {sample.question}")
+            for target, where in sample.targets:
+                yield indented(Text.assemble(target, (f" — {where}", "yellow")))
+            if sample.more:
+                yield indented(Text(f"… and {sample.more:,} more"))
+
+    def _described(self, finding: Finding, result: Result) -> tuple[str, str]:
+        where = place(finding, result)
+        if len(self._recalls) > 1:
+            where = f"{result.method.name}: {where}"
+        return one_line(finding.target.label, 120), where
+
+
+def place(finding: Finding, result: Result) -> str:
+    """Return where a target that was missed stands: beyond k, in part, or nowhere."""
+    k = result.method.k
+    seen = result.retrieved
+    if finding.rank is not None:
+        return f"at rank {finding.rank}"
+    credit = finding.credit_at()
+    if credit:
+        within = "" if k is None or k >= seen else f", {finding.credit_at(k):.0%} in the first {k}"
+        return f"{credit:.0%} of it in the {seen} retrieved{within}"
+    return f"not in the first {seen}" if seen else "nothing was retrieved"

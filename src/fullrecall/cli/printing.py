@@ -1,0 +1,48 @@
+"""What reaches the terminal: results on standard output, problems on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from fullrecall.report import terminal
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+WRONG_INPUT = 2
+INTERRUPTED = 130
+PIPE_CLOSED = 141  # 128 + SIGPIPE, what the shell gives for any program that this ends
+
+
+def show(*parts: RenderableType) -> None:
+    """Print `parts` on standard output, one below the other."""
+    write(terminal.printed(terminal.console(sys.stdout), parts))
+
+
+def write(text: str) -> None:
+    """Write `text` to standard output; exit quietly where its reader has gone (`… | head`)."""
+    if sys.stdout is None:  # closed by whatever started this
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at exit, which would fail again, and aloud.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(PIPE_CLOSED) from None
+
+
+def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:
+    """Print one block about what went wrong on standard error, and exit with `code`."""
+    from rich.text import Text
+
+    console = terminal.console(sys.stderr)
+    head = Text.assemble(("Error: ", "bold red"), (title, "bold"))
+    below = [terminal.indented(Text(line)) for line in lines]
+    sys.stderr.write(terminal.printed(console, [head], unbroken=True))
+    sys.stderr.write(terminal.printed(console, below))
+    raise typer.Exit(code)

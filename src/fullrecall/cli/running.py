@@ -1,0 +1,158 @@
+"""How a file is evaluated: read, scored, saved and counted row by row, then shown.
+
+Rows are let go as soon as they are counted, so memory stays flat however long the file is; and
+whatever ends a run early, what was scored until then is shown and saved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from fullrecall.cli.choosing import ScorerName, Settings, chosen
+from fullrecall.cli.interrupting import stopping_between, until
+from fullrecall.cli.missing import MissedSamples
+from fullrecall.cli.outputs import check_output
+from fullrecall.cli.printing import INTERRUPTED, fail, show, write
+from fullrecall.cli.problems import explained
+from fullrecall.datasets import read, read_trec
+from fullrecall.errors import FullrecallError, InputError
+from fullrecall.evaluation import score_rows
+from fullrecall.evaluation.progress import with_progress
+from fullrecall.report import Report, terminal
+from fullrecall.report.saving import Writer
+from fullrecall.sample import Sample
+
+if TYPE_CHECKING:
+    from fullrecall.report import Row
+    from fullrecall.scorers import FindingScorer
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `fullrecall evaluate` was asked for."""
+
+    file: Path
+    run: Path | None
+    format: str | None
+    rename: list[str]
+    scorers: list[ScorerName]
+    settings: Settings
+    missed: int
+    output: Path | None
+    as_json: bool
+    quiet: bool
+
+
+@dataclass
+class Outcome:
+    """What was scored, and what ended it early if anything did."""
+
+    report: Report
+    missed: MissedSamples
+    stopped: BaseException | None = None
+
+
+def run_evaluation(request: Request) -> None:
+    """Evaluate and print; raises `typer.Exit` with the exit code where something went wrong."""
+    try:
+        samples = _samples(request)
+        first = next(samples)
+        scorers = _scorers(request, first)
+        if request.output is not None:
+            check_output(request.output, [request.file, request.run])
+    except (FullrecallError, OSError) as error:
+        fail(*explained(error))
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    outcome = _scored(chain([first], samples), scorers, request)
+    _show(outcome, scorers, request)
+    _stop(outcome, request)
+
+
+def _samples(request: Request) -> Iterator[Sample]:
+    if request.run is None:
+        return read(request.file, format=request.format, rename=_renamed(request.rename))
+    for option, value in (("--format", request.format), ("--rename", request.rename)):
+        if value:
+            raise typer.BadParameter("TREC files have one form: leave it out", param_hint=option)
+    return read_trec(request.file, request.run)
+
+
+def _renamed(pairs: Iterable[str]) -> dict[str, str | None]:
+    renamed: dict[str, str | None] = {}
+    for pair in pairs:
+        old, equals, new = pair.rpartition("=")
+        if not equals or not old:
+            raise typer.BadParameter(f"OLD=NEW is meant, got {pair!r}", param_hint="--rename")
+        if renamed.setdefault(old, new or None) != (new or None):
+            raise typer.BadParameter(f"{old!r} is renamed twice", param_hint="--rename")
+    return renamed
+
+
+def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
+    try:
+        return chosen(request.scorers, request.settings, first)
+    except InputError as error:
+        raise error.at(path=str(request.file)) from None
+
+
+def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
+    report = Report([scorer.method for scorer in scorers], keep_rows=False)
+    outcome = Outcome(report, MissedSamples(request.missed, report.methods))
+    progress = not (request.quiet or request.as_json)
+    try:
+        with ExitStack() as opened:
+            writer = None
+            if request.output is not None:
+                writer = opened.enter_context(Writer(request.output, report.methods))
+            asked = opened.enter_context(stopping_between())
+            rows: Iterator[Row] = until(asked, score_rows(samples, scorers))
+            for row in with_progress(rows, show=progress, total=None, unit=" samples"):
+                report.add(row)
+                outcome.missed.add(row)
+                if writer is not None:
+                    writer.write(row)
+    except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
+        outcome.stopped = stopped
+    return outcome
+
+
+def _show(outcome: Outcome, scorers: list[FindingScorer], request: Request) -> None:
+    summary = outcome.report.summary()
+    if request.as_json:
+        plain = {"complete": outcome.stopped is None, **summary.to_dict()}
+        write(json.dumps(plain, indent=2) + "\n")
+        return
+    if not len(outcome.report):
+        return
+    show(terminal.summary_table(summary))
+    if request.quiet:
+        return
+    notes = terminal.gaps(summary)
+    if not request.scorers:
+        names = ", ".join(scorer.method.name for scorer in scorers)
+        notes.append(f"Scored by what the first sample has: {names}. --scorer chooses others.")
+    if request.output is not None and outcome.stopped is None:
+        notes.append(f"Saved to {request.output}.")
+    missed = list(outcome.missed.shown())
+    show("", *notes, *(["", *missed] if notes and missed else missed))
+
+
+def _stop(outcome: Outcome, request: Request) -> None:
+    """Say what ended the run early, if anything did, and exit with its code."""
+    if outcome.stopped is None:
+        return
+    count = len(outcome.report)
+    kept = f", saved in {request.output}" if count and request.output is not None else ""
+    scored = f"Scored {count:,} samples before that{kept}."
+    if isinstance(outcome.stopped, KeyboardInterrupt):
+        fail("interrupted", scored, code=INTERRUPTED)
+    fail(*explained(outcome.stopped), scored)

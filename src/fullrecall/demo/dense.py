@@ -1,0 +1,86 @@
+"""The dense retriever: static word embeddings by wordllama, in a LlamaIndex query engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import wordllama
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import LangchainNodeParser
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers.no_text import NoText
+
+from fullrecall.demo.chunks import splitter
+from fullrecall.report import Report
+from fullrecall.sample import Sample
+from fullrecall.scorers import Scorer
+from llama_index.evaluation.fullrecall import evaluate_query_engine
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode
+
+    from fullrecall.collections.stdlib import Document as Page
+
+
+class WordEmbedding(BaseEmbedding):
+    """The mean of a text's word vectors; the vectors come inside wordllama's wheel."""
+
+    _model: Any = PrivateAttr()
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(model_name="wordllama", embed_batch_size=512, **fields)
+        # A plain `load()` looks for the tokenizer in the user's cache and then downloads it.
+        beside = Path(wordllama.__file__).parent
+        self._model = wordllama.WordLlama.load(cache_dir=beside, disable_download=True)
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self._model.embed(texts, norm=True).tolist()
+        return vectors
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._get_text_embeddings([text])[0]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+
+def nodes(pages: Sequence[Page]) -> list[BaseNode]:
+    """Return the pages as nodes: the chunks of the lexical retriever, with stable IDs.
+
+    LlamaIndex's own parser wraps LangChain's splitter, so that both retrievers search the same
+    chunks and only the retrieval differs. (Its `SentenceSplitter` would need nltk, which refuses
+    to read its data where uv has hard-linked it.)
+    """
+    parser = LangchainNodeParser(
+        splitter(), id_func=lambda position, document: f"{document.id_}#{position}"
+    )
+    return parser.get_nodes_from_documents(
+        [Document(text=page.text, id_=page.id) for page in pages]
+    )
+
+
+def engine(pages: Sequence[Page], depth: int) -> RetrieverQueryEngine:
+    """Return a query engine that retrieves `depth` nodes and asks no model for an answer."""
+    index = VectorStoreIndex(nodes(pages), embed_model=WordEmbedding())
+    # What response_mode="no_text" builds, made here because the factory looks up the default
+    # model, which needs a key, even though this synthesizer never asks one.
+    return RetrieverQueryEngine(
+        index.as_retriever(similarity_top_k=depth), response_synthesizer=NoText(llm=MockLLM())
+    )
+
+
+def evaluated(
+    pages: Sequence[Page], samples: Sequence[Sample], scorers: Sequence[Scorer], depth: int
+) -> Report:
+    """Return the report of the dense retriever over `samples`."""
+    return evaluate_query_engine(
+        engine(pages, depth), samples, scorers, id_key="ref_doc_id", progress=False
+    )

@@ -1,0 +1,99 @@
+"""The demonstration as a whole: the same questions, the same chunks, two retrievers."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from fullrecall.scorers import IdRecall, SpanRecall
+
+if TYPE_CHECKING:
+    from fullrecall.report import Report
+
+_EXTRA = "'fullrecall[demo]'"
+_NEEDED = {
+    "bm25s": _EXTRA,
+    "langchain_core": _EXTRA,
+    "langchain_text_splitters": _EXTRA,
+    "llama_index.core": _EXTRA,
+    "wordllama": _EXTRA,
+    "langchain_fullrecall": "langchain-fullrecall",
+    "llama_index.evaluation.fullrecall": "llama-index-evaluation-fullrecall",
+}
+"""Each module that the demo imports, with what `pip install` calls its distribution."""
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What the demo measured: one report for each retriever, and over how much."""
+
+    documents: int
+    chunks: int
+    questions: int
+    targets: int
+    reports: Mapping[str, Report]
+
+
+def install_command() -> str | None:
+    """Return the command that installs what the demo lacks; None where it lacks nothing."""
+    lacking = dict.fromkeys(_NEEDED[module] for module in _NEEDED if not _is_installed(module))
+    return f"pip install {' '.join(lacking)}" if lacking else None
+
+
+def run(*, k: int = 10, depth: int = 50) -> Demonstration:
+    """Return the reports of both retrievers over all questions, each asked for `depth` chunks.
+
+    Scores are cut at `k`; the ranks beyond it tell how far away the missed documents are.
+    """
+    from fullrecall.collections import documents, questions
+
+    # Before the frameworks: some of what they import patches the standard library, and with it
+    # the documentation that this reads.
+    texts, samples = documents(), questions()
+    with _undisturbed():
+        from fullrecall.demo import dense, lexical
+        from fullrecall.demo.chunks import chunked
+
+    ks = sorted({cut for cut in (1, 3, 5, 10, k) if cut <= depth})
+    scorers = (IdRecall(k=k, ks=ks), SpanRecall(k=k, ks=ks))
+    chunks = chunked(texts)
+    return Demonstration(
+        documents=len(texts),
+        chunks=len(chunks),
+        questions=len(samples),
+        targets=sum(len(sample.reference_context_ids or ()) for sample in samples),
+        reports={
+            "BM25": lexical.evaluated(chunks, samples, scorers, depth),
+            "dense": dense.evaluated(texts, samples, scorers, depth),
+        },
+    )
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Import without a word: no warnings, and the process's logging left as it was.
+
+    What the frameworks warn of when they are imported is not for the demo's user to mend, and
+    wordllama turns on the root logger, to which bm25s then sends every step.
+    """
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a parent of it is missing
+        return False

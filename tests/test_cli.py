@@ -1,0 +1,587 @@
+"""The command line: what it prints, what it saves, and what it does when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import fullrecall
+from fullrecall import IdRecall, Report, evaluate
+from fullrecall.cli import app, demonstrating, evaluating
+from fullrecall.cli import running as cli_running
+from fullrecall.datasets import read
+
+SAMPLES: list[dict[str, Any]] = [
+    {
+        "id": "q1",
+        "user_input": "Where is the Eiffel Tower?",
+        "retrieved_context_ids": ["d1", "d2", "d3", "d4", "d5", "d6", "d7"],
+        "reference_context_ids": ["d2", "d7", "d9"],
+    },
+    {
+        "id": "q2",
+        "user_input": "Who built it?",
+        "retrieved_context_ids": ["d8", "d8", "d1"],
+        "reference_context_ids": ["d1"],
+    },
+    {"id": "q3", "retrieved_context_ids": ["d1"], "reference_context_ids": []},
+    {"id": "q4", "reference_context_ids": ["d1"]},
+]
+TEXTS = {
+    "user_input": "Where is it?",
+    "retrieved_contexts": [{"id": "d1", "text": "It stands in Paris, on the Champ de Mars."}],
+    "reference_contexts": ["It stands in Paris, on the Champ de Mars."],
+    "reference": "The tower is in Paris.",
+    "reference_context_ids": ["d1"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    """Return what writes rows, or a text, to a file and returns its path."""
+
+    def written(rows: list[Any] | str | bytes, name: str = "samples.jsonl") -> Path:
+        path = tmp_path / name
+        if isinstance(rows, bytes):
+            path.write_bytes(rows)
+        else:
+            lines = rows if isinstance(rows, str) else "".join(f"{json.dumps(r)}\n" for r in rows)
+            path.write_text(lines, encoding="utf-8")
+        return path
+
+    return written
+
+
+def run(*arguments: object) -> Any:
+    """Run the command line in this process; whatever is no exit is raised."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def command(*arguments: object) -> list[str]:
+    """Return the command that runs the installed command line in a process of its own."""
+    start = "from fullrecall.cli import main; main()"
+    return [sys.executable, "-c", start, *map(str, arguments)]
+
+
+def row_of(printed: str, label: str) -> list[str]:
+    """Return the cells of a table's row."""
+    (cells,) = re.findall(rf"^  {re.escape(label)}  +(.+)$", printed, re.MULTILINE)
+    return str(cells).split()
+
+
+def recall_by_hand(sample: dict[str, Any], k: int | None) -> float:
+    """Return recall@k of a row of IDs, as its definition says it."""
+    wanted = set(sample["reference_context_ids"])
+    return len(wanted & set(sample["retrieved_context_ids"][:k])) / len(wanted)
+
+
+def test_version_is_the_package_s() -> None:
+    """`--version` prints the version that the package has."""
+    assert run("--version").stdout == f"fullrecall {fullrecall.__version__}\n"
+
+
+def test_importing_the_command_line_is_light() -> None:
+    """What a command needs is loaded when it runs, so that `--help` comes at once."""
+    heavy = "numpy pandas rapidfuzz tqdm langchain_core llama_index bm25s".split()
+    heavy += ["fullrecall.datasets", "fullrecall.collections", "fullrecall.demo.running"]
+    code = f"import sys, fullrecall.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("arguments", [(), ("evaluate",), ("demo",)])
+def test_help_fits_into_80_columns_and_shows_examples(arguments: tuple[str, ...]) -> None:
+    """Every help text has examples and breaks no line of them at 80 columns."""
+    result = run(*arguments, "--help")
+    assert result.exit_code == 0
+    shown = result.stdout.splitlines()
+    assert max(map(len, shown)) <= 80
+    texts = {(): "fullrecall demo", ("evaluate",): evaluating.HELP, ("demo",): demonstrating.HELP}
+    examples = re.findall(r"^  (fullrecall .*)$", texts[arguments], re.MULTILINE) or [
+        "fullrecall demo"
+    ]
+    for example in examples:
+        assert example in [line.strip() for line in shown]
+
+
+@pytest.mark.parametrize(
+    "example",
+    re.findall(r"^  fullrecall (.*)$", evaluating.HELP + demonstrating.HELP, re.MULTILINE),
+)
+def test_examples_in_help_are_valid(example: str) -> None:
+    """The options that the help texts use exist and take these values."""
+    name, *arguments = shlex.split(example)
+    group: Any = typer.main.get_command(app)
+    # Parses the options, and runs nothing.
+    group.commands[name].make_context(name, arguments)
+
+
+def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:
+    """The line of a .jsonl file that the help shows is a sample."""
+    shown = evaluating.HELP.split("[/]\n")[1].partition("\n\n")[0]
+    result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
+    assert json.loads(result.stdout)["scores"][0]["mean"] == 0.5
+
+
+def test_scores_equal_a_plain_set_loop(file: Callable[..., Path]) -> None:
+    """The means are those of the samples that have one, at every k, and coverage is counted."""
+    result = run("evaluate", file(SAMPLES), "--scorer", "id", "--ks", "1,3,10", "--json")
+    (score,) = json.loads(result.stdout)["scores"]
+    scored = SAMPLES[:2]
+    for k in (1, 3, 10):
+        expected = sum(recall_by_hand(sample, k) for sample in scored) / len(scored)
+        assert score["at"][str(k)] == pytest.approx(expected)
+    assert score["mean"] == pytest.approx(sum(recall_by_hand(s, None) for s in scored) / 2)
+    assert (score["scored"], score["undefined"], score["unscored"]) == (2, 1, 1)
+
+
+def test_the_table_shows_what_the_summary_holds(file: Callable[..., Path]) -> None:
+    """The printed cells are the numbers of `evaluate`, at the k that was asked for."""
+    path = file(SAMPLES)
+    score = evaluate(read(path), IdRecall(k=3)).summary()["id_recall"]
+    printed = run("evaluate", path, "--k", 3).stdout
+    expected = {"@1": score.at[1], "@10": score.at[10], "score": score.mean}
+    expected |= {"precision": score.means["precision"], "MRR": score.means["reciprocal_rank"]}
+    for label, value in expected.items():
+        assert row_of(printed, label)[0] == f"{value:.3f}"
+    assert "first 3 contexts" in printed
+    assert [row_of(printed, s)[0] for s in ("scored", "undefined", "unscored")] == ["2", "1", "1"]
+    assert "1 unscored in id_recall: no retrieval observed" in " ".join(printed.split())
+
+
+def test_what_was_missed_is_listed_with_its_rank(file: Callable[..., Path]) -> None:
+    """A target beyond k is shown at its rank, one never retrieved with how far was looked."""
+    printed = run("evaluate", file(SAMPLES), "--scorer", "id", "--k", 5).stdout
+    assert (
+        "q1  Where is the Eiffel Tower?\n  d7 — at rank 7\n  d9 — not in the first 7\n" in printed
+    )
+    assert "d2 —" not in printed  # found at rank 2
+
+
+def test_missed_limits_the_list_and_says_how_many_there_are(file: Callable[..., Path]) -> None:
+    """`--missed N` shows N samples, of all that miss something; 0 shows none."""
+    rows = [{**SAMPLES[0], "id": f"question-{n}"} for n in range(7)]
+    printed = run("evaluate", file(rows), "--missed", 2).stdout
+    assert "7 samples miss something, the first 2:" in printed
+    assert re.findall(r"question-\d", printed) == ["question-0", "question-1"]
+    assert "question-" not in run("evaluate", file(rows), "--missed", 0).stdout
+
+
+def test_a_sample_that_misses_much_is_cut(file: Callable[..., Path]) -> None:
+    """One sample with hundreds of missed targets does not fill the screen."""
+    row = {"retrieved_context_ids": ["x"], "reference_context_ids": [f"d{n}" for n in range(300)]}
+    printed = run("evaluate", file([row])).stdout
+    assert "… and 290 more" in printed
+    assert len(printed.splitlines()) < 50
+
+
+@pytest.mark.parametrize(
+    ("dropped", "expected"),
+    [
+        ((), "id_recall, text_recall, span_recall, entity_recall, context_precision"),
+        (("reference_context_ids",), "text_recall, span_recall, entity_recall, context_precision"),
+        (("reference_contexts", "reference"), "id_recall, context_precision"),
+        (("reference_contexts", "reference_context_ids"), "entity_recall"),
+    ],
+)
+def test_scorers_are_chosen_by_the_first_sample(
+    file: Callable[..., Path], dropped: tuple[str, ...], expected: str
+) -> None:
+    """Without --scorer, each scorer runs that the first sample's fields allow, and it is said."""
+    row = {name: value for name, value in TEXTS.items() if name not in dropped}
+    printed = " ".join(run("evaluate", file([row, {**row, "id": "second"}])).stdout.split())
+    assert f"Scored by what the first sample has: {expected}." in printed
+
+
+def test_options_reach_their_scorers(file: Callable[..., Path], tmp_path: Path) -> None:
+    """Each option is a parameter of the scorers that take it, and of precision's measure."""
+    saved = tmp_path / "report.jsonl"
+    names = ("id", "text", "precision")
+    run(
+        *("evaluate", file([TEXTS]), "--output", saved, "--k", 4, "--ks", "5,2"),
+        *(argument for name in names for argument in ("--scorer", name)),
+        *("--threshold", 0.7, "--similarity", "token_set_ratio"),
+        *("--min-grade", 2, "--zero-division", 1),
+    )
+    by_id, by_text, precision = Report.load(saved).methods
+    assert {(m.k, m.ks, m.zero_division) for m in (by_id, by_text, precision)} == {(4, (2, 5), 1.0)}
+    assert by_id.parameters["min_grade"] == 2
+    assert by_text.parameters["threshold"] == 0.7
+    assert by_text.parameters["similarity"] == "token_set_ratio"
+    assert precision.parameters["by"]["min_grade"] == 2
+
+
+def test_trec_runs_are_read_with_their_qrels(file: Callable[..., Path]) -> None:
+    """With --run, FILE is the qrels, and grades decide with --min-grade."""
+    qrels = file("1 0 d1 2\n1 0 d2 1\n2 0 d3 1\n", "qrels.txt")
+    ranking = file("1 Q0 d2 1 9.0 t\n1 Q0 d1 2 8.0 t\n2 Q0 d9 1 9.0 t\n", "bm25.run")
+    score = json.loads(run("evaluate", qrels, "--run", ranking, "--json").stdout)["scores"][0]
+    assert (score["mean"], score["at"]["1"]) == (0.5, 0.25)
+    graded = run("evaluate", qrels, "--run", ranking, "--min-grade", 2, "--json").stdout
+    assert json.loads(graded)["scores"][0]["at"]["1"] == 0.0
+    assert json.loads(graded)["scores"][0]["undefined"] == 1
+
+
+def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
+    """--rename OLD=NEW reads a column as a field, OLD= leaves it out, --format overrides."""
+    rows = [{"found": ["a"], "gold": ["a", "b"], "junk": 1}]
+    path = file(rows, "samples.data")
+    renames = ("found=retrieved_context_ids", "gold=reference_context_ids", "junk=")
+    options = [argument for rename in renames for argument in ("--rename", rename)]
+    result = run("evaluate", path, *options, "--format", "jsonl", "--json")
+    assert json.loads(result.stdout)["scores"][0]["mean"] == 0.5
+
+
+def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
+    """--json prints one JSON value on standard output and nothing on standard error."""
+    result = run("evaluate", file(SAMPLES), "--json")
+    plain = json.loads(result.stdout)
+    assert plain["complete"] is True
+    assert plain["samples"] == 4
+    assert result.stderr == ""
+
+
+def test_quiet_prints_the_table_alone(file: Callable[..., Path]) -> None:
+    """--quiet leaves out the notes and what was missed, not the table."""
+    printed = run("evaluate", file(SAMPLES), "--quiet").stdout
+    assert row_of(printed, "scored") == ["2", "2"]
+    assert printed.splitlines()[-1].split()[0] == "unscored"
+
+
+def test_saved_rows_are_those_of_evaluate(file: Callable[..., Path], tmp_path: Path) -> None:
+    """--output writes the report that `evaluate` would have returned."""
+    path, saved = file(SAMPLES), tmp_path / "report.jsonl"
+    assert run("evaluate", path, "--scorer", "id", "--output", saved).exit_code == 0
+    expected = evaluate(read(path), IdRecall())
+    loaded = Report.load(saved)
+    assert [row.results for row in loaded.rows] == [row.results for row in expected.rows]
+    assert [row.sample for row in loaded.rows] == [row.sample for row in expected.rows]
+
+
+BROKEN = {
+    "malformed": ('{"id": "x",\n', ["line 5", "not JSON"]),
+    "not an object": ("[1]\n", ["line 5"]),
+    "unknown field": (
+        '{"reterence": "x"}\n',
+        ["line 5", "'reterence'", "did you mean 'reference'?", "--rename reterence="],
+    ),
+    "wrong value": (
+        '{"reference_context_ids": "abc"}\n',
+        ["line 5", "reference_context_ids", "['abc']"],
+    ),
+    "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is no ID"]),
+    "twice the same key": ('{"id": "x", "id": "y"}\n', ["line 5", "'id' stands twice"]),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_bad_line_keeps_what_was_scored_before(
+    file: Callable[..., Path], tmp_path: Path, line: str, said: list[str]
+) -> None:
+    """The error names file, line, field and fix; the samples before it are shown and saved."""
+    rows = "".join(f"{json.dumps(sample)}\n" for sample in SAMPLES)
+    path, saved = file(rows + line + rows), tmp_path / "report.jsonl"
+    result = run("evaluate", path, "--output", saved, "--scorer", "id")
+    assert result.exit_code == 2
+    told = " ".join(result.stderr.split())
+    assert result.stderr.startswith(f"Error: {path}, line 5\n")
+    for fragment in said:
+        assert fragment in told
+    assert "Scored 4 samples before that, saved in" in told
+    assert "Traceback" not in result.output
+    assert row_of(result.stdout, "scored") == ["2"]
+    assert len(Report.load(saved)) == 4
+
+
+def test_json_of_a_broken_file_says_that_it_is_incomplete(file: Callable[..., Path]) -> None:
+    """Who reads the JSON and not the exit code learns that the file was not read to its end."""
+    path = file(f"{json.dumps(SAMPLES[0])}\nnot JSON\n")
+    result = run("evaluate", path, "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["complete"] is False
+    assert json.loads(result.stdout)["samples"] == 1
+    assert "line 2" in result.stderr
+
+
+UNREADABLE: dict[str, tuple[Any, str, str]] = {
+    "empty": ("", "samples.jsonl", "holds no samples"),
+    "blank lines": ("\n\n", "samples.jsonl", "holds no samples"),
+    "not UTF-8": (b'{"user_input": "caf\xe9"}\n', "samples.jsonl", "save the file as UTF-8"),
+    "UTF-16": ('{"id": "x"}\n'.encode("utf-16"), "samples.jsonl", "UTF-16"),
+    "binary": (bytes(range(256)), "samples.jsonl", "line 1"),
+    "cut gzip": (b"\x1f\x8b\x08\x00", "samples.jsonl.gz", "truncated"),
+    "no ending": ("{}\n", "samples", "--format"),
+    "no parquet": ("no parquet", "samples.parquet", "not a Parquet file"),
+    "csv of Python lists": (
+        "retrieved_context_ids,reference_context_ids\n\"['a']\",\"['a']\"\n",
+        "samples.csv",
+        "JSON array",
+    ),
+    "nothing to score": ([{"user_input": "Who?"}], "samples.jsonl", "id needs retrieved_context"),
+}
+
+
+@pytest.mark.parametrize(("content", "name", "said"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_file_that_cannot_be_read_is_one_block(
+    file: Callable[..., Path], content: Any, name: str, said: str
+) -> None:
+    """Input that is no data set gives one block that names the file, no traceback, exit 2."""
+    path = file(content, name)
+    result = run("evaluate", path)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"Error: {path}")
+    assert said in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """A missing file is named; exit 2."""
+    result = run("evaluate", tmp_path / "absent.jsonl")
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: {tmp_path / 'absent.jsonl'}\n  no such file\n"
+
+
+WRONG_USAGE = {
+    "no command": (["nothing"], "nothing"),
+    "no file": (["evaluate"], "FILE"),
+    "unknown option": (["evaluate", "{file}", "--depht", "3"], "--depht"),
+    "k of 0": (["evaluate", "{file}", "--k", "0"], "k is a whole number >= 1, got 0"),
+    "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
+    "ks no numbers": (["evaluate", "{file}", "--ks", "1;3"], "--ks"),
+    "ks of 0": (["evaluate", "{file}", "--ks", "0,3"], "--ks"),
+    "scorer": (["evaluate", "{file}", "--scorer", "recall"], "recall"),
+    "threshold": (["evaluate", "{file}", "-s", "text", "--threshold", "3"], "from 0 to 1, got 3.0"),
+    "similarity": (["evaluate", "{file}", "-s", "text", "--similarity", "soft"], "'soft'"),
+    "grade": (["evaluate", "{file}", "--min-grade", "0"], "min_grade"),
+    "zero division": (["evaluate", "{file}", "--zero-division", "2"], "zero_division"),
+    "threshold without text": (["evaluate", "{file}", "-s", "id", "--threshold", "0.3"], "text"),
+    "grade without id": (["evaluate", "{file}", "-s", "span", "--min-grade", "2"], "id"),
+    "missed": (["evaluate", "{file}", "--missed", "-1"], "from 0 up"),
+    "rename": (["evaluate", "{file}", "--rename", "old"], "OLD=NEW"),
+    "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is no field"),
+    "rename twice": (["evaluate", "{file}", "--rename", "a=id", "--rename", "a="], "twice"),
+    "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
+    "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
+    "output is the input": (["evaluate", "{file}", "--output", "{file}"], "overwrite"),
+    "output nowhere": (["evaluate", "{file}", "--output", "{file}/x"], "no directory"),
+    "demo deeper than retrieved": (["demo", "--k", "9", "--depth", "5"], "--depth"),
+    "demo of 0": (["demo", "--k", "0"], "from 1 up"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG_USAGE.values(), ids=WRONG_USAGE.keys())
+def test_wrong_usage_exits_with_2(
+    file: Callable[..., Path], arguments: list[str], said: str
+) -> None:
+    """Wrong usage says what is meant, runs nothing and exits with 2."""
+    path = file([TEXTS])
+    before = path.read_bytes()
+    result = run(*(argument.format(file=path) for argument in arguments))
+    assert result.exit_code == 2
+    told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
+    assert said in told
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_report_is_not_overwritten(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A slip in --output costs no file; an earlier report is replaced."""
+    path, precious, saved = file(SAMPLES), tmp_path / "notes.txt", tmp_path / "report.jsonl"
+    precious.write_text("mine")
+    assert run("evaluate", path, "--output", precious).exit_code == 2
+    assert precious.read_text() == "mine"
+    for _ in range(2):
+        assert run("evaluate", path, "--output", saved).exit_code == 0
+    assert len(Report.load(saved)) == 4
+
+
+def test_an_earlier_report_outlives_an_unreadable_file(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The report is opened once there is something to write into it."""
+    saved = tmp_path / "report.jsonl"
+    run("evaluate", file(SAMPLES), "--output", saved)
+    assert run("evaluate", tmp_path / "absent.jsonl", "--output", saved).exit_code == 2
+    assert len(Report.load(saved)) == 4
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told(file: Callable[..., Path]) -> None:
+    """When the report cannot be written, the scores are shown all the same, and why; exit 2."""
+    result = run("evaluate", file(SAMPLES * 50), "--output", "/dev/full")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert row_of(result.stdout, "scored")
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A format whose package is not installed says what to install; exit 2."""
+    for module in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, module, None)
+    result = run("evaluate", file("", "samples.parquet"))
+    assert result.exit_code == 2
+    assert "  pip install 'fullrecall[parquet]'\n" in result.stderr
+
+
+def test_texts_cannot_steer_the_terminal(file: Callable[..., Path]) -> None:
+    """Control sequences and markup in a file are shown as text, or not at all."""
+    row = {
+        "id": "q\x1b]0;title\x07",
+        "user_input": "red \x1b[31m and [bold]bold[/bold] :smile:\r\nand a second line",
+        "retrieved_context_ids": ["a"],
+        "reference_context_ids": ["b\x1b[2J"],
+    }
+    failed = {"reference_context_ids": ["a"], "retrieval_error": "[red]down[/red] \x1b[31m"}
+    printed = run("evaluate", file([row, failed])).stdout
+    assert not [c for c in printed if not c.isprintable() and c != "\n"]
+    assert "the retriever failed: [red]down[/red] [31m" in " ".join(printed.split())
+    assert "[bold]bold[/bold] :smile: and a second line" in " ".join(printed.split())
+
+
+def test_a_long_path_is_not_broken(tmp_path: Path) -> None:
+    """The path in an error can be copied, however narrow the terminal."""
+    path = tmp_path / f"{'long' * 40}.jsonl"
+    assert f"Error: {path}\n" in run("evaluate", path).stderr
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_output_keeps_to_the_width(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """No line is longer than the terminal is wide, with all scorers at once."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    row = {**TEXTS, "user_input": "long " * 60, "reference": f"It is {'Verylongname ' * 20}"}
+    result = run("evaluate", file([row]), "--k", 3)
+    assert max(map(len, result.stdout.splitlines())) <= width
+
+
+def test_memory_does_not_grow_with_the_file(file: Callable[..., Path]) -> None:
+    """Rows are let go once they are counted: forty times the samples need no more memory."""
+
+    def peak(count: int) -> int:
+        path = file([{**SAMPLES[0], "user_input": "why? " * 400}] * count)
+        tracemalloc.start()
+        assert run("evaluate", path, "--scorer", "id").exit_code == 0
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(1)  # loads what is loaded once
+    assert peak(4_000) - peak(100) < 1_000_000  # the questions alone are 8,000,000 bytes
+
+
+def test_colours_are_for_terminals(file: Callable[..., Path]) -> None:
+    """What goes into a pipe has no escape sequences."""
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    done = subprocess.run(
+        command("evaluate", file(SAMPLES)), capture_output=True, env=environment, check=True
+    )
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert done.stderr == b""
+
+
+def test_a_terminal_without_the_characters_gets_others(file: Callable[..., Path]) -> None:
+    """An encoding that lacks dashes and boxes is no reason to fail."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        command("evaluate", file(SAMPLES), "--k", 5),
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"d7 ? at rank 7" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_reader_that_has_gone_is_no_error(
+    file: Callable[..., Path], options: tuple[str, ...]
+) -> None:
+    """`fullrecall evaluate … | head -1` ends without a traceback, as any program would."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command("evaluate", file(SAMPLES), *options),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and named pipes")
+def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of a file prints and saves the samples until then; exit 130."""
+    pipe, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        command("evaluate", pipe, "--output", saved),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # More than pipe and buffers hold: once it is written, some of it has been scored.
+    line = f"{json.dumps({**SAMPLES[0], 'user_input': 'why? ' * 200})}\n"
+    with pipe.open("w") as feed:
+        writing = threading.Thread(target=lambda: (feed.write(line * 1000), feed.flush()))
+        writing.start()
+        writing.join(timeout=60)
+        process.send_signal(signal.SIGINT)
+        printed, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    scored = int(row_of(printed, "scored")[0].replace(",", ""))
+    assert scored > 0
+    assert f"Scored {scored:,} samples before that" in " ".join(told.split())
+    assert "Traceback" not in told
+    assert len(Report.load(saved)) == scored
+
+
+def test_a_scorer_s_own_failure_is_counted_and_explained(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception on one sample leaves it unscored with the reason; the run goes on."""
+
+    def chosen(*_: object) -> list[Any]:
+        class Failing(IdRecall):
+            def _find(self, sample: Any) -> Any:
+                if sample.id == "q2":
+                    raise RuntimeError("out of order")
+                return super()._find(sample)
+
+        return [Failing()]
+
+    monkeypatch.setattr(cli_running, "chosen", chosen)
+    result = run("evaluate", file(SAMPLES))
+    assert result.exit_code == 0
+    assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(
+        result.stdout.split()
+    )

@@ -1,0 +1,318 @@
+"""The demo, run once for real: its numbers, its silence, and that it needs no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fullrecall.cli import app
+from fullrecall.collections import documents
+from fullrecall.demo import install_command
+from fullrecall.demo import running as demo_running
+
+# Python imports a `sitecustomize` before anything else: from then on whatever looks up a host or
+# connects to one is written down and refused. An audit hook sees it without touching `socket`,
+# whose documentation is part of the demo's collection.
+NO_NETWORK = """
+import os, sys
+
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
+        with open(os.environ["REFUSED"], "a") as log:
+            log.write(f"{event} {arguments}\\n")
+        raise OSError("no network here")
+
+sys.addaudithook(refuse)
+"""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A place to run Python in: an empty home, no network, and what was refused of it."""
+
+    home: Path
+    refused: Path
+    environment: dict[str, str]
+
+    def run(self, code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Run `code` in a Python process of its own."""
+        return subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            cwd=self.home,
+            check=False,
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of the demo printed and saved."""
+
+    sandbox: Sandbox
+    returncode: int
+    printed: str
+    told: str
+    rows: dict[str, list[Row]]
+
+
+def sandbox_in(place: Path) -> Sandbox:
+    """Return a sandbox in `place`, where nothing is yet."""
+    home, site, refused = place / "home", place / "site", place / "refused"
+    home.mkdir()
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(NO_NETWORK)
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "USERPROFILE": str(home),
+        "TMPDIR": str(home),
+        "PYTHONPATH": str(site),
+        "REFUSED": str(refused),
+        "COLUMNS": "80",
+        # A user who traces every LangChain call: the demo must not send its own.
+        "LANGSMITH_TRACING": "true",
+        "LANGSMITH_API_KEY": "none",
+    }
+    return Sandbox(home, refused, environment)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Run `fullrecall demo --output …` once, for all tests here."""
+    saved = tmp_path_factory.mktemp("reports") / "new"
+    sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"))
+    done = sandbox.run(
+        "from fullrecall.cli import main; main()", "demo", "--missed", 3, "--output", saved
+    )
+    assert done.returncode == 0, done.stderr
+    rows = {
+        name: [
+            json.loads(line)
+            for line in (saved / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+        ]
+        for name in ("bm25", "dense")
+    }
+    return Run(sandbox, done.returncode, done.stdout, done.stderr, rows)
+
+
+def targets_of(row: Row) -> list[list[str]]:
+    """Return the reference IDs of a saved row, one list for each any-of group."""
+    references = row["sample"]["reference_context_ids"]
+    if isinstance(references, dict):
+        return [[name] for name in references]
+    return [r["any_of"] if isinstance(r, dict) else [r] for r in references]
+
+
+def ids_of(row: Row) -> list[str]:
+    """Return the retrieved IDs of a saved row, best first."""
+    return [context["id"] for context in row["sample"]["retrieved_contexts"]]
+
+
+def mean(values: Iterator[float]) -> str:
+    """Return a mean as the table prints it."""
+    found = list(values)
+    return f"{sum(found) / len(found):.3f}"
+
+
+def recall(row: Row, k: int) -> float:
+    """Return the share of the targets of which any ID is among the first `k`."""
+    seen = set(ids_of(row)[:k])
+    wanted = targets_of(row)
+    return sum(not seen.isdisjoint(target) for target in wanted) / len(wanted)
+
+
+def all_found(row: Row, k: int) -> float:
+    """Return 1.0 where the first `k` leave no target out."""
+    return float(recall(row, k) == 1.0)
+
+
+def reciprocal_rank(row: Row, k: int) -> float:
+    """Return 1 / the first rank of any target within `k`."""
+    wanted = set().union(*targets_of(row))
+    return next((1 / n for n, name in enumerate(ids_of(row)[:k], 1) if name in wanted), 0.0)
+
+
+def precision(row: Row, k: int) -> float:
+    """Return the share of the first `k` with the first chunk of a wanted document."""
+    found = ids_of(row)[:k]
+    return len(set(found) & set().union(*targets_of(row))) / len(found) if found else 0.0
+
+
+MEASURES: dict[str, Callable[[Row], float]] = {
+    "recall@1": lambda row: recall(row, 1),
+    "recall@3": lambda row: recall(row, 3),
+    "recall@5": lambda row: recall(row, 5),
+    "recall@10": lambda row: recall(row, 10),
+    "precision@5": lambda row: precision(row, 5),
+    "all found@10": lambda row: all_found(row, 10),
+    "MRR@10": lambda row: reciprocal_rank(row, 10),
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_printed_means_equal_plain_loops_over_the_saved_rankings(demo: Run, measure: str) -> None:
+    """Each mean of the table is the one that a set loop over the saved IDs gives."""
+    expected = [mean(map(MEASURES[measure], rows)) for rows in demo.rows.values()]
+    documents_part, _ = demo.printed.split("by characters")
+    (cells,) = re.findall(rf"^  {re.escape(measure)}  +(.+)$", documents_part, re.MULTILINE)
+    assert cells.split() == expected
+
+
+def test_both_retrievers_find_something_and_not_everything(demo: Run) -> None:
+    """The demo shows real retrievers: neither is empty, perfect, nor the other's copy."""
+    found = [sum(recall(row, 10) for row in rows) / len(rows) for rows in demo.rows.values()]
+    assert all(0.05 < value < 0.95 for value in found)
+    bm25, dense = ([ids_of(row) for row in rows] for rows in demo.rows.values())
+    assert bm25 != dense
+
+
+def test_every_question_is_scored(demo: Run) -> None:
+    """No question is lost to an error: coverage is all of them, for every scorer."""
+    assert {len(rows) for rows in demo.rows.values()} == {141}
+    for rows in demo.rows.values():
+        assert {result["status"] for row in rows for result in row["results"]} == {"scored"}
+    assert re.search(r"^  scored +141 +141$", demo.printed, re.MULTILINE)
+
+
+def test_rankings_hold_documents_of_the_collection(demo: Run) -> None:
+    """What is retrieved are chunks, each with its document's ID and a piece of its text."""
+    texts = {document.id: document.text for document in documents()}
+    for rows in demo.rows.values():
+        for context in rows[0]["sample"]["retrieved_contexts"]:
+            assert context["text"] in texts[context["id"]]
+            assert len(context["text"]) <= 400
+
+
+def test_rankings_go_beyond_k(demo: Run) -> None:
+    """Fifty chunks are retrieved, so that what was missed at 10 has a rank."""
+    assert {len(ids_of(row)) for row in demo.rows["dense"]} == {50}
+    assert max(len(ids_of(row)) for row in demo.rows["bm25"]) == 50
+
+
+def test_missed_documents_are_shown_at_their_rank(demo: Run) -> None:
+    """Each listed question lacks a document, and each of its documents stands at its rank."""
+    listed = demo.printed.split("The nearest")[1]
+    flat = " ".join(listed.split())
+    pairs = zip(demo.rows["bm25"], demo.rows["dense"], strict=True)
+    shown = [rows for rows in pairs if " ".join(rows[0]["sample"]["user_input"].split()) in flat]
+    assert len(shown) == 3
+    for rows in shown:
+        assert any(recall(row, 10) < 1 for row in rows)
+        for target in targets_of(rows[0]):
+            bm25, dense = (place_of(target, row) for row in rows)
+            # A long name is folded, and the ranks stand beside its first line.
+            assert re.search(
+                rf"^  {re.escape(target[0][:30])}.* {bm25} +{dense}$", listed, re.MULTILINE
+            )
+
+
+def place_of(target: list[str], row: Row) -> str:
+    """Return where a target stands, as the page words it."""
+    rank = next((n for n, name in enumerate(ids_of(row), 1) if name in target), None)
+    return f"at rank {rank}" if rank else "not in the first 50"
+
+
+def test_nothing_is_said_on_standard_error(demo: Run) -> None:
+    """No warning, log line or progress bar of any framework reaches the user."""
+    assert demo.told == ""
+    assert "\x1b" not in demo.printed
+
+
+def test_nothing_is_asked_of_the_network(demo: Run) -> None:
+    """No host is looked up and none connected to, not even where LangSmith tracing is on."""
+    assert not demo.sandbox.refused.exists()
+
+
+def test_nothing_is_left_on_the_disk(demo: Run) -> None:
+    """The demo caches nothing in the user's home, temporary or working directory."""
+    assert list(demo.sandbox.home.rglob("*")) == []
+
+
+def test_the_sandbox_would_notice(tmp_path: Path) -> None:
+    """The two tests above can fail: a connection is refused and written down."""
+    sandbox = sandbox_in(tmp_path)
+    done = sandbox.run("import urllib.request as u; u.urlopen('http://localhost:9')")
+    assert "no network here" in done.stderr
+    assert sandbox.refused.read_text()
+
+
+def test_output_fits_into_80_columns(demo: Run) -> None:
+    """No line is wider than the terminal."""
+    assert max(map(len, demo.printed.splitlines())) <= 80
+
+
+def test_what_to_run_next_are_three_commands_that_exist(demo: Run) -> None:
+    """The page ends with three commands, and each has the options that are given."""
+    following = demo.printed.split("\nNext\n")[1]
+    commands = re.findall(r"^  fullrecall (.+?)  +\S", following, re.MULTILINE)
+    assert len(commands) == 3
+    group: Any = typer.main.get_command(app)
+    for name, *options in map(shlex.split, commands):
+        if options != ["--help"]:
+            # Parses the options, and runs nothing.
+            group.commands[name].make_context(name, options)
+
+
+def absent(*modules: str) -> Callable[[str], ModuleSpec | None]:
+    """Return a `find_spec` for a machine on which `modules` are not installed."""
+
+    def find(name: str) -> ModuleSpec | None:
+        if any(name.startswith(f"{module}.") for module in modules):
+            raise ModuleNotFoundError(name)
+        return None if name in modules else find_spec(name)
+
+    return find
+
+
+@pytest.mark.parametrize(
+    ("modules", "command"),
+    [
+        (("wordllama",), "pip install 'fullrecall[demo]'"),
+        (("langchain_fullrecall",), "pip install langchain-fullrecall"),
+        (
+            ("llama_index",),
+            "pip install 'fullrecall[demo]' llama-index-evaluation-fullrecall",
+        ),
+    ],
+)
+def test_missing_packages_are_told_with_the_command(
+    monkeypatch: pytest.MonkeyPatch, modules: tuple[str, ...], command: str
+) -> None:
+    """Where packages are missing, the demo says how to install just these, and exits with 2."""
+    monkeypatch.setattr(demo_running, "find_spec", absent(*modules))
+    result = CliRunner().invoke(app, ["demo"], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert f"  {command}\n" in result.stderr
+
+
+def test_nothing_is_missing_here() -> None:
+    """The list of modules that the demo looks for names modules that exist."""
+    assert install_command() is None
+
+
+def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path: Path) -> None:
+    """--output names a directory; a file of that name is told at once, and stays."""
+    file = tmp_path / "reports"
+    file.write_text("mine")
+    result = CliRunner().invoke(app, ["demo", "--output", str(file)], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert file.read_text() == "mine"
