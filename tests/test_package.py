@@ -17,10 +17,11 @@ SOURCE = Path(fullrecall.__file__).parent
 def test_the_surface_is_pinned() -> None:
     """A name that appears or vanishes is a decision, and shows here."""
     assert sorted(fullrecall.__all__) == [
-        "Context", "ContextPrecision", "EntityRecall", "Evidence", "Finding", "FullrecallError",
-        "IdRecall", "InputError", "Method", "Missed", "MissingExtraError", "ParameterError",
+        "Claim", "ClaimRecall", "Context", "ContextPrecision", "ContextUtilization", "EntityRecall",
+        "Evidence", "Finding", "FullrecallError", "IdRecall", "InputError", "LLMJudge", "Method",
+        "Missed", "MissingExtraError", "ParameterError", "PrecisionRecall", "QuestionRecall",
         "Reference", "Report", "ReportError", "Result", "Row", "Sample", "ScoreSummary", "Scorer",
-        "SpanRecall", "Status", "Step", "Summary", "Target", "TextRecall", "__version__",
+        "SpanRecall", "Status", "Step", "Summary", "Target", "TextRecall", "Usage", "__version__",
         "evaluate",
     ]  # fmt: skip
     for name in fullrecall.__all__:
@@ -43,12 +44,13 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "extras"),
+    ("errors", "identifiers", "extras", "usage"),
     ("sample",),
     ("finding",),
     ("measures",),
     ("result",),
     ("report.table", "report.summary", "report.frames", "report.saving", "report.report", "report"),
+    ("judges",),
     ("scorers",),
     ("datasets", "collections"),
     ("evaluation",),

@@ -9,33 +9,45 @@ from fullrecall.errors import (
 )
 from fullrecall.evaluation import evaluate
 from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.judges import LLMJudge
 from fullrecall.report import Missed, Report, Row, ScoreSummary, Summary
 from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Context, Reference, Sample
+from fullrecall.sample import Claim, Context, Reference, Sample
 from fullrecall.scorers import (
+    ClaimRecall,
     ContextPrecision,
+    ContextUtilization,
     EntityRecall,
     IdRecall,
+    PrecisionRecall,
+    QuestionRecall,
     Scorer,
     SpanRecall,
     TextRecall,
 )
+from fullrecall.usage import Usage
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Claim",
+    "ClaimRecall",
     "Context",
     "ContextPrecision",
+    "ContextUtilization",
     "EntityRecall",
     "Evidence",
     "Finding",
     "FullrecallError",
     "IdRecall",
     "InputError",
+    "LLMJudge",
     "Method",
     "Missed",
     "MissingExtraError",
     "ParameterError",
+    "PrecisionRecall",
+    "QuestionRecall",
     "Reference",
     "Report",
     "ReportError",
@@ -50,6 +62,7 @@ __all__ = [
     "Summary",
     "Target",
     "TextRecall",
+    "Usage",
     "__version__",
     "evaluate",
 ]

@@ -33,7 +33,8 @@ class Evidence(NamedTuple):
 
     `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
     `target_end` in the target's, half-open, None where the scorer has none. `similarity` is in
-    [0, 1].
+    [0, 1]. `quote` is what a judge says the context says, `verified` whether it was found there;
+    None without a judge.
     """
 
     rank: int
@@ -42,6 +43,8 @@ class Evidence(NamedTuple):
     target_start: int | None = None
     target_end: int | None = None
     similarity: float | None = None
+    quote: str | None = None
+    verified: bool | None = None
 
 
 class Step(NamedTuple):
@@ -56,13 +59,16 @@ class Finding(NamedTuple):
 
     `steps` is the cumulative credit by rank, both strictly increasing; empty when nothing was
     found. `ranks` are the 1-based ranks of all contexts that support the target, ascending,
-    which may be more than those that raised its credit. `evidence` is in rank order.
+    which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
+    is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
     """
 
     target: Target
     steps: tuple[Step, ...] = ()
     ranks: tuple[int, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    verdict: str = ""
+    agreement: float | None = None
 
     def credit_at(self, k: int | None = None) -> float:
         """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
@@ -96,6 +102,10 @@ class Finding(NamedTuple):
                 {name: value for name, value in item._asdict().items() if value is not None}
                 for item in self.evidence
             ]
+        if self.verdict:
+            plain["verdict"] = self.verdict
+        if self.agreement is not None:
+            plain["agreement"] = self.agreement
         return plain
 
     @classmethod
@@ -106,6 +116,8 @@ class Finding(NamedTuple):
             tuple(Step(rank, credit) for rank, credit in plain["steps"]),
             tuple(plain["ranks"]),
             tuple(Evidence(**item) for item in plain.get("evidence", ())),
+            plain.get("verdict", ""),
+            plain.get("agreement"),
         )
 
 
@@ -117,7 +129,7 @@ class WholeFindings(Sequence[Finding]):
     is made when it is asked for, and measures read the columns.
     """
 
-    __slots__ = ("ranks", "references", "weights")
+    __slots__ = ("_relevant", "ranks", "references", "weights")
 
     def __init__(
         self,
@@ -128,6 +140,14 @@ class WholeFindings(Sequence[Finding]):
         self.references = references
         self.ranks = ranks
         self.weights = weights
+        self._relevant: list[int] | None = None
+
+    @property
+    def relevant_ranks(self) -> list[int]:
+        """The ranks that support any target, ascending, each once."""
+        if self._relevant is None:
+            self._relevant = sorted(set().union(*self.ranks))
+        return self._relevant
 
     def __len__(self) -> int:
         return len(self.references)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import fsum, log2
 from typing import Literal, TypeAlias
 
@@ -87,6 +87,8 @@ def all_found(findings: Findings, k: int | None = None) -> float:
     The measure of multi-hop questions, where all of the parts are needed at once.
     """
     _require(findings)
+    if isinstance(findings, WholeFindings):
+        return float(all(ranks and (k is None or ranks[0] <= k) for ranks in findings.ranks))
     return float(all(finding.found_at(k) for finding in findings))
 
 
@@ -110,16 +112,16 @@ def average_precision(findings: Findings, k: int | None = None) -> float:
     _require(findings)
     ranks = relevant_ranks(findings)
     gains = []
-    for finding in findings:
+    total = 0.0
+    for weight, _, steps in _earnings(findings):
+        total += weight
         earned = 0.0
-        for rank, credit in finding.steps:
+        for rank, credit in steps:
             if k is not None and rank > k:
                 break
-            gains.append(
-                finding.target.weight * (credit - earned) * bisect_right(ranks, rank) / rank
-            )
+            gains.append(weight * (credit - earned) * bisect_right(ranks, rank) / rank)
             earned = credit
-    return min(1.0, fsum(gains) / fsum(finding.target.weight for finding in findings))
+    return min(1.0, fsum(gains) / total)
 
 
 def context_precision(findings: Findings, k: int | None = None) -> float:
@@ -145,12 +147,12 @@ def ndcg(findings: Findings, k: int | None = None) -> float:
     _require(findings)
     gains: dict[int, float] = defaultdict(float)
     ideal = []
-    for finding in findings:
+    for _, grade, steps in _earnings(findings):
         earned = 0.0
-        for rank, credit in finding.steps:
-            gains[rank] += finding.target.grade * (credit - earned)
+        for rank, credit in steps:
+            gains[rank] += grade * (credit - earned)
             earned = credit
-        ideal.append(finding.target.grade * (1.0 - earned))
+        ideal.append(grade * (1.0 - earned))
     ideal = sorted([*ideal, *gains.values()], reverse=True)[:k]
     best = fsum(gain / log2(rank + 1) for rank, gain in enumerate(ideal, 1))
     reached = fsum(g / log2(rank + 1) for rank, g in gains.items() if k is None or rank <= k)
@@ -160,7 +162,7 @@ def ndcg(findings: Findings, k: int | None = None) -> float:
 def relevant_ranks(findings: Findings) -> list[int]:
     """Return the ranks of the contexts that support any target, ascending, each once."""
     if isinstance(findings, WholeFindings):
-        return sorted(set().union(*findings.ranks))
+        return findings.relevant_ranks
     return sorted({rank for finding in findings for rank in finding.ranks})
 
 
@@ -178,6 +180,19 @@ MEASURES: Mapping[str, Measure] = {
     "ndcg": lambda findings, _, k, __: ndcg(findings, k),
 }
 """Each measure by name, called with findings, number retrieved, k, and precision's denominator."""
+
+
+def _earnings(findings: Findings) -> Iterator[tuple[float, float, Sequence[tuple[int, float]]]]:
+    """Yield each target's weight, grade and cumulative credit by rank."""
+    if isinstance(findings, WholeFindings):
+        weights = findings.weights or (1.0,) * len(findings)
+        for weight, reference, ranks in zip(
+            weights, findings.references, findings.ranks, strict=True
+        ):
+            yield weight, reference.grade, ((ranks[0], 1.0),) if ranks else ()
+        return
+    for finding in findings:
+        yield finding.target.weight, finding.target.grade, finding.steps
 
 
 def _require(findings: Findings) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from fullrecall.errors import ParameterError
 from fullrecall.finding import Finding
 from fullrecall.measures import MEASURES, PrecisionDenominator, recall_at
+from fullrecall.usage import Usage
 
 
 class Status(StrEnum):
@@ -54,7 +55,8 @@ class Result:
     """The outcome of one scorer on one sample.
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
-    one sentence. Every measure is a float in [0, 1], and None unless `status` is "scored".
+    one sentence. `unmeasured` names targets that could not be judged, each with why, and `usage`
+    is what the judging cost. Every measure is a float in [0, 1], None unless `status` is "scored".
     Measures are cut at the scorer's `k`; `at` and `value` take any other.
     """
 
@@ -63,6 +65,8 @@ class Result:
     findings: Sequence[Finding] = ()
     retrieved: int = 0
     note: str = ""
+    unmeasured: tuple[tuple[str, str], ...] = ()
+    usage: Usage = Usage()  # noqa: RUF009 - a tuple: it cannot be changed
 
     def value(self, measure: str, k: int | None = None) -> float | None:
         """Return a measure by name, cut at `k`, None for the whole list.
@@ -163,6 +167,10 @@ class Result:
             plain["findings"] = [finding.to_dict() for finding in self.findings]
         if self.note:
             plain["note"] = self.note
+        if self.unmeasured:
+            plain["unmeasured"] = [list(item) for item in self.unmeasured]
+        if any(self.usage):
+            plain["usage"] = self.usage._asdict()
         return plain
 
     @classmethod
@@ -174,6 +182,8 @@ class Result:
             tuple(map(Finding.from_dict, plain.get("findings", ()))),
             plain.get("retrieved", 0),
             plain.get("note", ""),
+            tuple((target, why) for target, why in plain.get("unmeasured", ())),
+            Usage(**plain.get("usage", {})),
         )
 
 

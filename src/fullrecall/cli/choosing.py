@@ -9,10 +9,12 @@ from typing import Any
 
 import typer
 
+from fullrecall.cli.judging import JudgeOptions, judge_of
 from fullrecall.cli.problems import as_options
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.sample import Context, Sample
 from fullrecall.scorers import (
+    ClaimRecall,
     ContextPrecision,
     EntityRecall,
     FindingScorer,
@@ -30,6 +32,7 @@ class ScorerName(StrEnum):
     SPAN = "span"
     ENTITY = "entity"
     PRECISION = "precision"
+    CLAIM = "claim"
 
 
 _NEEDS = {
@@ -38,6 +41,7 @@ _NEEDS = {
     ScorerName.SPAN: "the same as text",
     ScorerName.ENTITY: "retrieved_contexts, with texts, and reference or reference_entities",
     ScorerName.PRECISION: "what id or text needs",
+    ScorerName.CLAIM: "retrieved_contexts, with texts, and reference_claims or reference",
 }
 
 
@@ -51,6 +55,7 @@ class Settings:
     similarity: str | None = None
     min_grade: float | None = None
     zero_division: float | None = None
+    judging: JudgeOptions = JudgeOptions()  # noqa: RUF009 - frozen
 
 
 def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> list[FindingScorer]:
@@ -59,7 +64,7 @@ def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> li
     Raises `typer.BadParameter` for a value out of range and for an option that none of the
     scorers takes, `InputError` where `first` allows none.
     """
-    wanted = list(dict.fromkeys(names)) or [name for name in ScorerName if _allowed(name, first)]
+    wanted = list(dict.fromkeys(names)) or _by_default(settings, first)
     if not wanted:
         raise InputError(_none_allowed(first))
     # Precision goes by what one of these two finds.
@@ -69,6 +74,13 @@ def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> li
         _refuse(("--similarity", settings.similarity), "text", wanted)
     if ScorerName.ID not in found:
         _refuse(("--min-grade", settings.min_grade), "id", wanted)
+    for option, value in (
+        ("--judge", settings.judging.judge),
+        ("--base-url", settings.judging.base_url),
+        ("--require-evidence", settings.judging.require_evidence or None),
+    ):
+        if ScorerName.CLAIM not in wanted:
+            _refuse((option, value), "claim", wanted)
     try:
         return [_scorer(name, settings, first) for name in wanted]
     except ParameterError as error:
@@ -111,6 +123,26 @@ def _scorer(name: ScorerName, settings: Settings, first: Sample) -> FindingScore
             by_ids = _relevance(first) is ScorerName.ID
             by = IdRecall(**by_id) if by_ids else TextRecall(**by_text)
             return ContextPrecision(**shared, by=by)
+        case ScorerName.CLAIM:
+            return ClaimRecall(
+                **shared,
+                judge=judge_of(settings.judging),
+                require_evidence=settings.judging.require_evidence,
+            )
+
+
+def _by_default(settings: Settings, first: Sample) -> list[ScorerName]:
+    """Return each scorer that the sample has the fields for.
+
+    Judging takes longer than counting, and may cost: it is done where there are claims to judge,
+    or a judge is named, and not for every reference answer.
+    """
+    asked_for = first.reference_claims is not None or settings.judging.given
+    return [
+        name
+        for name in ScorerName
+        if _allowed(name, first) and (name is not ScorerName.CLAIM or asked_for)
+    ]
 
 
 def _relevance(first: Sample) -> ScorerName:
@@ -148,6 +180,9 @@ def _allowed(name: ScorerName, sample: Sample) -> bool:
             return (texts or not observed) and entities
         case ScorerName.PRECISION:
             return _allowed(ScorerName.ID, sample) or _allowed(ScorerName.TEXT, sample)
+        case ScorerName.CLAIM:
+            claims = sample.reference_claims is not None or sample.reference is not None
+            return (texts or not observed) and claims
 
 
 def _has_texts(contexts: Sequence[Context] | None) -> bool:

@@ -9,6 +9,7 @@ import typer
 
 from fullrecall.cli.checking import at_least
 from fullrecall.cli.choosing import ScorerName, Settings
+from fullrecall.cli.judging import KINDS, JudgeOptions
 
 HELP = """\
 Score the samples of a file: one question each, what was retrieved, what should have been.
@@ -26,9 +27,11 @@ What ragas, LangChain and LlamaIndex call these fields is taken too.
   fullrecall evaluate answers.csv --rename doc_ids=retrieved_context_ids
   fullrecall evaluate answers.jsonl --scorer text --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --output bm25.jsonl
+  fullrecall evaluate answers.jsonl --scorer claim --judge openai:gpt-4o-mini
 """
 
 _MEASURING = "What to measure"
+_JUDGING = "Judging claims"
 _READING = "Reading the file"
 _SHOWING = "Showing and saving"
 
@@ -52,8 +55,8 @@ def evaluate(
             metavar="NAME",
             show_default=False,
             rich_help_panel=_MEASURING,
-            help="id, text, span, entity or precision; repeat it for several. Without it: each "
-            "one that the fields of the first sample allow.",
+            help="id, text, span, entity, precision or claim; repeat it for several. Without "
+            "it: each one that the fields of the first sample allow.",
         ),
     ] = None,
     k: Annotated[
@@ -110,6 +113,32 @@ def evaluate(
             "and left out of the means.",
         ),
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help=f"claim: {KINDS}. Without it: lexical, which needs no model.",
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="claim: the endpoint of openai:MODEL, for vLLM, Ollama, LM Studio and others.",
+        ),
+    ] = None,
+    require_evidence: Annotated[
+        bool,
+        typer.Option(
+            "--require-evidence",
+            rich_help_panel=_JUDGING,
+            help="claim: no credit for what the judge does not quote from the context.",
+        ),
+    ] = False,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -193,6 +222,7 @@ def evaluate(
                 similarity=similarity,
                 min_grade=min_grade,
                 zero_division=zero_division,
+                judging=JudgeOptions(judge, base_url, require_evidence),
             ),
             missed=missed,
             output=output,

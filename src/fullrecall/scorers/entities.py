@@ -8,38 +8,53 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.judges.protocols import Flow
 from fullrecall.sample import Sample
 from fullrecall.scorers.entity_rule import find_entities
-from fullrecall.scorers.scorer import FindingScorer, Unmeasured, retrieved_texts
+from fullrecall.scorers.judged import JudgedScorer
+from fullrecall.scorers.scorer import Found, Unmeasured, retrieved_texts
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityRecall(FindingScorer):
+class EntityRecall(JudgedScorer):
     """Of the entities that the reference names, how many occur in the retrieved contexts?
 
     Targets are `reference_entities` where the sample has them; otherwise they are found in
-    `reference`, or in `reference_contexts` where that is missing, by the rule that
-    `fullrecall.scorers.entity_rule` states. An entity is found where it stands in a context as
-    whole words, letter case and white space aside. No model is asked, so other names of the same
-    thing ("NYC") do not count: give the entities you expect.
+    `reference`, or in `reference_contexts` where that is missing.
+
+    Without a judge, they are found by the rule that `fullrecall.scorers.entity_rule` states, and
+    occur where they stand in a context as whole words, letter case and white space aside; other
+    names of the same thing ("NYC") do not count. With a `judge`, it lists the entities of the
+    reference, once, and tells which the contexts mention under whatever name.
     """
 
     kind: ClassVar[str] = "entity_recall"
 
-    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
+    def _judged(self, sample: Sample) -> Flow[Found]:
         texts = retrieved_texts(sample)
-        findings = [_finding(entity, texts) for entity in _entities(sample)]
-        return findings, len(texts), ""
+        if self.judge is None:
+            return Found([_finding(entity, texts) for entity in _entities(sample)], len(texts))
+        if sample.reference_entities is not None or not any(texts):
+            entities: Sequence[str] = _entities(sample)
+        else:
+            entities = yield from self.judge.split(_source(sample), kind="entities")
+        targets = [Target((entity,)) for entity in entities]
+        return (yield from self._attributed(targets, sample, relation="entity"))
 
 
 def _entities(sample: Sample) -> Sequence[str]:
     if sample.reference_entities is not None:
         return list({entity.casefold(): entity for entity in sample.reference_entities}.values())
+    return find_entities(_source(sample))
+
+
+def _source(sample: Sample) -> str:
+    """Return the text whose entities are wanted."""
     if sample.reference is not None:
-        return find_entities(sample.reference)
+        return sample.reference
     if sample.reference_contexts is not None:
         texts = [context.text for group in sample.reference_contexts for context in group]
-        return find_entities("\n".join(text for text in texts if text))
+        return "\n".join(text for text in texts if text)
     raise Unmeasured("reference_entities, reference and reference_contexts are all missing")
 
 

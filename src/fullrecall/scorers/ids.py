@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Finding, WholeFindings
+from fullrecall.finding import WholeFindings
 from fullrecall.sample import Reference, Sample
 from fullrecall.scorers.columns import ColumnScores, score_columns
-from fullrecall.scorers.scorer import FindingScorer, Unmeasured, require, require_retrieval
+from fullrecall.scorers.scorer import (
+    DeterministicScorer,
+    Found,
+    Unmeasured,
+    require,
+    require_retrieval,
+)
 
 Weighting = Literal["equal", "grade"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdRecall(FindingScorer):
+class IdRecall(DeterministicScorer):
     """Of the reference IDs, how many did the retriever bring?
 
     A target is a reference ID, or an any-of group of IDs, whose grade is at least `min_grade`;
@@ -57,7 +63,7 @@ class IdRecall(FindingScorer):
             score=self.score,
         )
 
-    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
+    def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)
         references = self._targets(require(sample.reference_context_ids, "reference_context_ids"))
         ids = sample.retrieved_context_ids or ()
@@ -77,7 +83,7 @@ class IdRecall(FindingScorer):
             else:
                 ranks.append(tuple(sorted(rank_of[m] for m in members if m in rank_of)))
         weights = [r.grade for r in references] if self.weighting == "grade" else None
-        return WholeFindings(references, ranks, weights), len(ids), note
+        return Found(WholeFindings(references, ranks, weights), len(ids), note)
 
     def _targets(self, references: Sequence[Reference]) -> Sequence[Reference]:
         least = self.min_grade

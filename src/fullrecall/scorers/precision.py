@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Finding
+from fullrecall.finding import Finding, Target
+from fullrecall.judges.protocols import Flow
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
-from fullrecall.scorers.scorer import FindingScorer
+from fullrecall.scorers.judged import Contexts, JudgedScorer
+from fullrecall.scorers.scorer import (
+    DeterministicScorer,
+    FindingScorer,
+    Found,
+    Unmeasured,
+    require,
+    retrieved_texts,
+)
 from fullrecall.scorers.text import TextRecall
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextPrecision(FindingScorer):
+class ContextPrecision(JudgedScorer):
     """Of the contexts retrieved, are the relevant ones ranked first?
 
-    A context is relevant where it supports a target of the scorer `by`: for IDs `IdRecall()`,
-    for texts `TextRecall()`, or another recall scorer with your own parameters. By default IDs
-    decide where the sample has `reference_context_ids`, texts otherwise.
+    Without a judge, a context is relevant where it supports a target of the scorer `by`:
+    `IdRecall()` where the sample has `reference_context_ids`, else `TextRecall()`, or another
+    recall scorer with your own parameters. With a `judge`, it is relevant where the judge finds
+    that it helps towards the reference answer, or to answer the question where there is none;
+    targets are then the contexts themselves, and `missed` those that do not help.
 
     The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
     `result.precision` is the plain share of relevant contexts.
@@ -33,13 +43,53 @@ class ContextPrecision(FindingScorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.by is not None and not isinstance(self.by, FindingScorer):
+        if self.by is not None and not isinstance(self.by, (DeterministicScorer, JudgedScorer)):
             raise ParameterError(f"by is a recall scorer such as IdRecall(), got {self.by!r}")
+        if self.by is not None and self.judge is not None:
+            raise ParameterError("judge and by both say what is relevant: give one")
 
-    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
-        return self._scorer(sample)._find(sample)  # noqa: SLF001 - a scorer asks a scorer
+    def _judged(self, sample: Sample) -> Flow[Found]:
+        if self.judge is not None:
+            return (yield from self._relevant(sample, reference=sample.reference))
+        by = self.by
+        if by is None:
+            by = TextRecall() if sample.reference_context_ids is None else IdRecall()
+        if isinstance(by, JudgedScorer):
+            return (yield from by._judged(sample))  # noqa: SLF001 - a scorer asks a scorer
+        assert isinstance(by, DeterministicScorer)  # noqa: S101 - checked when it was given
+        return by._find(sample)  # noqa: SLF001 - a scorer asks a scorer
 
-    def _scorer(self, sample: Sample) -> FindingScorer:
-        if self.by is not None:
-            return self.by
-        return TextRecall() if sample.reference_context_ids is None else IdRecall()
+    def _relevant(self, sample: Sample, *, reference: str | None) -> Flow[Found]:
+        """Return one finding per context, found at its own rank where the judge finds it helps."""
+        texts = retrieved_texts(sample)
+        contexts = Contexts(texts)
+        if reference is None and sample.user_input is None:
+            raise Unmeasured("user_input and reference are missing")
+        if not contexts.unique:
+            return Found([Finding(Target((reference or sample.user_input or "",)))], len(texts))
+        verdicts = yield from self._asked.relevance(
+            contexts.unique, question=sample.user_input, reference=reference
+        )
+        findings = []
+        unmeasured = []
+        for text, verdict in zip(contexts.unique, verdicts, strict=True):
+            if verdict.label is None:
+                unmeasured.append((text, verdict.problem))
+            else:
+                findings.append(self._finding(Target((text,)), verdict, contexts))
+        return Found(findings, len(texts), unmeasured=tuple(unmeasured))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextUtilization(ContextPrecision):
+    """Are the contexts that the response rests on ranked first? It needs no reference.
+
+    The reference-free form of context precision: the sample's `response` stands in for the
+    reference answer. The judge is the embedded one unless another is given.
+    """
+
+    kind: ClassVar[str] = "context_utilization"
+
+    def _judged(self, sample: Sample) -> Flow[Found]:
+        response: str = require(sample.response, "response")
+        return (yield from self._relevant(sample, reference=response))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol, get_args, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, get_args, runtime_checkable
 
 from fullrecall.errors import ParameterError
 from fullrecall.finding import Finding
@@ -30,13 +30,26 @@ class Scorer(Protocol):
         ...
 
 
+class Found(NamedTuple):
+    """What a scorer found: no findings means no reference items.
+
+    `retrieved` counts the contexts, `note` adds to the reason, and `unmeasured` names the targets
+    that could not be judged, with the reason of each.
+    """
+
+    findings: Sequence[Finding]
+    retrieved: int
+    note: str = ""
+    unmeasured: tuple[tuple[str, str], ...] = ()
+
+
 class Unmeasured(Exception):  # noqa: N818 - a signal between a scorer and its driver, no error
     """Raised inside a scorer: this sample cannot be measured, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FindingScorer(ABC):
-    """Base of the scorers that make findings; subclasses say only how to find.
+    """Base of the scorers that make findings: their shared parameters, and what becomes of them.
 
     - `k`: the score counts the first `k` contexts; None, all of them.
     - `ks`: the cut-offs that reports list, ascending. Findings cover the whole ranking, so
@@ -71,36 +84,17 @@ class FindingScorer(ABC):
                 f'precision_denominator is "retrieved" or "k", got {self.precision_denominator!r}'
             )
 
+    @abstractmethod
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
 
         Raises `InputError` where the fields make no sample. What cannot be measured is no error
         but a result with `status="unscored"` and a reason.
         """
-        if sample is None:
-            sample = Sample(**sample_fields)
-        elif sample_fields:
-            raise TypeError("score takes a Sample or the fields of one, not both")
-        try:
-            findings, retrieved, note = self._find(sample)
-        except Unmeasured as why:
-            return Result(self.method, Status.UNSCORED, note=str(why))
-        if isinstance(findings, list):
-            findings = tuple(findings)
-        if findings:
-            return Result(self.method, Status.SCORED, findings, retrieved, note)
-        if self.zero_division is None:
-            return Result(self.method, Status.UNDEFINED, note="no reference items")
-        return Result(
-            self.method,
-            Status.SCORED,
-            retrieved=retrieved,
-            note=f"no reference items: zero_division={self.zero_division}",
-        )
 
+    @abstractmethod
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
-        """Return the same as `score`; it waits for nothing where no judge is asked."""
-        return self.score(sample, **sample_fields)
+        """Return the same as `score`, without blocking the event loop."""
 
     @cached_property
     def method(self) -> Method:
@@ -120,12 +114,58 @@ class FindingScorer(ABC):
             },
         )
 
-    @abstractmethod
-    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
-        """Return the findings, the number of contexts retrieved, and a note for the reason.
+    def _outcome(self, found: Found) -> Result:
+        findings = found.findings
+        if isinstance(findings, list):
+            findings = tuple(findings)
+        if findings:
+            return Result(
+                self.method, Status.SCORED, findings, found.retrieved, found.note, found.unmeasured
+            )
+        if self.zero_division is None:
+            return Result(self.method, Status.UNDEFINED, note="no reference items")
+        return Result(
+            self.method,
+            Status.SCORED,
+            retrieved=found.retrieved,
+            note=f"no reference items: zero_division={self.zero_division}",
+        )
 
-        No findings means no reference items. Raises `Unmeasured` where it cannot tell.
+    def _unscored(self, why: Exception) -> Result:
+        return Result(self.method, Status.UNSCORED, note=str(why))
+
+
+class DeterministicScorer(FindingScorer):
+    """Base of the scorers that ask nobody; subclasses say only how to find."""
+
+    def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
+        """Return the result for a sample, or for the fields of one given by name.
+
+        Raises `InputError` where the fields make no sample. What cannot be measured is no error
+        but a result with `status="unscored"` and a reason.
         """
+        sample = as_sample(sample, sample_fields)
+        try:
+            return self._outcome(self._find(sample))
+        except Unmeasured as why:
+            return self._unscored(why)
+
+    async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
+        """Return the same as `score`: there is nothing to wait for."""
+        return self.score(sample, **sample_fields)
+
+    @abstractmethod
+    def _find(self, sample: Sample) -> Found:
+        """Return what was found; raises `Unmeasured` where it cannot tell."""
+
+
+def as_sample(sample: Sample | None, sample_fields: Mapping[str, Any]) -> Sample:
+    """Return the sample given, or one of these fields; never both."""
+    if sample is None:
+        return Sample(**sample_fields)
+    if sample_fields:
+        raise TypeError("score takes a Sample or the fields of one, not both")
+    return sample
 
 
 def require_retrieval(sample: Sample) -> None:

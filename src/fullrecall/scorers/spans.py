@@ -11,14 +11,14 @@ from fullrecall.finding import Evidence, Finding, Step, Target
 from fullrecall.sample import Sample
 from fullrecall.scorers.alignment import Interval, Overlap, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
-from fullrecall.scorers.scorer import FindingScorer, Unmeasured, require_retrieval
+from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured, require_retrieval
 from fullrecall.scorers.text import reference_groups
 
 SpanWeighting = Literal["reference", "characters"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanRecall(FindingScorer):
+class SpanRecall(DeterministicScorer):
     """Of each reference context's characters, what share did the retrieved contexts cover?
 
     A target is a reference context; its credit is the share of its characters, white space
@@ -51,7 +51,7 @@ class SpanRecall(FindingScorer):
                 f'weighting is "reference" or "characters", got {self.weighting!r}'
             )
 
-    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
+    def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)
         groups = [tuple(map(Passage.of, group)) for group in reference_groups(sample)]
         retrieved = _retrieved(sample)
@@ -60,7 +60,7 @@ class SpanRecall(FindingScorer):
         for target in targets:
             _check_comparable(target, retrieved)
         findings = [self._finding(target, retrieved) for target in targets]
-        return findings, len(retrieved), ""
+        return Found(findings, len(retrieved))
 
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> Finding:
         """Return the finding of an any-of group: at each rank, the alternative covered best."""

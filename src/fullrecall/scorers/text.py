@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
@@ -11,7 +11,8 @@ from fullrecall.errors import ParameterError
 from fullrecall.finding import Evidence, Finding, Step, Target
 from fullrecall.sample import Context, Sample
 from fullrecall.scorers.scorer import (
-    FindingScorer,
+    DeterministicScorer,
+    Found,
     Unmeasured,
     check_share,
     require,
@@ -23,7 +24,7 @@ Comparison = Literal["ge", "gt"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextRecall(FindingScorer):
+class TextRecall(DeterministicScorer):
     """Of the reference contexts, how many did the retriever bring, judged by their texts?
 
     A target is a reference context, or an any-of group of them; it is found at the first rank
@@ -61,14 +62,14 @@ class TextRecall(FindingScorer):
     def _similarity(self) -> Callable[[str, str], float]:
         return similarity_above(self.similarity, self.threshold)
 
-    def _find(self, sample: Sample) -> tuple[Sequence[Finding], int, str]:
+    def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
         first_rank: dict[str, int] = {}
         for rank, text in enumerate(texts, start=1):
             if text:
                 first_rank.setdefault(text, rank)
-        return [self._finding(group, first_rank) for group in groups], len(texts), ""
+        return Found([self._finding(group, first_rank) for group in groups], len(texts))
 
     def _finding(self, group: tuple[str, ...], first_rank: dict[str, int]) -> Finding:
         similarity, threshold, strict = self._similarity, self.threshold, self.comparison == "gt"

@@ -1,5 +1,6 @@
 """fullrecall for LlamaIndex: context recall of what its retrievers and engines return."""
 
+from llama_index.evaluation.fullrecall.chat_model import LlamaIndexChatModel
 from llama_index.evaluation.fullrecall.evaluator import RecallEvaluator
 from llama_index.evaluation.fullrecall.nodes import contexts
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
@@ -11,6 +12,7 @@ from llama_index.evaluation.fullrecall.retrieval import (
 )
 
 __all__ = [
+    "LlamaIndexChatModel",
     "RecallEvaluationResult",
     "RecallEvaluator",
     "answered",

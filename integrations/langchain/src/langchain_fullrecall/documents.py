@@ -1,0 +1,180 @@
+"""LangChain's documents, in every form in which they are met, as fullrecall's contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any, TypeAlias
+
+from langchain_core.documents import Document
+from pydantic import BaseModel
+
+from fullrecall import Context, InputError, ParameterError
+from fullrecall.identifiers import as_id, as_list, shown
+from fullrecall.sample import ID
+
+IdKey: TypeAlias = str | Sequence[str] | Callable[[Document], ID | None] | None
+"""Where a document's ID stands: None is `Document.id`; a `str` a key of its metadata; several keys
+are joined by ":" (`("source", "start_index")` gives "a.md:120"); a callable returns the ID of a
+`Document`. Give the key of the source, and all chunks of one source have one ID."""
+
+DocumentLike: TypeAlias = Document | Context | str | Mapping[str, Any] | tuple[Any, float]
+"""A `Document`; `(document, score)`; a document as a mapping, as `dumpd`, `model_dump` and
+LangSmith write it; a `Context`; or a bare text."""
+
+_TEXT_KEYS = ("page_content", "text", "content")
+_PLACE = ("source", "start", "end")
+
+
+@dataclass(frozen=True)
+class DocumentReader:
+    """How documents are read as contexts: the parameters of `contexts`, checked once.
+
+    Raises `ParameterError` for an `id_key` or a `source_key` of another kind.
+    """
+
+    id_key: IdKey = None
+    source_key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.id_key is not None and not callable(self.id_key):
+            keys = (self.id_key,) if isinstance(self.id_key, str) else self.id_key
+            if not (isinstance(keys, (tuple, list)) and keys and all(map(_is_key, keys))):
+                raise ParameterError(
+                    "id_key is a metadata key, several of them, or a callable that returns the "
+                    f"ID of a document, got {self.id_key!r}"
+                )
+        if self.source_key is not None and not _is_key(self.source_key):
+            raise ParameterError(f"source_key is a metadata key, got {self.source_key!r}")
+
+    def contexts(self, documents: Iterable[DocumentLike]) -> list[Context]:
+        """Return `documents` as contexts, in their order; see the function `contexts`."""
+        if isinstance(documents, BaseModel):  # iterable, but over its own fields
+            raise InputError(
+                f"a list of documents is meant, got one {type(documents).__name__}: wrap it in []",
+                field="retrieved_contexts",
+            )
+        try:
+            items = as_list(documents, ordered=True)
+        except ValueError as error:
+            raise InputError(f"documents: {error}", field="retrieved_contexts") from None
+        return [self._context_at(position, item) for position, item in enumerate(items)]
+
+    def _context_at(self, position: int, item: object) -> Context:
+        try:
+            return self._context(item)
+        except ValueError as error:
+            raise InputError(f"document {position}: {error}", field="retrieved_contexts") from None
+
+    def _context(self, item: object) -> Context:
+        if isinstance(item, Context) and self.id_key is None and self.source_key is None:
+            return item
+        text, own_id, score, metadata, place = _parts(item)
+        if self.source_key is not None:
+            place = self._place(text, metadata) or place
+        return Context(
+            text, id=self._id(text, own_id, metadata), score=score, metadata=metadata, **place
+        )
+
+    def _id(self, text: str | None, own_id: ID | None, metadata: dict[str, Any]) -> ID | None:
+        if self.id_key is None:
+            return own_id
+        if callable(self.id_key):
+            known = None if own_id is None else as_id(own_id)
+            document = Document(page_content=text or "", metadata=dict(metadata), id=known)
+            return self.id_key(document)
+        if isinstance(self.id_key, str):
+            return metadata.get(self.id_key)
+        values = [metadata.get(key) for key in self.id_key]
+        parts = ["" if value is None else as_id(value) for value in values]
+        return ":".join(parts) if all(parts) else None
+
+    def _place(self, text: str | None, metadata: dict[str, Any]) -> dict[str, Any] | None:
+        """Return where the text was cut from; None where the metadata do not say."""
+        source, start = metadata.get(self.source_key or ""), metadata.get("start_index")
+        # Text splitters write -1 for a chunk that they did not find again in its source.
+        if source is None or text is None or not isinstance(start, int) or start < 0:
+            return None
+        return {"source": source, "start": start, "end": start + len(text)}
+
+
+def contexts(
+    documents: Iterable[DocumentLike], *, id_key: IdKey = None, source_key: str | None = None
+) -> list[Context]:
+    """Return documents as contexts, in their order, which is the rank.
+
+    Each item is a `Document`, one dumped to a mapping, a `(document, score)` pair, a `Context`,
+    or a bare text. What a context holds is a copy: documents change under the hands of whoever
+    shares them. `id_key` says where the ID stands (see `IdKey`); a document without it has no ID.
+
+    With `source_key`, a document whose metadata hold that key and `start_index` (text splitters
+    write it with `add_start_index=True`) gets `source`, `start` and `end`, by which `SpanRecall`
+    compares places instead of texts. Leave it out where a compressor has shortened the texts.
+
+    Raises `InputError`, naming the position, for what is no document; `ParameterError` for an
+    `id_key` or `source_key` of another kind.
+    """
+    return DocumentReader(id_key, source_key).contexts(documents)
+
+
+def _is_key(name: object) -> bool:
+    return isinstance(name, str) and bool(name)
+
+
+def is_document(item: object) -> bool:
+    """Return whether `item` is a document beyond doubt: not a text, nor some other mapping."""
+    item, _ = _scored(item)
+    if isinstance(item, Mapping):
+        return "page_content" in item or ("lc" in item and "page_content" in _kwargs(item))
+    return isinstance(item, (Document, Context))
+
+
+def _scored(item: object) -> tuple[object, float | None]:
+    """Return a document and its score, None where it has none."""
+    if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
+        document, score = item
+        if isinstance(score, Real):
+            return document, _finite(score)
+    return item, None
+
+
+def _finite(score: object) -> float | None:
+    # A score is for show, the order is the rank: a NaN similarity must not spoil the sample.
+    return float(score) if isinstance(score, Real) and isfinite(score) else None
+
+
+def _parts(
+    item: object,
+) -> tuple[str | None, ID | None, float | None, dict[str, Any], dict[str, Any]]:
+    """Return the text, ID, score, metadata and place of one item."""
+    item, score = _scored(item)
+    if isinstance(item, Document):
+        return item.page_content, item.id, score, item.metadata, {}
+    if isinstance(item, str):
+        return item, None, score, {}, {}
+    if isinstance(item, Context):
+        item = item.to_dict()
+    if not isinstance(item, Mapping):
+        raise ValueError(
+            f"a Document, a mapping, a (document, score) pair or a text is meant, got {shown(item)}"
+        )
+    fields = _kwargs(item) if "lc" in item else dict(item)
+    if fields.get("type") == "Document":
+        del fields["type"]
+    text = next((fields.pop(key) for key in _TEXT_KEYS if key in fields), None)
+    own_id, own_score = fields.pop("id", None), _finite(fields.pop("score", None))
+    metadata = fields.pop("metadata", None) or {}
+    if not isinstance(metadata, Mapping):
+        raise ValueError(f"metadata is a mapping, got {shown(metadata)}")
+    placed = fields.get("start") is not None and fields.get("end") is not None
+    place = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
+    # Whoever returns plain mappings has no metadata in them: `id_key` finds the key all the same.
+    return text, own_id, score if own_score is None else own_score, {**fields, **metadata}, place
+
+
+def _kwargs(dumped: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `langchain_core.load.dumpd` wrote of an object's fields."""
+    kwargs = dumped.get("kwargs")
+    return dict(kwargs) if isinstance(kwargs, Mapping) else {}

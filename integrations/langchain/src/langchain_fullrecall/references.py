@@ -1,0 +1,150 @@
+"""What must be retrieved, as an example or a caller says it, as the fields of a `Sample`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+from fullrecall import (
+    ClaimRecall,
+    Context,
+    ContextPrecision,
+    EntityRecall,
+    IdRecall,
+    InputError,
+    Sample,
+    Scorer,
+    SpanRecall,
+    TextRecall,
+)
+from fullrecall.identifiers import shown
+from langchain_fullrecall.documents import DocumentReader, is_document
+
+_IDS, _TEXTS, _ANSWER = "reference_context_ids", "reference_contexts", "reference"
+_FIELD_OF = {
+    name: field
+    for field, names in Sample.names().items()
+    if field.startswith(_ANSWER)
+    for name in (field, *names)
+}
+_ANSWER_KEYS = ("answer", "output", "result")
+"""In an example's outputs these are the reference answer, not what a generator said."""
+
+_BARE: dict[type, tuple[str, str]] = {
+    IdRecall: (_IDS, _IDS),
+    TextRecall: (_TEXTS, _TEXTS),
+    SpanRecall: (_TEXTS, _TEXTS),
+    EntityRecall: (_ANSWER, "reference_entities"),
+    ClaimRecall: (_ANSWER, "reference_claims"),
+}
+"""By kind of scorer: the field that a reference without a name is, as a text and as a list."""
+
+
+def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) -> dict[str, Any]:
+    """Return the fields of a `Sample` that `reference` is for this scorer.
+
+    A mapping with the fields' names, or those of other tools, says it itself; its other keys are
+    left out. Otherwise the scorer decides: IDs for `IdRecall`, texts for `TextRecall` and
+    `SpanRecall`, for `EntityRecall` an answer or a list of entities. Documents may stand for
+    texts, and for their IDs. None is no reference.
+
+    Raises `InputError` where a reference without a name may be more than one thing.
+    """
+    if reference is None:
+        return {}
+    if isinstance(reference, Mapping) and not _is_graded(reference):
+        fields = named_references(reference, reader)
+        if fields or not reference:
+            return fields
+        raise InputError(
+            f"a reference has none of the keys {', '.join(map(repr, reference))}: it has "
+            f"{', '.join(_FIELD_OF)}, or {', '.join(_ANSWER_KEYS)} for the reference answer"
+        )
+    field = _bare_field(reference, scorer)
+    return {field: _read(reference, field, reader)}
+
+
+def named_references(given: Mapping[str, Any], reader: DocumentReader) -> dict[str, Any]:
+    """Return the references among the keys of a mapping, by the names that `Sample` takes."""
+    fields = {
+        name: _read(value, _FIELD_OF[name], reader)
+        for name, value in given.items()
+        if name in _FIELD_OF and value is not None
+    }
+    if not any(_FIELD_OF[name] == _ANSWER for name in fields):
+        answers = (given[name] for name in _ANSWER_KEYS if isinstance(given.get(name), str))
+        answer = next(answers, None)
+        if answer is not None:
+            fields[_ANSWER] = answer
+    return fields
+
+
+def example_fields(
+    outputs: Mapping[str, Any], key: str | None, scorer: Scorer, reader: DocumentReader
+) -> dict[str, Any]:
+    """Return the references that an example's outputs hold.
+
+    They are under `key`; or under the names that `Sample` takes; or, as LangChain's own
+    evaluators have it, the only output is the reference. Raises `InputError` where `key` is
+    missing, and for values that cannot be references.
+    """
+    if key is not None:
+        if key not in outputs:
+            there = ", ".join(map(repr, outputs)) or "none"
+            raise InputError(f"the example has no output {key!r}: it has {there}")
+        return reference_fields(outputs[key], scorer, reader)
+    fields = named_references(outputs, reader)
+    if not fields and len(outputs) == 1:
+        return reference_fields(next(iter(outputs.values())), scorer, reader)
+    return fields
+
+
+def reads_ids(scorer: Scorer) -> bool:
+    """Return whether a scorer compares IDs whatever the sample holds."""
+    if isinstance(scorer, ContextPrecision):
+        return scorer.by is not None and reads_ids(scorer.by)
+    return isinstance(scorer, IdRecall)
+
+
+def _bare_field(reference: object, scorer: Scorer) -> str:
+    if isinstance(scorer, ContextPrecision):
+        if scorer.by is not None:
+            return _bare_field(reference, scorer.by)
+        if isinstance(reference, Mapping):
+            return _IDS
+        raise InputError(
+            "ContextPrecision() takes IDs and texts: give reference="
+            f"{{{_IDS!r}: …}} or {{{_TEXTS!r}: …}}, or ContextPrecision(by=IdRecall())"
+        )
+    of_text = isinstance(reference, str)
+    for kind in type(scorer).__mro__:
+        if kind in _BARE:
+            return _BARE[kind][0 if of_text else 1]
+    if of_text:
+        return _ANSWER
+    raise InputError(
+        f"{shown(reference)} is no reference that {scorer.method.name} is known to take: give a "
+        f"mapping with its name, one of {', '.join(_FIELD_OF)}"
+    )
+
+
+def _is_graded(reference: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping is `{id: grade}`: no field of a sample is a number."""
+    return bool(reference) and all(isinstance(grade, Real) for grade in reference.values())
+
+
+def _read(value: object, field: str, reader: DocumentReader) -> object:
+    """Return `value` with contexts, or their IDs, in the place of documents."""
+    if field not in (_IDS, _TEXTS) or (field == _TEXTS and isinstance(value, Context)):
+        return value
+    if is_document(value):
+        (context,) = reader.contexts([value])  # type: ignore[list-item]
+        if field == _TEXTS:
+            return context
+        if context.id is None:
+            raise InputError(f"the reference document {context.label!r} has no ID", field=_IDS)
+        return context.id
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return [_read(item, field, reader) for item in value]
+    return value

@@ -1,0 +1,134 @@
+"""What the tests share: framework objects that need no network, and a guard that sees to it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import InMemoryVectorStore
+from langsmith import Client
+from langsmith.schemas import Example
+
+
+class ListRetriever(BaseRetriever):
+    """Returns the documents that it holds for a question, or raises the error it holds."""
+
+    answers: dict[str, Any]
+    asked: list[str] = []  # noqa: RUF012 - pydantic copies a default
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        self.asked.append(query)
+        answer = self.answers.get(query, [])
+        if isinstance(answer, Exception):
+            raise answer
+        found: list[Document] = answer
+        return found
+
+
+class LetterEmbeddings(Embeddings):
+    """Counts letters: a text is nearest to itself, on every machine."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector of 26 counts for each text."""
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the 26 counts of a text."""
+        return [float(text.lower().count(chr(ord("a") + n))) for n in range(26)]
+
+
+class OfflineClient(Client):
+    """A LangSmith client that keeps runs and feedback to itself.
+
+    With `upload_results=False` LangSmith uploads the runs of LangChain objects all the same
+    (langsmith 0.4.38 even with a sampling rate of 0).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            api_url="http://localhost:9", api_key="x", info={}, auto_batch_tracing=False
+        )
+
+    def create_run(self, *args: Any, **kwargs: Any) -> None:
+        """Upload nothing."""
+
+    def update_run(self, *args: Any, **kwargs: Any) -> None:
+        """Upload nothing."""
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail every test that tries to reach another machine, even where the error is swallowed."""
+    attempts: list[object] = []
+
+    def refuse(self: socket.socket, address: object) -> None:
+        attempts.append(address)
+        raise OSError(f"a test tried to connect to {address!r}")
+
+    def unresolved(*args: object, **kwargs: object) -> None:
+        attempts.append(args)
+        raise OSError(f"a test tried to look up {args!r}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", unresolved)
+    for name in ("LANGSMITH", "LANGCHAIN"):
+        monkeypatch.delenv(f"{name}_API_KEY", raising=False)
+        monkeypatch.delenv(f"{name}_TRACING", raising=False)
+        monkeypatch.delenv(f"{name}_TRACING_V2", raising=False)
+    yield
+    assert attempts == []
+
+
+@pytest.fixture
+def documents() -> list[Document]:
+    """Four documents of two sources, with IDs."""
+    return [
+        Document("Paris is the capital of France.", id="d0", metadata={"source": "fr", "page": 1}),
+        Document("The Seine flows through Paris.", id="d1", metadata={"source": "fr", "page": 2}),
+        Document("Rome is the capital of Italy.", id="d2", metadata={"source": "it", "page": 1}),
+        Document("The Tiber flows through Rome.", id="d3", metadata={"source": "it", "page": 2}),
+    ]
+
+
+@pytest.fixture
+def retriever_of() -> Callable[..., ListRetriever]:
+    """Return what makes a retriever: of documents or an error for every question in a mapping."""
+
+    def make(answers: Any = (), *, question: str = "q", **fields: Any) -> ListRetriever:
+        held = answers if isinstance(answers, dict) else {question: answers}
+        return ListRetriever(answers=held, asked=[], **fields)
+
+    return make
+
+
+@pytest.fixture
+def store(documents: list[Document]) -> InMemoryVectorStore:
+    """A vector store that holds `documents`."""
+    store = InMemoryVectorStore(LetterEmbeddings())
+    store.add_documents(documents)
+    return store
+
+
+@pytest.fixture
+def client() -> Client:
+    """A LangSmith client that uploads nothing."""
+    return OfflineClient()
+
+
+@pytest.fixture
+def example() -> Callable[..., Example]:
+    """Return what makes a row of a LangSmith dataset."""
+
+    def make(question: str = "q", **outputs: Any) -> Example:
+        return Example(id=uuid4(), inputs={"question": question}, outputs=outputs)
+
+    return make

@@ -1,0 +1,203 @@
+"""LangChain's documents become contexts, in every form in which they are met."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.load import dumpd
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from fullrecall import Context, InputError, ParameterError, SpanRecall
+from langchain_fullrecall import contexts
+
+DOCUMENT = Document("some text", id="d1", metadata={"source": "a.md", "start_index": 120})
+
+
+def test_a_document_keeps_its_id_text_and_metadata() -> None:
+    """A context has what the document has, in the list's order."""
+    second = Document("more text")
+    assert contexts([DOCUMENT, second]) == [
+        Context("some text", id="d1", metadata={"source": "a.md", "start_index": 120}),
+        Context("more text"),
+    ]
+
+
+def test_a_context_is_a_snapshot() -> None:
+    """What happens to a document later does not reach the context."""
+    document = Document("before", id="d1", metadata={"source": "a.md"})
+    (context,) = contexts([document])
+    document.id, document.page_content = "d2", "after"
+    document.metadata["source"] = "b.md"
+    assert context == Context("before", id="d1", metadata={"source": "a.md"})
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(DOCUMENT, id="Document"),
+        pytest.param(DOCUMENT.model_dump(), id="model_dump"),
+        pytest.param(json.loads(json.dumps(dumpd(DOCUMENT))), id="dumpd"),
+        pytest.param(
+            {
+                "page_content": "some text",
+                "id": "d1",
+                "type": "Document",
+                "metadata": {"source": "a.md", "start_index": 120},
+            },
+            id="LangSmith",
+        ),
+        pytest.param(
+            {"text": "some text", "id": "d1", "source": "a.md", "start_index": 120}, id="plain"
+        ),
+        pytest.param(
+            Context("some text", id="d1", metadata={"source": "a.md", "start_index": 120}),
+            id="Context",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("id_key", "expected"),
+    [(None, "d1"), ("source", "a.md"), (["source", "start_index"], "a.md:120")],
+)
+def test_every_form_of_a_document_is_read_alike(form: Any, id_key: Any, expected: str) -> None:
+    """Live, dumped, loaded from LangSmith or written by hand: it is the same document."""
+    (context,) = contexts([form], id_key=id_key)
+    assert (context.id, context.text) == (expected, "some text")
+    assert dict(context.metadata) == {"source": "a.md", "start_index": 120}
+    assert context.score is None
+
+
+def test_a_bare_text_has_no_id() -> None:
+    """A text is a context without an ID, whatever the ID's key."""
+    assert contexts(["some text"]) == contexts(["some text"], id_key="source")
+    assert contexts(["some text"]) == [Context("some text")]
+
+
+def test_a_score_beside_a_document_is_kept(store: InMemoryVectorStore) -> None:
+    """`similarity_search_with_score` returns pairs; their scores do not reorder anything."""
+    pairs = store.similarity_search_with_score("Paris is the capital of France.", k=2)
+    found = contexts(list(reversed(pairs)))
+    assert found[1].id == "d0"
+    assert found[1].score == pytest.approx(1.0)
+    assert contexts([[dumpd(DOCUMENT), 0.5]])[0].score == 0.5
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_dropped(score: float) -> None:
+    """The order is the rank: a NaN similarity costs the sample nothing."""
+    assert contexts([(DOCUMENT, score)])[0].score is None
+
+
+@pytest.mark.parametrize(
+    ("id_key", "metadata", "expected"),
+    [
+        ("source", {"source": 7}, "7"),
+        ("source", {}, None),
+        ("source", {"source": None}, None),
+        (("source", "page"), {"source": "a", "page": 0}, "a:0"),
+        (("source", "page"), {"source": "a"}, None),
+        (("source", "page"), {"source": "", "page": 1}, None),
+        (lambda document: document.metadata["n"] + 1, {"n": 1}, "2"),
+        (lambda document: document.id, {}, "own"),
+        (lambda _document: None, {}, None),
+    ],
+)
+def test_id_key_says_where_the_id_stands(id_key: Any, metadata: Any, expected: str | None) -> None:
+    """A key, several keys or a callable; where the key is missing there is no ID, no other one."""
+    document = Document("text", id="own", metadata=metadata)
+    assert contexts([document], id_key=id_key)[0].id == expected
+    assert contexts([dumpd(document)], id_key=id_key)[0].id == expected
+
+
+def test_chunks_of_a_source_share_its_id(documents: list[Document]) -> None:
+    """With the source's key as `id_key` recall counts sources, and no rank is lost."""
+    assert [context.id for context in contexts(documents, id_key="source")] == [
+        *["fr"] * 2,
+        *["it"] * 2,
+    ]
+
+
+def test_places_come_from_start_index() -> None:
+    """`source_key` gives the half-open range that the text splitter cut out; else there is none."""
+    (context,) = contexts([DOCUMENT], source_key="source")
+    assert (context.source, context.start, context.end) == ("a.md", 120, 129)
+    assert contexts([DOCUMENT])[0].start is None
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"source": "a", "start_index": -1},
+        {"source": "a"},
+        {"start_index": 3},
+        {"source": "a", "start_index": "3"},
+    ],
+)
+def test_a_place_that_is_not_known_is_not_made_up(metadata: dict[str, Any]) -> None:
+    """Splitters write -1 where they did not find a chunk again: such a chunk has no place."""
+    (context,) = contexts([Document("text", metadata=metadata)], source_key="source")
+    assert (context.source, context.start, context.end) == (None, None, None)
+
+
+def test_a_place_that_a_context_has_is_kept() -> None:
+    """A `Context` written as a mapping, as `to_dict` does, keeps its place."""
+    context = Context("text", id="a", source="doc", start=3, end=7)
+    assert contexts([context, context.to_dict()]) == [context, context]
+
+
+def test_spans_are_compared_by_place() -> None:
+    """Chunks of a real splitter carry their place through to `SpanRecall`."""
+    text = "".join(f"Sentence number {n} says something of its own. " for n in range(20))
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=100, chunk_overlap=20, add_start_index=True
+    )
+    chunks = splitter.create_documents([text, text], [{"source": "one"}, {"source": "two"}])
+    of_one = [chunk for chunk in chunks if chunk.metadata["source"] == "one"]
+    wanted = {"text": text[150:300], "source": "one", "start": 150, "end": 300}
+
+    def recall(found: list[Document]) -> float | None:
+        retrieved = contexts(found, source_key="source")
+        result = SpanRecall().score(retrieved_contexts=retrieved, reference_contexts=[wanted])
+        return result.score
+
+    assert recall(of_one) == 1.0
+    assert recall([chunk for chunk in chunks if chunk not in of_one]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([DOCUMENT, 7], "document 1: .*got 7"),
+        ([DOCUMENT, None], "document 1"),
+        ([{}], "document 0: a context needs an id or a text"),
+        ([{"metadata": "m", "text": "t"}], "document 0: metadata is a mapping"),
+        ([{"text": "t", "id": 1.5}], "document 0: 1.5 is no ID"),
+        ("text", "a list is meant, got the str"),
+        (None, "a list is meant, got NoneType"),
+        ({"text": "t"}, "a list is meant, got dict"),
+        ({"a", "b"}, "the order is the rank"),
+        (DOCUMENT, r"got one Document: wrap it in \[\]"),
+    ],
+)
+def test_what_is_no_document_is_named(documents: Any, message: str) -> None:
+    """The error says at which position what stands."""
+    with pytest.raises(InputError, match=message):
+        contexts(documents)
+
+
+@pytest.mark.parametrize("id_key", ["", (), [], 7, ("a", ""), ("a", 1), b"source"])
+def test_an_id_key_of_another_kind_is_refused(id_key: Any) -> None:
+    """The error names the parameter and the value."""
+    with pytest.raises(ParameterError, match="id_key"):
+        contexts([], id_key=id_key)
+
+
+@pytest.mark.parametrize("source_key", ["", 7, ("a",)])
+def test_a_source_key_of_another_kind_is_refused(source_key: Any) -> None:
+    """The error names the parameter and the value."""
+    with pytest.raises(ParameterError, match="source_key"):
+        contexts([], source_key=source_key)

@@ -1,0 +1,66 @@
+"""What the package is to those who import it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import langchain_fullrecall
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_public_names_are_these() -> None:
+    """A name that is added or lost is a decision, not an accident."""
+    assert langchain_fullrecall.__all__ == [
+        "LangChainChatModel",
+        "RecallRunEvaluator",
+        "RecallStringEvaluator",
+        "contexts",
+        "evaluate_retriever",
+        "retrieved",
+    ]
+    for name in langchain_fullrecall.__all__:
+        assert getattr(langchain_fullrecall, name).__module__.startswith("langchain_fullrecall.")
+        assert name in dir(langchain_fullrecall)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    """Names are looked up when used; a wrong one fails as in any module."""
+    with pytest.raises(AttributeError, match="'langchain_fullrecall' has no attribute 'Recal'"):
+        langchain_fullrecall.Recal  # type: ignore[attr-defined] # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import langchain_fullrecall", ["langchain_classic", "langsmith.evaluation"]),
+        ("from langchain_fullrecall import RecallRunEvaluator", ["langchain_classic"]),
+    ],
+)
+def test_what_is_heavy_is_imported_when_used(code: str, absent: list[str]) -> None:
+    """`langchain_classic` takes seconds to import: only `RecallStringEvaluator` needs it."""
+    check = f"{code}; import sys; print([name for name in {absent!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_its_types_are_published() -> None:
+    """Type checkers read the annotations of packages that have this file."""
+    assert resources.files(langchain_fullrecall).joinpath("py.typed").is_file()
+
+
+def test_the_readme_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its examples run as they stand, and print what it says they print."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 1
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        exec(block, namespace)  # noqa: S102 - our own README
+        promised = re.findall(r"print\(.*\)  # (.*)", block)
+        assert capsys.readouterr().out.splitlines() == promised

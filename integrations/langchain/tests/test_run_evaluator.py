@@ -1,0 +1,664 @@
+"""Recall in LangSmith's eval runs: what was retrieved is read from outputs and traces."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import langsmith
+import pytest
+from langchain_classic.smith import RunEvalConfig, arun_on_dataset, run_on_dataset
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.load import dumpd
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
+from langchain_core.tools import create_retriever_tool
+from langsmith import Client, aevaluate, evaluate, traceable
+from langsmith.evaluation import EvaluationResult
+from langsmith.schemas import Dataset, Example, Run, TracerSession
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from fullrecall import IdRecall, Method, ParameterError, Result, Sample, TextRecall
+from langchain_fullrecall import RecallRunEvaluator, RecallStringEvaluator
+
+pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+
+KINDS = [RecallRunEvaluator, RecallStringEvaluator]
+
+
+class Merged(BaseRetriever):
+    """A composite: what its parts bring, one part after the other, the first document dropped."""
+
+    parts: list[Any]
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        config = {"callbacks": run_manager.get_child()}
+        return [found for part in self.parts for found in part.invoke(query, config)][1:]
+
+
+class CarelessScorer:
+    """A scorer that raises."""
+
+    method = Method("careless")
+
+    def score(self, sample: Sample) -> Result:
+        """Raise."""
+        raise ZeroDivisionError(f"{len(sample.retrieved_contexts or ())} contexts")
+
+
+@pytest.fixture
+def feedback_of(client: Client) -> Callable[..., EvaluationResult]:
+    """Return what runs one example through `evaluate`, and returns the feedback."""
+
+    def run(evaluator: Any, target: Any, example: Example) -> EvaluationResult:
+        if isinstance(target, Runnable):
+            target = target.invoke
+        rows = evaluate(
+            target, data=[example], evaluators=[evaluator], client=client, upload_results=False
+        )
+        (row,) = rows
+        (feedback,) = row["evaluation_results"]["results"]
+        found: EvaluationResult = feedback
+        return found
+
+    return run
+
+
+def run_of(**fields: Any) -> Run:
+    """Return a run as the LangSmith client loads it."""
+    now = datetime(2025, 1, 1, tzinfo=UTC)
+    defaults = {
+        "id": uuid4(), "name": "run", "start_time": now, "run_type": "chain", "inputs": {},
+        "dotted_order": "20250101T000000000000Z" + uuid4().hex,
+    }  # fmt: skip
+    return Run(**{**defaults, **fields})
+
+
+def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
+    """Return a finished retriever run that started in this second."""
+    order = f"20250101T000000000000Zroot.2025010100{second:04}000000Z{uuid4().hex}"
+    start = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
+    outputs = {"documents": documents}
+    return run_of(
+        **{
+            "run_type": "retriever", "name": "R", "outputs": outputs, "start_time": start,
+            "dotted_order": order, **fields,
+        }
+    )  # fmt: skip
+
+
+def targets(retriever: Any) -> dict[str, Any]:
+    """Return targets that each retrieve once, in the many ways in which applications do."""
+    ask = RunnableLambda(lambda inputs: inputs["question"])
+    tool = create_retriever_tool(retriever, "search", "Searches.")
+
+    @traceable
+    def pipeline(inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": f"{len(retriever.invoke(inputs['question']))} documents"}
+
+    async def stream(inputs: dict[str, Any]) -> str:
+        chunks = [chunk async for chunk in (ask | retriever).astream(inputs)]
+        return f"{len(chunks)} chunks"
+
+    return {
+        "LCEL": ask | retriever | (lambda documents: f"{len(documents)} documents"),
+        "chain that returns documents": ask | retriever,
+        "chain with context": RunnableParallel(context=ask | retriever, answer=lambda _: "a"),
+        "retriever": lambda inputs: retriever.invoke(inputs["question"]),
+        "function": pipeline,
+        "documents as texts": lambda inputs: [
+            document.page_content for document in retriever.invoke(inputs["question"])
+        ],
+        "batch": lambda inputs: str(retriever.batch([inputs["question"]])),
+        "tool": lambda inputs: {"answer": tool.invoke({"query": inputs["question"]})},
+        "stream": lambda inputs: asyncio.run(stream(inputs)),
+    }
+
+
+@pytest.mark.parametrize("target", sorted(targets(RunnableLambda(str))))
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_retrieved_is_found(
+    *,
+    kind: Any,
+    target: str,
+    retriever_of: Any,
+    documents: list[Document],
+    example: Any,
+    feedback_of: Any,
+) -> None:
+    """In the output where it holds documents, else in the trace, however deep."""
+    retriever = retriever_of(documents)
+    feedback = feedback_of(
+        kind(IdRecall(k=2)),
+        targets(retriever)[target],
+        example(reference_context_ids=["d0", "d3"]),
+    )
+    assert (feedback.key, feedback.score) == ("id_recall@2", 0.5)
+    assert feedback.comment == "1 of 2 found in 2 retrieved; missed: d3"
+    assert len(retriever.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        pytest.param(lambda found: found, id="documents"),
+        pytest.param(lambda found: [dumpd(document) for document in found], id="dumped"),
+        pytest.param(lambda found: [(document, 0.5) for document in found], id="with scores"),
+        pytest.param(lambda found: {"documents": found, "took": 0.1}, id="mapping"),
+        pytest.param(lambda found: {"hits": found}, id="only list"),
+        pytest.param(lambda found: {"context": found, "scores": [0.5] * 4}, id="context"),
+        pytest.param(lambda found: {"output": found, "scores": [0.5] * 4}, id="output"),
+        pytest.param(
+            lambda found: [
+                {"text": document.page_content, "id": document.id} for document in found
+            ],
+            id="plain mappings",
+        ),
+    ],
+)
+def test_a_traced_function_is_a_retriever(
+    returned: Any, documents: list[Document], example: Any, feedback_of: Any
+) -> None:
+    """`@traceable(run_type="retriever")` marks it; what it returns may have any shape."""
+
+    @traceable(run_type="retriever")
+    def search(question: str) -> Any:
+        return returned(documents)
+
+    def target(inputs: dict[str, Any]) -> dict[str, str]:
+        return {"answer": str(search(inputs["question"]))}
+
+    seen: list[Run] = []
+
+    class Watching(RecallRunEvaluator):
+        def evaluate_run(self, run: Run, *args: Any, **kwargs: Any) -> EvaluationResult:
+            seen.append(run)
+            return super().evaluate_run(run, *args, **kwargs)
+
+    feedback = feedback_of(Watching(), target, example(expected_ids=["d0", "d9"]))
+    if Version(langsmith.__version__) in SpecifierSet(">0.4.38,<0.8.10") and not seen[0].child_runs:
+        # These keep such runs out of the tree: that is not observed, and not 0.
+        assert feedback.score is None
+        assert "the trace has no retriever run" in feedback.comment
+        return
+    assert feedback.score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("output", "score"),
+    [
+        (["The Seine flows through Paris."], 1.0),
+        ([{"text": "The Seine flows through Paris.", "id": "d1"}], 1.0),
+        ([], 0.0),
+        ("The Seine flows through Paris.", None),
+    ],
+)
+def test_a_target_may_return_what_it_found(
+    output: Any, score: float | None, example: Any, feedback_of: Any
+) -> None:
+    """Where no retriever was traced a list is what was retrieved; a text is an answer."""
+    evaluator = RecallRunEvaluator(TextRecall())
+    row = example(reference_contexts=["The Seine flows through Paris."])
+    assert feedback_of(evaluator, lambda inputs: output, row).score == score
+
+
+def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
+    retriever_of: Any, example: Any, feedback_of: Any
+) -> None:
+    """The first two have no score and say why; the third scores 0."""
+    row = example(reference_context_ids=["d0"])
+
+    def answer_after(*answers: Any) -> Callable[[dict[str, Any]], dict[str, str]]:
+        def target(inputs: dict[str, Any]) -> dict[str, str]:
+            for answer in answers:
+                with suppress(ConnectionError):
+                    retriever_of(answer).invoke(inputs["question"])
+            return {"answer": "I do not know"}
+
+        return target
+
+    def measured(*answers: Any) -> tuple[float | None, str]:
+        feedback = feedback_of(RecallRunEvaluator(), answer_after(*answers), row)
+        return feedback.score, feedback.comment
+
+    score, reason = measured()
+    assert score is None
+    assert reason.startswith("unscored: no retrieval observed: the trace has no retriever run")
+    assert measured(ConnectionError("no route")) == (
+        None,
+        "unscored: the retriever failed: ConnectionError('no route')",
+    )
+    assert measured([]) == (0.0, "0 of 1 found in 0 retrieved; missed: d0")
+    assert measured(ConnectionError("once"), [Document("", id="d0")])[0] == 1.0
+
+
+def test_an_error_that_a_chain_hides_is_no_empty_result(
+    retriever_of: Any, example: Any, feedback_of: Any
+) -> None:
+    """A chain that goes on without documents where its retriever failed was not measured."""
+
+    def target(inputs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            found = retriever_of(ConnectionError("no route")).invoke(inputs["question"])
+        except ConnectionError:
+            found = []
+        return {"documents": found, "answer": "I do not know"}
+
+    feedback = feedback_of(RecallRunEvaluator(), target, example(reference_context_ids=["d0"]))
+    assert feedback.score is None
+    assert feedback.comment == "unscored: the retriever failed: ConnectionError('no route')"
+
+
+def test_one_search_that_failed_leaves_the_output_as_it_is(
+    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
+) -> None:
+    """Another one worked: that the chain kept nothing is the result."""
+
+    def target(inputs: dict[str, Any]) -> dict[str, Any]:
+        with suppress(ConnectionError):
+            retriever_of(ConnectionError("no route")).invoke(inputs["question"])
+        found = retriever_of(documents).invoke(inputs["question"])
+        return {"documents": [document for document in found if document.id == "d7"]}
+
+    row = example(reference_context_ids=["d0"])
+    assert feedback_of(RecallRunEvaluator(), target, row).score == 0.0
+
+
+def test_a_run_that_failed_after_retrieval_is_scored(
+    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
+) -> None:
+    """What the retriever brought is known, whatever the generator did then."""
+
+    def target(inputs: dict[str, Any]) -> str:
+        retriever_of(documents).invoke(inputs["question"])
+        raise TimeoutError("the model is asleep")
+
+    row = example(reference_context_ids=["d0"])
+    assert feedback_of(RecallRunEvaluator(), target, row).score == 1.0
+
+
+def test_a_run_that_failed_before_retrieval_says_so(example: Any, feedback_of: Any) -> None:
+    """The reason is the run's error, in one line."""
+
+    def target(inputs: dict[str, Any]) -> str:
+        raise TimeoutError("the index is asleep")
+
+    row = example(reference_context_ids=["d0"])
+    feedback = feedback_of(RecallRunEvaluator(), target, row)
+    assert feedback.score is None
+    assert "TimeoutError('the index is asleep')" in feedback.comment
+    assert "Traceback" not in feedback.comment
+    asked = feedback_of(RecallRunEvaluator(documents_key="docs"), target, row)
+    assert "the run failed: TimeoutError" in asked.comment
+
+
+def test_an_empty_output_beside_documents_is_not_guessed_at(
+    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
+) -> None:
+    """An empty list may be a filter that dropped all, or an answer: `documents_key` tells."""
+    retriever = retriever_of(documents)
+    target = RunnableLambda(lambda inputs: inputs["question"]) | retriever | (lambda _: [])
+    row = example(reference_context_ids=["d0"])
+    feedback = feedback_of(RecallRunEvaluator(), target, row)
+    assert feedback.score is None
+    assert 'documents_key="output"' in feedback.comment
+    told = RecallRunEvaluator(documents_key="output")
+    assert feedback_of(told, target, row).score == 0.0
+    empty = RunnableLambda(lambda inputs: inputs["question"]) | retriever_of([])
+    assert feedback_of(RecallRunEvaluator(), empty, row).score == 0.0
+
+
+def test_of_nested_retrievers_the_outermost_counts(
+    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
+) -> None:
+    """A composite's own documents, not those of its parts on top; `which` asks for the parts."""
+    merged = Merged(parts=[retriever_of(documents[:2]), retriever_of(documents[1:3])])
+    row = example(reference_context_ids=["d0", "d1", "d2", "d3"])
+
+    def retrieved(which: Any) -> tuple[float, str]:
+        target = RunnableLambda(lambda inputs: inputs["question"]) | merged | (lambda _: "answer")
+        feedback = feedback_of(RecallRunEvaluator(which=which), target, row)
+        return feedback.score, feedback.comment
+
+    assert retrieved("outermost") == (0.5, "2 of 4 found in 3 retrieved; missed: d0, d3")
+    assert retrieved("innermost") == (0.75, "3 of 4 found in 3 retrieved; missed: d3")
+    with pytest.raises(ParameterError, match="which"):
+        retrieved("all")
+
+
+def test_innermost_looks_below_a_retriever_and_past_the_output(
+    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
+) -> None:
+    """Also where the run itself is the composite, or its documents are the output."""
+    merged = Merged(parts=[retriever_of(documents[:2])])
+    row = example(reference_context_ids=["d0", "d1"])
+
+    def as_output(inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"documents": merged.invoke(inputs["question"])}
+
+    assert feedback_of(RecallRunEvaluator(), as_output, row).score == 0.5
+    assert feedback_of(RecallRunEvaluator(which="innermost"), as_output, row).score == 1.0
+    keyed = RecallRunEvaluator(which="innermost", documents_key="documents")
+    assert feedback_of(keyed, as_output, row).score == 0.5
+    root = retriever_run(documents[1:2], child_runs=[retriever_run(documents[:2])])
+    assert RecallRunEvaluator().evaluate_run(root, row).score == 0.5
+    assert RecallRunEvaluator(which="innermost").evaluate_run(root, row).score == 1.0
+
+
+def test_several_retrievals_are_joined_in_the_order_they_started(example: Any) -> None:
+    """An agent's searches one after the other; what an earlier one brought comes once."""
+    first, second, third = (Document(letter, id=letter) for letter in "abc")
+    runs = [
+        retriever_run([third, second], second=12),
+        retriever_run([second, first], second=3),
+        retriever_run([], second=7, error="TimeoutError()"),
+    ]
+    run = run_of(child_runs=[run_of(child_runs=runs)], outputs={"answer": "?"})
+
+    def recall(k: int, *references: str) -> float | None:
+        score = (
+            RecallRunEvaluator(IdRecall(k=k))
+            .evaluate_run(run, example(reference_context_ids=list(references)))
+            .score
+        )
+        assert score is None or isinstance(score, float)
+        return score
+
+    assert [recall(1, "b"), recall(2, "b", "a"), recall(3, "b", "a", "c")] == [1.0] * 3
+    assert recall(2, "c") == 0.0
+
+
+def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], example: Any) -> None:
+    """JSON without the IDs that are None, and runs without their children."""
+    loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
+    row = example(reference_context_ids=["d0", "d9"])
+    evaluator = RecallRunEvaluator()
+    run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(loaded)])
+    assert evaluator.evaluate_run(run, row).score == 0.5
+    bare = evaluator.evaluate_run(run_of(outputs={"answer": "?"}), row)
+    assert bare.score is None
+    assert bare.comment is not None
+    assert "load_nested=True" in bare.comment
+
+
+@pytest.mark.parametrize("outputs", [None, {}, {"output": None}, {"documents": None}])
+def test_an_unfinished_retriever_run_is_no_empty_one(outputs: Any, example: Any) -> None:
+    """A run that has no documents, not even none, tells nothing."""
+    run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(None, outputs=outputs)])
+    feedback = RecallRunEvaluator().evaluate_run(run, example(reference_context_ids=["d0"]))
+    assert feedback.score is None
+    assert feedback.comment is not None
+    assert "the retriever run 'R' has no documents" in feedback.comment
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outputs", "score"),
+    [
+        ({}, {"reference_context_ids": ["d0", "d9"], "answer": "a", "level": 3}, 0.5),
+        ({}, {"relevant": ["d0", "d9"]}, 0.5),
+        ({}, {"relevant": {"d0": 2, "d9": 1}}, 0.5),
+        ({"reference_key": "relevant"}, {"relevant": ["d0", "d9"], "expected_ids": ["d8"]}, 0.5),
+        ({"reference_key": "gold"}, {"gold": {"expected_ids": ["d0"]}, "answer": "a"}, 1.0),
+        ({}, {"relevant": ["d0", "d9"], "answer": "a"}, None),
+        ({}, {}, None),
+        ({"reference_key": "relevant"}, {"ids": ["d0"]}, None),
+        ({"scorer": TextRecall()}, {"contexts": ["?"], "answer": "a"}, None),
+    ],
+)
+def test_references_come_from_the_example(
+    arguments: dict[str, Any],
+    outputs: dict[str, Any],
+    score: float | None,
+    documents: list[Document],
+    example: Any,
+) -> None:
+    """By the names that `Sample` takes, under `reference_key`, or as the only output there is."""
+    run = run_of(outputs={"documents": documents})
+    feedback = RecallRunEvaluator(**arguments).evaluate_run(run, example(**outputs))
+    assert feedback.score == score
+    if score is None:
+        assert feedback.comment is not None
+        assert feedback.comment.startswith("unscored: ")
+
+
+def test_a_reference_key_that_is_missing_is_named(documents: list[Document], example: Any) -> None:
+    """With the outputs that there are."""
+    run = run_of(outputs={"documents": documents})
+    evaluator = RecallRunEvaluator(reference_key="gold")
+    feedback = evaluator.evaluate_run(run, example(ids=["d0"], answer="a"))
+    assert feedback.comment == "unscored: the example has no output 'gold': it has 'ids', 'answer'"
+
+
+def test_an_example_is_not_required(documents: list[Document]) -> None:
+    """An online evaluator has none: no score, and no error."""
+    feedback = RecallRunEvaluator().evaluate_run(run_of(outputs={"documents": documents}))
+    assert (feedback.score, feedback.comment) == (
+        None,
+        "unscored: reference_context_ids is missing",
+    )
+
+
+def test_ids_are_read_as_id_key_says(documents: list[Document], example: Any) -> None:
+    """In runs as everywhere else."""
+    run = run_of(outputs={"documents": documents})
+    by_source = RecallRunEvaluator(id_key="source")
+    assert by_source.evaluate_run(run, example(reference_context_ids=["fr", "es"])).score == 0.5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("outputs", "references", "message"),
+    [
+        ({"documents": [7]}, {"expected_ids": ["d0"]}, "document 0"),
+        ({"documents": []}, {"expected_ids": "d0"}, "a list is meant"),
+        ({"documents": [], "docs": ["a"]}, {"expected_ids": ["d0"]}, "documents_key="),
+        ({"retrieved_ids": [1.5]}, {"expected_ids": ["d0"]}, "1.5 is no ID"),
+    ],
+)
+def test_data_that_cannot_be_read_never_raises(
+    kind: Any, outputs: Any, references: Any, message: str, example: Any
+) -> None:
+    """LangSmith would drop the row: it stays, without a score, and says what is wrong."""
+    run, row = run_of(outputs=outputs), example(**references)
+    for feedback in (
+        kind().evaluate_run(run, row),
+        asyncio.run(kind().aevaluate_run(run, row)),
+    ):
+        assert (feedback.key, feedback.score, feedback.extra) == ("id_recall", None, None)
+        assert feedback.comment.startswith("unscored: ")
+        assert message in feedback.comment
+
+
+def test_bad_documents_in_a_trace_name_the_retriever(example: Any) -> None:
+    """Of many retrievers, the one to mend."""
+    run = run_of(child_runs=[retriever_run([7], name="Bad")], outputs={"answer": "?"})
+    feedback = RecallRunEvaluator().evaluate_run(run, example(expected_ids=["d0"]))
+    assert feedback.comment is not None
+    assert feedback.comment.startswith("unscored: retriever run 'Bad': document 0")
+
+
+def test_a_scorer_or_an_id_key_that_raises_is_named(
+    documents: list[Document], example: Any
+) -> None:
+    """The user's own code too: the row stays and says what was raised."""
+    run, row = run_of(outputs={"documents": documents}), example(expected_ids=["d0"])
+    feedback = RecallRunEvaluator(CarelessScorer()).evaluate_run(run, row)
+    assert feedback.comment == "unscored: ZeroDivisionError: 4 contexts"
+    keyed = RecallRunEvaluator(id_key=lambda document: document.metadata["nope"])
+    assert keyed.evaluate_run(run, row).comment == "unscored: KeyError: 'nope'"
+
+
+def test_feedback_survives_an_upload(documents: list[Document], example: Any) -> None:
+    """What LangSmith keeps is JSON; tables show a number or nothing, never a text in its place."""
+    run = run_of(outputs={"documents": documents})
+    row = example(reference_context_ids=["d0", "d9"])
+    scored = RecallRunEvaluator(IdRecall(k=2, ks=(1, 2))).evaluate_run(run, row)
+    assert (scored.score, scored.value, scored.extra) == (0.5, None, None)
+    kept = json.loads(json.dumps(scored.evaluator_info))["fullrecall"]
+    assert (kept["status"], kept["missed"], kept["at"]) == (
+        "scored",
+        ["d9"],
+        {"1": 0.5, "2": 0.5},
+    )
+    assert Method.from_dict(kept["method"]) == IdRecall(k=2, ks=(1, 2)).method
+    unscored = RecallRunEvaluator().evaluate_run(run_of(outputs={"answer": "?"}), row)
+    assert (unscored.score, unscored.value, unscored.extra) == (None, None, None)
+    assert unscored.evaluator_info["fullrecall"]["status"] == "unscored"
+    undefined = RecallRunEvaluator().evaluate_run(run, example(reference_context_ids=[]))
+    assert (undefined.score, undefined.comment) == (None, "undefined: no reference items")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_concurrent_runs_do_not_mix(
+    kind: Any, retriever_of: Any, client: Client, example: Any
+) -> None:
+    """One evaluator serves all threads and tasks, and each row has its own documents."""
+    names = [f"question {n}" for n in range(12)]
+    retriever = retriever_of({name: [Document(name, id=name)] for name in names})
+    examples = [example(name, reference_context_ids=[name, "other"]) for name in names]
+    options: dict[str, Any] = {
+        "data": examples,
+        "evaluators": [kind()],
+        "client": client,
+        "upload_results": False,
+        "max_concurrency": 4,
+    }
+
+    def target(inputs: dict[str, Any]) -> dict[str, str]:
+        return {"answer": str(retriever.invoke(inputs["question"]))}
+
+    async def atarget(inputs: dict[str, Any]) -> dict[str, str]:
+        return {"answer": str(await retriever.ainvoke(inputs["question"]))}
+
+    async def arows() -> list[Any]:
+        return [row async for row in await aevaluate(atarget, **options)]
+
+    for rows in (list(evaluate(target, **options)), asyncio.run(arows())):
+        scores = [row["evaluation_results"]["results"][0].score for row in rows]
+        assert scores == [0.5] * 12
+
+
+def test_a_retriever_is_asked_where_a_run_shows_no_retrieval(
+    retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
+) -> None:
+    """The same evaluator, the same score, whether the application traced its retrieval or not."""
+    retriever = retriever_of(documents)
+    evaluator = RecallStringEvaluator(retriever=retriever)
+    row = example("q", reference_context_ids=["d0", "d9"])
+    assert feedback_of(evaluator, lambda inputs: {"answer": "?"}, row).score == 0.5
+    assert retriever.asked == ["q"]
+    assert feedback_of(evaluator, lambda inputs: {"documents": []}, row).score == 0.0
+    assert retriever.asked == ["q"]
+
+
+def test_the_question_is_found_in_the_inputs(retriever_of: Any, documents: list[Document]) -> None:
+    """By its usual names, by `input_key`, as the only input; of the run where no example is."""
+
+    def asked(inputs: Any, example_inputs: Any = None, **arguments: Any) -> list[str]:
+        retriever = retriever_of(documents)
+        row = None
+        if example_inputs is not None:
+            row = Example(id=uuid4(), inputs=example_inputs, outputs={"expected_ids": ["d0"]})
+        evaluator = RecallRunEvaluator(retriever=retriever, **arguments)
+        evaluator.evaluate_run(run_of(inputs=inputs, outputs={"answer": "?"}), row)
+        found: list[str] = retriever.asked
+        return found
+
+    assert asked({"question": "a", "lang": "en"}) == ["a"]
+    assert asked({"prompt": "a"}) == ["a"]
+    assert asked({"inputs": {"query": "a", "lang": "en"}}) == ["a"]
+    assert asked({"x": "a", "question": "b"}, input_key="x") == ["a"]
+    assert asked({"inputs": {"x": "a", "question": "b"}}, input_key="x") == ["a"]
+    assert asked({"question": "of the run"}, {"question": "of the row"}) == ["of the row"]
+    assert asked({"question": "a"}, input_key="x") == []
+    assert asked({"a": "1", "b": "2"}) == []
+    assert asked({"n": 7}) == []
+
+
+class DatasetClient:
+    """What `run_on_dataset` asks of LangSmith, kept in memory."""
+
+    def __init__(self, examples: list[Example]) -> None:
+        self.examples = examples
+        self.feedback: list[dict[str, Any]] = []
+        self.dataset = SimpleNamespace(id=uuid4(), url="http://localhost:9", data_type=None)
+
+    def read_dataset(self, **_: Any) -> Dataset:
+        """Return the one dataset there is."""
+        return self.dataset  # type: ignore[return-value]
+
+    def list_examples(self, **_: Any) -> Iterator[Example]:
+        """Return its rows."""
+        return iter(self.examples)
+
+    def read_example(self, example_id: Any, **_: Any) -> Example:
+        """Return one row."""
+        return next(example for example in self.examples if example.id == example_id)
+
+    def create_project(self, name: str, **_: Any) -> TracerSession:
+        """Return a project that is kept nowhere."""
+        metadata = {"dataset_version": None}
+        return SimpleNamespace(id=uuid4(), name=name, url="", metadata=metadata)  # type: ignore[return-value]
+
+    def update_project(self, *_: Any, **__: Any) -> None:
+        """Change nothing."""
+
+    def create_feedback(self, run_id: Any, key: str, **fields: Any) -> None:
+        """Keep what would be uploaded."""
+        self.feedback.append({"key": key, **fields})
+
+
+@pytest.mark.parametrize("slot", ["evaluators", "custom_evaluators"])
+@pytest.mark.parametrize("route", ["run_on_dataset", "arun_on_dataset"])
+def test_run_eval_config_takes_it_in_both_slots(
+    *,
+    slot: str,
+    route: str,
+    client: Client,
+    retriever_of: Any,
+    documents: list[Document],
+    example: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """LangChain's own eval runs: the score, its reason and its details reach LangSmith."""
+    examples = [example(reference_context_ids=["d0", "d9"]), example(reference_context_ids=["d1"])]
+    fake = DatasetClient(examples)
+    for name in vars(DatasetClient):
+        if not name.startswith("_"):
+            monkeypatch.setattr(client, name, getattr(fake, name), raising=False)
+    retriever = retriever_of(documents)
+
+    def chain() -> Any:
+        return RunnableLambda(lambda inputs: inputs["question"]) | retriever
+
+    config = RunEvalConfig(**{slot: [RecallStringEvaluator()]})
+    options: dict[str, Any] = {
+        "client": client,
+        "dataset_name": "d",
+        "llm_or_chain_factory": chain,
+        "evaluation": config,
+    }
+    if route == "run_on_dataset":
+        outcome = run_on_dataset(**options)
+    else:
+        outcome = asyncio.run(arun_on_dataset(**options))
+    feedback = [outcome["results"][str(row.id)]["feedback"][0] for row in examples]
+    assert [(item.key, item.score) for item in feedback] == [
+        ("id_recall", 0.5),
+        ("id_recall", 1.0),
+    ]
+    assert feedback[0].comment == "1 of 2 found in 4 retrieved; missed: d9"
+    assert sorted(item["score"] for item in fake.feedback) == [0.5, 1.0]
+    assert {item["source_info"]["fullrecall"]["status"] for item in fake.feedback} == {"scored"}
+    assert "id_recall" not in capsys.readouterr().err

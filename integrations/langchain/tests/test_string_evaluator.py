@@ -1,0 +1,455 @@
+"""The evaluator that LangChain's users call: `evaluate_strings`."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_classic.evaluation import StringEvaluator
+from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.load import dumpd
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
+from langchain_core.vectorstores import InMemoryVectorStore
+from langsmith.evaluation import RunEvaluator
+from langsmith.schemas import DataType, Example
+
+from fullrecall import (
+    Context,
+    ContextPrecision,
+    EntityRecall,
+    IdRecall,
+    InputError,
+    Method,
+    ParameterError,
+    Result,
+    Sample,
+    Scorer,
+    SpanRecall,
+    Status,
+    TextRecall,
+)
+from langchain_fullrecall import RecallStringEvaluator
+
+
+class CountRecall:
+    """A user's scorer: it has no `k`, no `ascore`, and is no dataclass."""
+
+    method = Method("count")
+
+    def score(self, sample: Sample) -> Result:
+        """Return an unscored result that says what the sample holds."""
+        note = f"{len(sample.retrieved_contexts or ())} for {sample.reference}"
+        return Result(self.method, Status.UNSCORED, note=note)
+
+
+def score_of(evaluator: RecallStringEvaluator, **arguments: Any) -> float | None:
+    """Return the score, after both ways to it were found to agree."""
+    returned = evaluator.evaluate_strings(**arguments)
+    assert asyncio.run(evaluator.aevaluate_strings(**arguments)) == returned
+    score: float | None = returned["score"]
+    return score
+
+
+def test_it_is_both_kinds_of_evaluator() -> None:
+    """LangSmith and LangChain each take what is one of their own."""
+    evaluator = RecallStringEvaluator(IdRecall(k=3))
+    assert isinstance(evaluator, StringEvaluator)
+    assert isinstance(evaluator, RunEvaluator)
+    assert evaluator.evaluation_name == "id_recall@3"
+    assert evaluator.feedback_keys == ["id_recall@3"]
+    assert repr(evaluator).startswith("RecallStringEvaluator(IdRecall(k=3")
+
+
+def test_what_is_returned(documents: list[Document]) -> None:
+    """LangChain's keys, the score's key, and the result with all that explains it."""
+    returned = RecallStringEvaluator().evaluate_strings(
+        prediction=documents, reference=["d0", "d9"], input="q"
+    )
+    result = returned.pop("result")
+    assert returned == {
+        "key": "id_recall",
+        "score": 0.5,
+        "value": "scored",
+        "reasoning": "1 of 2 found in 4 retrieved; missed: d9",
+    }
+    assert result.missed == ("d9",)
+    assert result.at[1] == 0.5
+
+
+@pytest.mark.parametrize("arguments", [{}, {"input": "q"}, {"reference": ["d0"]}])
+def test_input_and_reference_are_optional(
+    documents: list[Document], arguments: dict[str, Any]
+) -> None:
+    """Neither a warning for what is given nor an error for what is not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        returned = RecallStringEvaluator().evaluate_strings(prediction=documents, **arguments)
+    expected = 1.0 if "reference" in arguments else None
+    assert returned["score"] == expected
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        pytest.param(lambda found: found, id="list"),
+        pytest.param(tuple, id="tuple"),
+        pytest.param(lambda found: [(document, 0.5) for document in found], id="with scores"),
+        pytest.param(lambda found: [dumpd(document) for document in found], id="dumped"),
+        *(
+            pytest.param(lambda found, key=key: {key: found, "answer": "a"}, id=key)
+            for key in (
+                "context",
+                "contexts",
+                "documents",
+                "source_documents",
+                "retrieved_documents",
+                "retrieved_contexts",
+                "docs",
+                "output",
+            )
+        ),
+        pytest.param(
+            lambda found: {
+                "context": "\n".join(document.page_content for document in found),
+                "source_documents": found,
+            },
+            id="context as one text",
+        ),
+        pytest.param(
+            lambda found: {"documents": found, "context": list(found)}, id="twice the same"
+        ),
+    ],
+)
+def test_what_a_prediction_may_be(wrap: Any, documents: list[Document]) -> None:
+    """Documents as retrievers return them, and chains' outputs that hold them."""
+    evaluator = RecallStringEvaluator(IdRecall(k=1))
+    assert score_of(evaluator, prediction=wrap(documents), reference=["d0", "d1"]) == 0.5
+
+
+def test_an_answer_comes_with_its_documents(documents: list[Document]) -> None:
+    """Where the prediction is an answer, `retrieved_documents` are what is scored."""
+    evaluator = RecallStringEvaluator()
+    assert (
+        score_of(
+            evaluator, prediction="Paris", retrieved_documents=documents, reference=["d0", "d9"]
+        )
+        == 0.5
+    )
+
+
+def test_documents_given_are_those_that_count(documents: list[Document]) -> None:
+    """`retrieved_documents` wins over what the prediction holds, however that looks."""
+    output = {"documents": documents, "context": documents[:1]}
+    evaluator = RecallStringEvaluator()
+    assert score_of(evaluator, prediction=output, retrieved_documents=[], reference=["d0"]) == 0.0
+
+
+def test_ids_alone_are_enough(documents: list[Document]) -> None:
+    """A chain that returns IDs beside texts, or instead of documents."""
+    evaluator = RecallStringEvaluator()
+    assert score_of(evaluator, prediction={"retrieved_ids": ["d1"]}, reference=["d1"]) == 1.0
+    both = {"contexts": ["one", "two"], "retrieved_context_ids": [1, 2]}
+    assert score_of(evaluator, prediction=both, reference=["2", "3"]) == 0.5
+
+
+def test_texts_are_documents_without_ids(documents: list[Document]) -> None:
+    """For scorers of texts a list of texts will do; for IDs it is no measurement."""
+    texts = [document.page_content for document in documents]
+    by_text = RecallStringEvaluator(TextRecall())
+    assert score_of(by_text, prediction=texts, reference=texts[:1]) == 1.0
+    assert score_of(RecallStringEvaluator(), prediction=texts, reference=["d0"]) is None
+
+
+def test_documents_that_differ_under_two_keys_are_not_guessed_at(
+    documents: list[Document],
+) -> None:
+    """All that was retrieved, and what was kept of it: `documents_key` says which is meant."""
+    output = {"documents": documents, "context": documents[:1]}
+    with pytest.raises(InputError, match="documents_key"):
+        RecallStringEvaluator().evaluate_strings(prediction=output, reference=["d1"])
+    for key, score in (("documents", 1.0), ("context", 0.0)):
+        evaluator = RecallStringEvaluator(documents_key=key)
+        assert score_of(evaluator, prediction=output, reference=["d1"]) == score
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reason"),
+    [
+        ("an answer", "the prediction is 'an answer'"),
+        (None, "the prediction is None"),
+        (AIMessage("an answer"), "AIMessage"),
+        ({"answer": "a", "sources": "s"}, "holds 'answer', 'sources'"),
+        ({"documents": None}, "holds 'documents'"),
+        ({}, "is empty"),
+    ],
+)
+def test_no_retrieval_is_not_an_empty_one(prediction: object, reason: str) -> None:
+    """Without documents there is no score, and the reason says what was there instead."""
+    returned = RecallStringEvaluator().evaluate_strings(prediction=prediction, reference=["d0"])
+    assert (returned["score"], returned["value"]) == (None, "unscored")
+    assert "no retrieval observed" in returned["reasoning"]
+    assert reason in returned["reasoning"]
+
+
+@pytest.mark.parametrize("prediction", [[], {"documents": []}, {"output": []}])
+def test_nothing_retrieved_scores_zero(prediction: object) -> None:
+    """An empty list is an answer of the retriever."""
+    assert score_of(RecallStringEvaluator(), prediction=prediction, reference=["d0"]) == 0.0
+
+
+def test_no_reference_items_leave_it_undefined(documents: list[Document]) -> None:
+    """Nothing to recall: no score, and counted apart from what failed."""
+    returned = RecallStringEvaluator().evaluate_strings(prediction=documents, reference=[])
+    assert (returned["score"], returned["value"]) == (None, "undefined")
+    assert returned["reasoning"] == "undefined: no reference items"
+
+
+@pytest.mark.parametrize(
+    ("scorer", "reference", "score"),
+    [
+        (IdRecall(), ["d0", "d9"], 0.5),
+        (IdRecall(), {"d0": 3, "d9": 1}, 0.5),
+        (IdRecall(weighting="grade"), {"d0": 3, "d9": 1}, 0.75),
+        (IdRecall(), [["d0", "d9"], ["d8"]], 0.5),
+        (IdRecall(), {"reference_context_ids": ["d0", "d9"]}, 0.5),
+        (IdRecall(), {"expected_ids": ["d0", "d9"], "topic": "geography"}, 0.5),
+        (IdRecall(), {"reference": 2, "d0": 1}, 0.5),
+        (IdRecall(), [Document("", id="d0"), Document("", id="d9")], 0.5),
+        (IdRecall(), {"reference_context_ids": [[Document("", id="d0"), "d9"]]}, 1.0),
+        (IdRecall(), [dumpd(Document("", id="d0")), "d9"], 0.5),
+        (TextRecall(), ["Rome is the capital of Italy.", "?"], 0.5),
+        (TextRecall(), [Document("Rome is the capital of Italy.")], 1.0),
+        (TextRecall(), {"reference_contexts": ["Rome is the capital of Italy."]}, 1.0),
+        (SpanRecall(), ["Rome is the capital of Italy."], 1.0),
+        (EntityRecall(), "It is Rome and not Madrid.", 0.5),
+        (EntityRecall(), ["Rome", "Madrid"], 0.5),
+        (EntityRecall(), {"answer": "It is Rome and not Madrid."}, 0.5),
+        (EntityRecall(), {"answer": "In Madrid.", "ground_truth": "In Rome."}, 1.0),
+        (EntityRecall(), {"answer": "In Rome.", "ground_truth": None}, 1.0),
+        (ContextPrecision(), {"reference_context_ids": ["d1"]}, 0.5),
+        (ContextPrecision(), {"d1": 1}, 0.5),
+        (ContextPrecision(by=IdRecall()), ["d1"], 0.5),
+        (ContextPrecision(by=TextRecall()), ["The Seine flows through Paris."], 0.5),
+    ],
+)
+def test_what_a_reference_may_be(
+    scorer: Scorer, reference: object, score: float, documents: list[Document]
+) -> None:
+    """The scorer's own form, or a mapping with the names that any tool has for it."""
+    evaluator = RecallStringEvaluator(scorer)
+    found = score_of(evaluator, prediction=documents, reference=reference)
+    assert found == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "reference", "message"),
+    [
+        (IdRecall(), "d0", "a list is meant"),
+        (IdRecall(), [1.5], "no ID"),
+        (IdRecall(), [Document("some text")], "'some text' has no ID"),
+        (TextRecall(), "text", "a list is meant"),
+        (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
+        (ContextPrecision(), ["d0"], "ContextPrecision"),
+        (CountRecall(), ["d0"], "count is known to take"),
+    ],
+)
+def test_a_reference_that_may_be_anything_is_refused(
+    scorer: Scorer, reference: object, message: str, documents: list[Document]
+) -> None:
+    """An error that says how to write it beats a score of something else."""
+    with pytest.raises(InputError, match=message):
+        RecallStringEvaluator(scorer).evaluate_strings(prediction=documents, reference=reference)
+
+
+def test_a_reference_keeps_its_place(documents: list[Document]) -> None:
+    """A reference `Context` is taken as it is, with or without a text."""
+    found = [Document("0123456789", metadata={"source": "a", "start_index": 5})]
+    evaluator = RecallStringEvaluator(SpanRecall(), id_key="source", source_key="source")
+    wanted = Context(id="r", source="a", start=10, end=20)
+    assert score_of(evaluator, prediction=found, reference=[wanted]) == 0.5
+
+
+def test_an_output_may_say_that_retrieval_failed() -> None:
+    """Beside an empty list, which is then no result."""
+    output = {"documents": [], "retrieval_error": "TimeoutError: 30 s"}
+    returned = RecallStringEvaluator().evaluate_strings(prediction=output, reference=["d0"])
+    assert returned["score"] is None
+    assert returned["reasoning"] == "unscored: the retriever failed: TimeoutError: 30 s"
+
+
+def test_k_holds_for_one_call(documents: list[Document]) -> None:
+    """`k=` cuts this call's list, names its score, and leaves the evaluator as it was."""
+    evaluator = RecallStringEvaluator()
+    arguments: dict[str, Any] = {"prediction": documents, "reference": ["d0", "d1"]}
+    assert score_of(evaluator, **arguments, k=1) == 0.5
+    assert evaluator.evaluate_strings(**arguments, k=1)["key"] == "id_recall@1"
+    assert score_of(evaluator, **arguments) == 1.0
+    with pytest.raises(ParameterError, match="k is a whole number"):
+        evaluator.evaluate_strings(**arguments, k=0)
+    with pytest.raises(ParameterError, match="count has no k"):
+        RecallStringEvaluator(CountRecall()).evaluate_strings(prediction=documents, k=1)
+
+
+def test_a_scorer_of_the_users_own(documents: list[Document]) -> None:
+    """What has a `method` and a `score` is a scorer, in both ways; an answer is its reference."""
+    evaluator = RecallStringEvaluator(CountRecall())
+    arguments: dict[str, Any] = {"prediction": documents, "reference": "Rome"}
+    assert evaluator.evaluate_strings(**arguments)["reasoning"] == "unscored: 4 for Rome"
+    assert score_of(evaluator, **arguments) is None
+
+
+@pytest.mark.parametrize("scorer", [IdRecall, "id_recall", 5])
+def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
+    """At once, not in the middle of a run."""
+    with pytest.raises(ParameterError, match="is no scorer"):
+        RecallStringEvaluator(scorer)
+
+
+def test_a_mistyped_argument_is_an_error(documents: list[Document]) -> None:
+    """It would otherwise pass for a run without documents."""
+    with pytest.raises(TypeError, match="retreived_documents"):
+        RecallStringEvaluator().evaluate_strings(
+            prediction="a", reference=["d0"], retreived_documents=documents
+        )
+
+
+def test_a_retriever_is_asked_the_question(retriever_of: Any, documents: list[Document]) -> None:
+    """Where no documents are given, once, and not where they are, though they be none."""
+    retriever = retriever_of({"where?": documents})
+    evaluator = RecallStringEvaluator(retriever=retriever)
+    assert score_of(evaluator, input="where?", reference=["d0"]) == 1.0
+    assert score_of(evaluator, input={"question": "where?"}, reference=["d0"]) == 1.0
+    assert score_of(evaluator, prediction="Rome", input="where?", reference=["d9"]) == 0.0
+    assert retriever.asked == ["where?"] * 6  # two ways each
+    assert score_of(evaluator, prediction=[], input="where?", reference=["d0"]) == 0.0
+    assert len(retriever.asked) == 6
+
+
+def test_a_vector_store_is_a_retriever(store: InMemoryVectorStore) -> None:
+    """It is asked through its own `as_retriever`."""
+    evaluator = RecallStringEvaluator(IdRecall(k=1), retriever=store)
+    assert score_of(evaluator, input="Paris is the capital of France.", reference=["d0"]) == 1.0
+
+
+@pytest.mark.parametrize("answer", [ConnectionError("no route"), None, "text", {"x": 1}, [1]])
+def test_a_retriever_that_fails_is_no_zero(retriever_of: Any, answer: object) -> None:
+    """It raises or returns no documents: no score, and the reason names what happened."""
+    retriever = (
+        retriever_of(answer)
+        if isinstance(answer, Exception)
+        else RunnableLambda(lambda _question: answer)
+    )
+    evaluator = RecallStringEvaluator(retriever=retriever)
+    assert score_of(evaluator, input="q", reference=["d0"]) is None
+    returned = evaluator.evaluate_strings(input="q", reference=["d0"])
+    assert returned["reasoning"].startswith("unscored: the retriever failed: ")
+    if isinstance(answer, Exception):
+        assert returned["reasoning"].endswith("ConnectionError: no route")
+
+
+def test_a_retriever_needs_a_question(retriever_of: Any, documents: list[Document]) -> None:
+    """Without one it is not asked, and the reason says so."""
+    returned = RecallStringEvaluator(retriever=retriever_of(documents)).evaluate_strings(
+        reference=["d0"]
+    )
+    assert returned["score"] is None
+    assert "no question" in returned["reasoning"]
+
+
+def test_what_is_no_retriever_is_refused() -> None:
+    """At once, not at the first sample."""
+    with pytest.raises(ParameterError, match="a retriever is a Runnable or a VectorStore"):
+        RecallStringEvaluator(retriever=lambda question: [question])  # type: ignore[arg-type]
+
+
+async def test_awaiting_does_not_block(documents: list[Document]) -> None:
+    """While one evaluation waits for its retriever, others go on."""
+    together = asyncio.Barrier(3)
+
+    async def search(_question: str) -> list[Document]:
+        async with asyncio.timeout(5):
+            await together.wait()
+        return documents
+
+    evaluator = RecallStringEvaluator(retriever=RunnableLambda(lambda _q: [], afunc=search))
+    calls = [evaluator.aevaluate_strings(input="q", reference=["d0"]) for _ in range(3)]
+    assert [returned["score"] for returned in await asyncio.gather(*calls)] == [1.0] * 3
+
+
+def test_callbacks_reach_the_retriever(retriever_of: Any, documents: list[Document]) -> None:
+    """The caller's callbacks, tags and metadata are those of the retriever's run."""
+    seen: list[object] = []
+
+    class Listener(BaseCallbackHandler):
+        def on_retriever_start(self, *args: Any, **kwargs: Any) -> None:
+            seen.append((kwargs["tags"], kwargs["metadata"]["run"]))
+
+    RecallStringEvaluator(retriever=retriever_of(documents)).evaluate_strings(
+        input="q", reference=["d0"], callbacks=[Listener()], tags=["t"], metadata={"run": 7}
+    )
+    assert seen == [(["t"], 7)]
+
+
+def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> None:
+    """Random IDs of a store, or none after a reranker: both show themselves."""
+    evaluator = RecallStringEvaluator()
+    without = [Document(d.page_content, metadata=d.metadata) for d in documents]
+    returned = evaluator.evaluate_strings(prediction=without, reference=["fr"])
+    assert returned["score"] is None
+    assert "id_key= says where the ID stands" in returned["reasoning"]
+    assert "'source', 'page'" in returned["reasoning"]
+    returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
+    assert returned["reasoning"].endswith("missed: fr; retrieved: d0, d1, d2, d3")
+
+
+def test_reasons_stay_short(documents: list[Document]) -> None:
+    """However much was missed, and however long its texts."""
+    texts = [f"{n} {'word ' * 200}" for n in range(50)]
+    returned = RecallStringEvaluator(TextRecall()).evaluate_strings(
+        prediction=documents, reference=texts
+    )
+    assert len(returned["reasoning"]) < 1000
+    assert returned["reasoning"].endswith("and 40 more")
+
+
+def test_langchains_own_chain_keeps_the_score(
+    retriever_of: Any, documents: list[Document], example: Callable[..., Example]
+) -> None:
+    """Wrapped in `StringRunEvaluatorChain`, which fails on any key that it does not know."""
+    evaluator = RecallStringEvaluator()
+    chain = StringRunEvaluatorChain.from_run_and_data_type(
+        evaluator, "chain", DataType.kv, reference_key="ids"
+    )
+    collector = RunCollectorCallbackHandler()
+    wrapped = RunnableLambda(lambda inputs: inputs["question"]) | retriever_of(documents)
+    wrapped.invoke({"question": "q"}, {"callbacks": [collector]})
+    row = example(ids=["d0", "d9"], difficulty="easy")
+    for feedback in (
+        chain.evaluate_run(collector.traced_runs[0], row),
+        asyncio.run(chain.aevaluate_run(collector.traced_runs[0], row)),
+    ):
+        assert (feedback.key, feedback.score) == ("id_recall", 0.5)
+        assert feedback.evaluator_info["fullrecall"]["missed"] == ["d9"]
+
+
+def test_the_signature_tells_what_it_takes() -> None:
+    """Both ways take the same arguments, by name, and none of them is required."""
+    parameters = inspect.signature(RecallStringEvaluator.evaluate_strings).parameters
+    assert parameters == inspect.signature(RecallStringEvaluator.aevaluate_strings).parameters
+    assert list(parameters) == [
+        "self",
+        "prediction",
+        "reference",
+        "input",
+        "retrieved_documents",
+        "k",
+        "kwargs",
+    ]

@@ -1,0 +1,170 @@
+"""Is a claim supported by contexts? Two models without a language model, a key or a download.
+
+Both are logistic regressions over named features, with signs that were fixed before training, so
+that a missing number or an added negation can never speak for a claim. `weights.json` holds them,
+readable; `tests/benchmarks/train_embedded_judge.py` made it and says how well they agree with
+people on data sets that they were not trained on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from fullrecall.judges.embedded import static_embeddings
+from fullrecall.judges.embedded.features import features
+from fullrecall.judges.embedded.matching import Match, match
+from fullrecall.judges.embedded.passages import Passage, Reader
+
+_CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
+
+
+class Support(NamedTuple):
+    """How probably a claim is supported, and the stretch of text that speaks most for it.
+
+    `context` counts from 0; `start` and `end` are character offsets in it. They are None where no
+    word of the claim was found.
+    """
+
+    probability: float
+    context: int | None
+    start: int | None
+    end: int | None
+
+
+_UNSUPPORTED = Support(0.0, None, None, None)
+
+
+@cache
+def _weights() -> dict[str, Any]:
+    text = files(__package__).joinpath("weights.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+class LexicalModel:
+    """Support by words alone: the standard library and RapidFuzz.
+
+    Attributes:
+        threshold: The probability from which a claim counts as supported.
+        AGREEMENT: Balanced accuracy and ROC AUC against human labels, by leaving each data set
+            of the training data out in turn, and their means.
+
+    Contexts that were read are kept (up to two million characters of text), since a context is
+    judged for many claims. Nothing else is remembered between calls.
+    """
+
+    name = "lexical"
+
+    def __init__(self) -> None:
+        weights = _weights()[self.name]
+        self.threshold: float = weights["threshold"]
+        self.AGREEMENT: dict[str, Any] = weights["agreement"]
+        self._intercept: float = weights["intercept"]
+        self._features: Mapping[str, Mapping[str, float]] = weights["features"]
+        self._reader = Reader()
+
+    def __repr__(self) -> str:
+        mean = self.AGREEMENT["mean"]
+        return (
+            f"{type(self).__name__}(balanced accuracy {mean['balanced_accuracy']:.2f}, "
+            f"AUC {mean['auc']:.2f} against human labels, on data sets not trained on)"
+        )
+
+    def support(
+        self, claim: str, contexts: Sequence[str], *, question: str | None = None
+    ) -> list[Support]:
+        """Judge the claim by each context alone; one answer per context, in order."""
+        return [
+            _at(self.support_together(claim, [context], question=question), index)
+            for index, context in enumerate(contexts)
+        ]
+
+    def support_together(
+        self, claim: str, contexts: Sequence[str], *, question: str | None = None
+    ) -> Support:
+        """Judge the claim by all contexts jointly: it may need several."""
+        ours = self._reader.read(claim)
+        theirs = [self._reader.read(context) for context in contexts]
+        found = match(ours, theirs)
+        if found.best is None:
+            return _UNSUPPORTED
+        asked = self._reader.read(question) if question else None
+        measured = self._measure(ours, theirs, asked, found)
+        score = self._intercept + sum(
+            entry["weight"] * (measured[name] - entry["mean"]) / entry["scale"]
+            for name, entry in self._features.items()
+        )
+        # Rounded, so that the last bits of a machine's arithmetic do not show.
+        probability = round(1 / (1 + math.exp(-score)), 6)
+        return Support(probability, *_evidence(found, theirs, contexts))
+
+    def measure(
+        self, claim: str, contexts: Sequence[str], *, question: str | None = None
+    ) -> dict[str, float]:
+        """Return the features by name; what the training script learns from."""
+        ours = self._reader.read(claim)
+        theirs = [self._reader.read(context) for context in contexts]
+        asked = self._reader.read(question) if question else None
+        return self._measure(ours, theirs, asked, match(ours, theirs))
+
+    def _measure(
+        self,
+        claim: Passage,
+        contexts: Sequence[Passage],
+        question: Passage | None,
+        found: Match,
+    ) -> dict[str, float]:
+        return features(claim, contexts, question, found)
+
+
+class EmbeddedModel(LexicalModel):
+    """Support by words and their meaning: the lexical features and static word embeddings.
+
+    Needs the extra `embedded` (wordllama, whose wheel carries the vectors, and numpy).
+    """
+
+    name = "embedded"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._vectors = static_embeddings.WordVectors()
+
+    def _measure(
+        self,
+        claim: Passage,
+        contexts: Sequence[Passage],
+        question: Passage | None,
+        found: Match,
+    ) -> dict[str, float]:
+        measured = super()._measure(claim, contexts, question, found)
+        if not found.units or not any(passage.words for passage in contexts):
+            return {**measured, **dict.fromkeys(static_embeddings.SIGNS, 0.0)}
+        filled = [passage for passage in contexts if passage.words]
+        soft = static_embeddings.soft_features(filled, question, found, self._vectors)
+        return {**measured, **soft}
+
+
+def _at(support: Support, index: int) -> Support:
+    return support if support.context is None else support._replace(context=index)
+
+
+def _evidence(
+    found: Match, passages: Sequence[Passage], contexts: Sequence[str]
+) -> tuple[int, int, int]:
+    """Return the context and the characters of the best stretch, with its closing marks."""
+    if found.best is None or found.evidence is None:
+        raise AssertionError  # pragma: no cover - asked only where something was found
+    context = found.best.context
+    passage, text = passages[context], contexts[context]
+    first, last = found.evidence
+    start = passage.words[passage.sentences[max(0, first)][0]].start
+    last = min(last, len(passage.sentences) - 1)
+    end = passage.words[passage.sentences[last][1] - 1].end
+    while end < len(text) and text[end] in _CLOSING:
+        end += 1
+    return context, start, end

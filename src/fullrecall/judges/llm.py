@@ -1,0 +1,176 @@
+"""The judge that asks a model, held to the verdict contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fullrecall.errors import ParameterError
+from fullrecall.judges.flow import side_by_side
+from fullrecall.judges.prompts import Prompts
+from fullrecall.judges.protocols import (
+    Ask,
+    ChatModel,
+    ChatRequest,
+    Completion,
+    Failure,
+    Flow,
+    JudgeError,
+    Kind,
+    Relation,
+    Verdict,
+)
+from fullrecall.judges.replies import text_items, verdict_objects
+from fullrecall.judges.verdicts import checked, merged
+from fullrecall.judges.windows import windows
+
+_FINAL = frozenset({Failure.REFUSED, Failure.TRANSPORT})
+"""Asking again in the same words mends neither; what retries a transport is its client."""
+
+
+@dataclass(frozen=True)
+class LLMJudge:
+    """Judges with a chat model: contexts first, targets numbered, one verdict for each.
+
+    - `claims_per_call`: targets in one request; more are asked in several.
+    - `window`: characters of contexts in one request; more are judged window by window, and any
+      window supports.
+    - `reasks`: how often targets without a valid verdict are asked for again. What is still
+      wrong then is unscored.
+    - `prompts`: the instructions, to reword or translate.
+    - `sample`: tells apart several judgings by one model, for a panel.
+    """
+
+    model: ChatModel
+    claims_per_call: int = 20
+    window: int = 60_000
+    reasks: int = 2
+    prompts: Prompts = field(default_factory=Prompts)
+    sample: int = 0
+    _splits: dict[tuple[Kind, str], Sequence[str]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, ChatModel):
+            raise ParameterError(
+                f"model is a ChatModel (name, complete, acomplete), got {self.model!r}"
+            )
+        for name, least in (("claims_per_call", 1), ("window", 100), ("reasks", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise ParameterError(f"{name} is a whole number >= {least}, got {value!r}")
+
+    @property
+    def name(self) -> str:
+        """Model and prompt version."""
+        return f"llm:{self.model.name}:prompts-{self.prompts.version}"
+
+    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
+        """Return the parts of `text`; each text is split once, and the parts are kept.
+
+        Raises `JudgeError` where the model gives none, with the reason.
+        """
+        known = self._splits.get((kind, text))
+        if known is not None:
+            return known
+        request = self.prompts.split(text, kind=kind)
+        problem = ""
+        for _ in range(self.reasks + 1):
+            (completion,) = yield [Ask(self.model, request)]
+            items = None if completion.failure else text_items(completion.text)
+            if items:
+                self._splits[kind, text] = items
+                return items
+            problem = completion.problem or (
+                "the model's reply lists nothing"
+                if items is not None
+                else "the model's reply is no JSON list of items"
+            )
+            if completion.failure in _FINAL:
+                break
+        raise JudgeError(f"the text could not be split into {kind}: {problem}")
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per target, in order."""
+
+        def request(numbers: Sequence[int], window: Mapping[int, str]) -> ChatRequest:
+            asked = {number: targets[number - 1] for number in numbers}
+            return self.prompts.attribution(asked, window, question=question, relation=relation)
+
+        numbers = range(1, len(targets) + 1)
+        found = yield from side_by_side(
+            [self._judged(numbers, window, request) for window in windows(contexts, self.window)]
+        )
+        return [merged([verdicts[number] for verdicts in found]) for number in numbers]
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context, in order."""
+
+        def request(numbers: Sequence[int], window: Mapping[int, str]) -> ChatRequest:
+            asked = {number: window[number] for number in numbers}
+            return self.prompts.relevance_of(asked, question=question, reference=reference)
+
+        found = yield from side_by_side(
+            [
+                self._judged(list(window), window, request)
+                for window in windows(contexts, self.window)
+            ]
+        )
+        return [
+            merged([verdicts[number] for verdicts in found if number in verdicts])
+            for number in range(1, len(contexts) + 1)
+        ]
+
+    def _judged(
+        self,
+        numbers: Sequence[int],
+        window: Mapping[int, str],
+        request: Callable[[Sequence[int], Mapping[int, str]], ChatRequest],
+    ) -> Flow[dict[int, Verdict]]:
+        """Ask about `numbers` until each has a valid verdict, or the re-asks are used up."""
+        verdicts: dict[int, Verdict] = {}
+        pending = list(numbers)
+        for _ in range(self.reasks + 1):
+            groups = [
+                pending[start : start + self.claims_per_call]
+                for start in range(0, len(pending), self.claims_per_call)
+            ]
+            completions = yield [Ask(self.model, self._sampled(request(g, window))) for g in groups]
+            pending = []
+            for group, completion in zip(groups, completions, strict=True):
+                verdicts |= _read(completion, group, window)
+                if completion.failure not in _FINAL:
+                    pending += [number for number in group if verdicts[number].label is None]
+            if not pending:
+                break
+        return verdicts
+
+    def _sampled(self, request: ChatRequest) -> ChatRequest:
+        if not self.sample:
+            return request
+        return ChatRequest(request.messages, request.schema, request.schema_name, self.sample)
+
+
+def _read(
+    completion: Completion, asked: Sequence[int], window: Mapping[int, str]
+) -> dict[int, Verdict]:
+    """Return a verdict for each number; a failed completion's reason where it holds none."""
+    if completion.failure in _FINAL:
+        return {number: Verdict(None, problem=completion.problem) for number in asked}
+    verdicts = checked(verdict_objects(completion.text), asked, window)
+    if completion.failure is None:
+        return verdicts
+    return {
+        number: verdict if verdict.label else Verdict(None, problem=completion.problem)
+        for number, verdict in verdicts.items()
+    }

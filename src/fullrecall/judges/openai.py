@@ -1,0 +1,158 @@
+"""Any OpenAI-compatible endpoint as a chat model, through the official client.
+
+OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_url`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.judges.protocols import ChatRequest, Completion, Failure
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+@dataclass
+class OpenAIChatModel:
+    """A model behind an OpenAI-compatible endpoint.
+
+    - `model`: its name there. `base_url`: the endpoint, None for OpenAI's own.
+    - `api_key`: None reads OPENAI_API_KEY; local servers need none.
+    - `schema`: send the JSON schema of the answer. An endpoint that refuses it with status 400
+      is asked again without, from then on.
+    - `options`: more arguments of `chat.completions.create`, such as `max_tokens` or `seed`.
+    - `timeout`: seconds for one request; `max_retries`: the client's own, for transient errors.
+
+    Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key where
+    OpenAI's own endpoint needs one. Requests raise what the client raises.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = None
+    temperature: float | None = 0.0
+    schema: bool = True
+    timeout: float = 60.0
+    max_retries: int = 2
+    options: dict[str, Any] = field(default_factory=dict)
+    _client: Any = field(default=None, init=False, repr=False)
+    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
+        default_factory=WeakKeyDictionary, init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise MissingExtraError("the openai package", "openai", "OpenAIChatModel") from None
+        try:
+            self._client = openai.OpenAI(**self._settings())
+        except openai.OpenAIError:
+            raise ParameterError(
+                "no API key: set OPENAI_API_KEY, give api_key=…, or give the base_url of a "
+                "server that needs none"
+            ) from None
+
+    @property
+    def name(self) -> str:
+        """The model and what decides its answers."""
+        options = "".join(f",{key}={self.options[key]!r}" for key in sorted(self.options))
+        return f"openai:{self.model}@{self.base_url or 'default'},t={self.temperature}{options}"
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer; raises what the client raises."""
+        from openai import BadRequestError
+
+        create = self._client.chat.completions.create
+        try:
+            return _completion(create(**self._arguments(request)))
+        except BadRequestError:
+            if not self.schema or request.schema is None:
+                raise
+        completion = _completion(create(**self._arguments(request, schema=False)))
+        self.schema = False
+        return completion
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer without blocking; raises what the client raises."""
+        from openai import BadRequestError
+
+        create = self._async_client().chat.completions.create
+        try:
+            return _completion(await create(**self._arguments(request)))
+        except BadRequestError:
+            if not self.schema or request.schema is None:
+                raise
+        completion = _completion(await create(**self._arguments(request, schema=False)))
+        self.schema = False
+        return completion
+
+    def close(self) -> None:
+        """Close the connections of the sync path; the model can be used again."""
+        self._client.close()
+
+    async def aclose(self) -> None:
+        """Close the connections that this event loop opened."""
+        import asyncio
+
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    def _async_client(self) -> Any:
+        # A connection belongs to the loop that opened it: one client for each loop.
+        import asyncio
+
+        import openai
+
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = openai.AsyncOpenAI(**self._settings())
+        return self._clients[loop]
+
+    def _settings(self) -> dict[str, Any]:
+        key = self.api_key or ("none" if self.base_url else None)
+        return {
+            "base_url": self.base_url,
+            "api_key": key,
+            "timeout": self.timeout,
+            "max_retries": self.max_retries,
+        }
+
+    def _arguments(self, request: ChatRequest, *, schema: bool = True) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": self.model,
+            "messages": [message._asdict() for message in request.messages],
+            **self.options,
+        }
+        if self.temperature is not None:
+            arguments["temperature"] = self.temperature
+        if schema and self.schema and request.schema is not None:
+            arguments["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {
+                    "name": request.schema_name,
+                    "schema": request.plain_schema(),
+                    "strict": True,
+                },
+            }
+        return arguments
+
+
+def _completion(reply: Any) -> Completion:
+    choice = reply.choices[0]
+    text = choice.message.content or ""
+    usage = reply.usage
+    asked, answered = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
+    refusal = getattr(choice.message, "refusal", None)
+    if refusal or choice.finish_reason == "content_filter":
+        return Completion(text, asked, answered, Failure.REFUSED, refusal or "content filter")
+    if choice.finish_reason == "length":
+        return Completion(text, asked, answered, Failure.CUT_OFF, "at the token limit")
+    if not text.strip():
+        return Completion(text, asked, answered, Failure.EMPTY)
+    return Completion(text, asked, answered)

@@ -1,0 +1,165 @@
+"""What a judge is, and the one thing that a framework must provide for one: a `ChatModel`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+T = TypeVar("T")
+
+
+class Message(NamedTuple):
+    """One message of a conversation."""
+
+    role: Literal["system", "user"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What a model is asked: messages, and the JSON schema that its answer should have.
+
+    A model that takes no schema may leave it aside: the messages ask for the same form.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    schema_name: str = "answer"
+    sample: int = 0
+    """Which of several answers to the same request this is: it makes them distinct."""
+
+    def plain_schema(self) -> dict[str, Any]:
+        """Return the schema as plain dicts and lists, as clients serialise it."""
+        plain: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
+        return plain
+
+
+class Failure(StrEnum):
+    """Why a completion holds no answer."""
+
+    REFUSED = "the model refused"
+    EMPTY = "the model's reply was empty"
+    CUT_OFF = "the model's reply was cut off"
+    TRANSPORT = "the request failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered. `failure` says why `text` is no answer, `detail` in whose words.
+
+    A reply that was cut off may still hold whole verdicts in its `text`.
+    """
+
+    text: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failure: Failure | None = None
+    detail: str = ""
+
+    @property
+    def problem(self) -> str:
+        """The failure in one phrase; empty where there is none."""
+        if self.failure is None:
+            return ""
+        return f"{self.failure}: {self.detail}" if self.detail else str(self.failure)
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A model that completes chats. Exceptions are the driver's to handle: raise them freely."""
+
+    @property
+    def name(self) -> str:
+        """Model and parameters: two models of one name must give the same answers."""
+        ...
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer."""
+        ...
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer without blocking the event loop."""
+        ...
+
+
+class Ask(NamedTuple):
+    """One request to one model."""
+
+    model: ChatModel
+    request: ChatRequest
+
+
+Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
+"""Scoring logic that does no I/O: it yields batches of requests, receives completions in order.
+
+A judge that needs no model never yields.
+"""
+
+Label: TypeAlias = Literal["supported", "partial", "not_supported"]
+
+
+class Citation(NamedTuple):
+    """Evidence that a judge names: the context by its 0-based index, and its words."""
+
+    context: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's word on one target.
+
+    `label` is None where there is no valid verdict, and `problem` says why. `together` tells
+    whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
+    share of judges that gave this label, None for a single judge.
+    """
+
+    label: Label | None
+    citations: tuple[Citation, ...] = ()
+    together: bool = False
+    problem: str = ""
+    agreement: float | None = None
+
+
+Kind: TypeAlias = Literal["claims", "questions", "entities"]
+"""What a text is split into: the claims of an answer, the sub-questions of a question, …"""
+
+Relation: TypeAlias = Literal["claim", "question", "entity"]
+"""What is asked of a target: is it stated, can it be answered, does it occur."""
+
+
+class Judge(Protocol):
+    """Splits texts into targets and attributes targets to contexts."""
+
+    @property
+    def name(self) -> str:
+        """What identifies the judge: kind, model, prompt version."""
+        ...
+
+    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
+        """Return the claims of an answer, the sub-questions of a question, or the entities."""
+        ...
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per target, in order."""
+        ...
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per context: does it help to answer the question?"""
+        ...
+
+
+class JudgeError(Exception):
+    """A text that could not be split: the message says why."""

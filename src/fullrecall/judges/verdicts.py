@@ -1,0 +1,93 @@
+"""The verdict contract: exactly the asked targets, each once, with labels that exist.
+
+Whatever breaks it is a problem of that target alone, to be asked for again; nothing is guessed,
+nothing is dropped, and a verdict on something that was not asked changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, get_args
+
+from fullrecall.judges.protocols import Citation, Label, Verdict
+
+_LABELS: Mapping[str, Label] = {label: label for label in get_args(Label)}
+
+
+def checked(
+    objects: Iterable[Mapping[str, Any]], asked: Collection[int], contexts: Collection[int]
+) -> dict[int, Verdict]:
+    """Return one verdict for each number in `asked`; those without a valid one have a `problem`.
+
+    `contexts` are the numbers that a citation may name; citations come out 0-based.
+    """
+    given: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for item in objects:
+        number = _number(item.get("id"))
+        if number is not None:
+            given[number].append(item)
+    verdicts = {}
+    for number in asked:
+        items = given.get(number, [])
+        if len(items) == 1:
+            verdicts[number] = _verdict(items[0], contexts)
+        else:
+            found = "no verdict" if not items else f"{len(items)} verdicts"
+            verdicts[number] = Verdict(None, problem=f"the judge gave {found}")
+    return verdicts
+
+
+def merged(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of several windows: any that supports decides.
+
+    A window that was not judged leaves the target open, unless another supports it.
+    """
+    supported = [verdict for verdict in verdicts if verdict.label == "supported"]
+    alone = [verdict for verdict in supported if not verdict.together]
+    if alone:
+        citations = tuple(citation for verdict in alone for citation in verdict.citations)
+        return Verdict("supported", citations)
+    if supported:
+        return supported[0]
+    for verdict in verdicts:
+        if verdict.label is None:
+            return verdict
+    partial = [verdict for verdict in verdicts if verdict.label == "partial"]
+    if partial:
+        return Verdict("partial", tuple(c for verdict in partial for c in verdict.citations))
+    return Verdict("not_supported")
+
+
+def _verdict(item: Mapping[str, Any], contexts: Collection[int]) -> Verdict:
+    word = item.get("verdict")
+    label = _LABELS.get(re.sub(r"[\s-]+", "_", str(word).strip().strip(".").lower()))
+    if label is None:
+        return Verdict(
+            None, problem=f"the judge's verdict {str(word)[:40]!r} is none of {', '.join(_LABELS)}"
+        )
+    if label == "not_supported":
+        return Verdict(label)
+    citations = []
+    cited = item.get("citations")
+    for citation in cited if isinstance(cited, list) else []:
+        number = _number(citation.get("context")) if isinstance(citation, dict) else None
+        if number is None or number not in contexts:
+            shown = citation.get("context") if isinstance(citation, dict) else citation
+            return Verdict(None, problem=f"the judge cites context {shown!r}, which is not there")
+        quote = citation.get("quote")
+        citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
+    if not citations:
+        return Verdict(None, problem="the judge cites no context for its verdict")
+    return Verdict(label, tuple(citations), together=item.get("together") is True)
+
+
+def _number(value: object) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return None

@@ -1,0 +1,36 @@
+"""Recall by the sub-questions of the user's question; it needs no reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fullrecall.finding import Target
+from fullrecall.judges.protocols import Flow
+from fullrecall.sample import Sample
+from fullrecall.scorers.judged import JudgedScorer
+from fullrecall.scorers.scorer import Found, require, require_retrieval, retrieved_texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionRecall(JudgedScorer):
+    """Of the sub-questions of the user's question, how many can the retrieved contexts answer?
+
+    The judge splits `user_input` once, then tells for each sub-question whether the contexts
+    answer it. No reference is needed, and so none is held against: it measures whether the
+    contexts *have* an answer, not whether it is the right one.
+    """
+
+    kind: ClassVar[str] = "question_recall"
+
+    def _judged(self, sample: Sample) -> Flow[Found]:
+        require_retrieval(sample)
+        question: str = require(sample.user_input, "user_input")
+        if not question.strip():
+            return Found((), 0)
+        if any(retrieved_texts(sample)):
+            parts = yield from self._asked.split(question, kind="questions")
+        else:
+            parts = (question,)
+        targets = [Target((part,)) for part in dict.fromkeys(parts)]
+        return (yield from self._attributed(targets, sample, relation="question"))

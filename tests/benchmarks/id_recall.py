@@ -1,0 +1,446 @@
+"""ID recall at several k: fullrecall, bare loops over sets, and other libraries.
+
+The unit is what one would write by hand: a loop over sets. Every contender's numbers are compared
+with the loop's before anything is timed. "End to end" starts from the same raw lists of `str`
+and includes building what a library wants as input; "prepared" has that built beforehand. What a
+peer has to be warmed up for (Numba's compilation in ranx) is outside the timing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
+
+from side_by_side import CLOCKS, Contender, comparison, interleaved, say, setting
+
+from fullrecall import IdRecall, Sample, evaluate
+
+if TYPE_CHECKING:
+    from fullrecall.scorers.columns import ColumnScores
+
+KS = (1, 3, 5, 10, 20, 100)
+RETRIEVED, RELEVANT = 100, 10
+SCORER = IdRecall(ks=KS)
+WHOLE = IdRecall(ks=())
+Recalls = list[list[float]]
+"""Recall of each query at each of `KS`."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Columns of raw IDs, one item for each query."""
+
+    retrieved: list[list[str]]
+    relevant: list[list[str]]
+
+    def __len__(self) -> int:
+        return len(self.retrieved)
+
+    def first(self, count: int) -> Queries:
+        """Return the first `count` queries."""
+        return Queries(self.retrieved[:count], self.relevant[:count])
+
+    def pairs(self) -> zip[tuple[list[str], list[str]]]:
+        """Iterate over retrieved and relevant IDs, query by query."""
+        return zip(self.retrieved, self.relevant, strict=True)
+
+
+def make(queries: int, seed: int = 7, corpus: int = 1_000_000) -> Queries:
+    """Return random queries: half of the relevant IDs are retrieved, at random ranks.
+
+    No list holds an ID twice, since the formats of the IR libraries cannot.
+    """
+    rng = random.Random(seed)
+    columns = Queries([], [])
+    for _ in range(queries):
+        count = rng.randint(RELEVANT - 4, RELEVANT + 4)
+        numbers = rng.sample(range(corpus), RETRIEVED + count - count // 2)
+        relevant = numbers[:count]
+        retrieved = numbers[count - count // 2 :]
+        rng.shuffle(retrieved)
+        rng.shuffle(relevant)
+        columns.retrieved.append([f"doc_{number}" for number in retrieved])
+        columns.relevant.append([f"doc_{number}" for number in relevant])
+    return columns
+
+
+def set_loop(queries: Queries) -> Recalls:
+    """Recall as one writes it by hand; the unit of the table."""
+    rows = []
+    for retrieved, reference in queries.pairs():
+        relevant = set(reference)
+        rows.append([len(set(retrieved[:k]) & relevant) / len(relevant) for k in KS])
+    return rows
+
+
+def lean_set_loop(queries: Queries) -> Recalls:
+    """The same without building a set of what was retrieved."""
+    rows = []
+    for retrieved, reference in queries.pairs():
+        relevant = set(reference)
+        rows.append([len(relevant.intersection(retrieved[:k])) / len(relevant) for k in KS])
+    return rows
+
+
+def samples_of(queries: Queries) -> list[Sample]:
+    """Return the queries as fullrecall's samples."""
+    return list(starmap(_sample, queries.pairs()))
+
+
+def scored(samples: Sequence[Sample]) -> Recalls:
+    """Score samples and read recall at all k from each `Result`."""
+    return [SCORER.score(sample).at.values_at(KS) for sample in samples]  # type: ignore[misc]
+
+
+def scored_with_findings(samples: Sequence[Sample]) -> Recalls:
+    """Score samples, read recall at all k, and read every finding."""
+    rows = []
+    for sample in samples:
+        result = SCORER.score(sample)
+        rows.append(result.at.values_at(KS))
+        for _ in result.findings:
+            pass
+    return rows  # type: ignore[return-value]
+
+
+def built_and_scored(queries: Queries) -> Recalls:
+    """Build a `Sample` for each query and score it."""
+    return [
+        SCORER.score(_sample(retrieved, relevant)).at.values_at(KS)  # type: ignore[misc]
+        for retrieved, relevant in queries.pairs()
+    ]
+
+
+def evaluated(samples: Sequence[Sample]) -> dict[int, float | None]:
+    """Return the means at all k by `evaluate`, which counts every other measure too."""
+    summary = evaluate(samples, SCORER, progress=False).summary()
+    return dict(summary["id_recall"].at)
+
+
+def columns(queries: Queries) -> ColumnScores:
+    """Return recall of the raw columns."""
+    return SCORER.score_columns(queries.retrieved, queries.relevant)
+
+
+def ours(queries: Queries) -> list[Contender]:
+    """Return the bare loops and the ways of fullrecall."""
+    samples = samples_of(queries)
+    return [
+        Contender("set loop", lambda: set_loop(queries)),
+        Contender("set loop, leaner", lambda: lean_set_loop(queries)),
+        Contender("IdRecall.score_columns", lambda: columns(queries), remark="end to end"),
+        Contender(
+            "IdRecall.score_columns",
+            lambda: WHOLE.score_columns(queries.retrieved, queries.relevant),
+            remark="end to end; one value",
+        ),
+        Contender("IdRecall.score", lambda: scored(samples), remark="prepared"),
+        Contender(
+            "IdRecall.score, all findings read",
+            lambda: scored_with_findings(samples),
+            remark="prepared",
+        ),
+        Contender(
+            "IdRecall.score, building the Sample",
+            lambda: built_and_scored(queries),
+            remark="end to end",
+        ),
+        Contender(
+            "evaluate(…, IdRecall).summary()",
+            lambda: evaluated(samples),
+            remark="prepared; means of 8 measures",
+        ),
+    ]
+
+
+def check_ours(queries: Queries) -> None:
+    """Raise `ValueError` unless every way of fullrecall gives what the set loop gives."""
+    expected = set_loop(queries)
+    samples = samples_of(queries)
+    _equal("set loop, leaner", lean_set_loop(queries), expected)
+    _equal("IdRecall.score", scored(samples), expected)
+    _equal("IdRecall.score, all findings read", scored_with_findings(samples), expected)
+    _equal("IdRecall.score, building the Sample", built_and_scored(queries), expected)
+    by_column = columns(queries)
+    by_row = list(zip(*map(by_column.at, KS), strict=True))
+    _equal("IdRecall.score_columns", by_row, expected)
+    means = [sum(column) / len(queries) for column in zip(*expected, strict=True)]
+    mean = evaluated(samples)
+    _equal("evaluate", [[mean[k] or 0.0 for k in KS]], [means])
+
+
+class PytrecEval:
+    """pytrec_eval: dictionaries of dictionaries in and out."""
+
+    def __init__(self, queries: Queries) -> None:
+        self.queries = queries
+        self._evaluator, self._run = self._inputs()
+
+    def contenders(self) -> list[Contender]:
+        """Return it end to end, and on its own inputs."""
+        return [
+            Contender("pytrec_eval", self.end_to_end, remark="end to end"),
+            Contender(
+                "pytrec_eval", lambda: self._evaluator.evaluate(self._run), remark="prepared"
+            ),
+        ]
+
+    def end_to_end(self) -> Recalls:
+        """Build the inputs, evaluate, and read recall at all k."""
+        evaluator, run = self._inputs()
+        names = [f"recall_{k}" for k in KS]
+        results = evaluator.evaluate(run)
+        return [[results[query][name] for name in names] for query in run]
+
+    def _inputs(self) -> tuple[Any, dict[str, dict[str, float]]]:
+        import pytrec_eval
+
+        measure = f"recall.{','.join(map(str, KS))}"
+        return pytrec_eval.RelevanceEvaluator(_qrels(self.queries), {measure}), _run(self.queries)
+
+
+class IrMeasures:
+    """ir_measures: the same dictionaries in, a stream of values out."""
+
+    def __init__(self, queries: Queries) -> None:
+        self.queries = queries
+        self._evaluator, self._run = self._inputs()
+
+    def contenders(self) -> list[Contender]:
+        """Return it end to end, and on its own inputs."""
+        return [
+            Contender("ir_measures", self.end_to_end, remark="end to end"),
+            Contender(
+                "ir_measures",
+                lambda: list(self._evaluator.iter_calc(self._run)),
+                remark="prepared",
+            ),
+        ]
+
+    def end_to_end(self) -> Recalls:
+        """Build the inputs, evaluate, and read recall at all k."""
+        evaluator, run = self._inputs()
+        values = {(m.query_id, m.measure["cutoff"]): m.value for m in evaluator.iter_calc(run)}
+        return [[values[query, k] for k in KS] for query in run]
+
+    def _inputs(self) -> tuple[Any, dict[str, dict[str, float]]]:
+        import ir_measures
+
+        measures = [ir_measures.R @ k for k in KS]
+        return ir_measures.evaluator(measures, _qrels(self.queries)), _run(self.queries)
+
+
+class Ranx:
+    """ranx: the same dictionaries, turned into arrays and evaluated by compiled code."""
+
+    def __init__(self, queries: Queries) -> None:
+        self.queries = queries
+        self._inputs = self._build()
+        self._evaluate(self._inputs)  # compiles
+
+    def contenders(self) -> list[Contender]:
+        """Return it end to end, and on its own inputs."""
+        return [
+            Contender("ranx", self.end_to_end, remark="end to end, compiled before"),
+            Contender(
+                "ranx", lambda: self._evaluate(self._inputs), remark="prepared, compiled before"
+            ),
+        ]
+
+    def end_to_end(self) -> Recalls:
+        """Build the inputs, evaluate, and read recall at all k."""
+        inputs = self._build()
+        values = self._evaluate(inputs)
+        by_query = dict(zip(inputs[0].keys(), zip(*values, strict=True), strict=True))
+        return [list(map(float, by_query[query])) for query in _names(self.queries)]
+
+    def _build(self) -> tuple[Any, Any]:
+        import ranx
+
+        return ranx.Qrels(_qrels(self.queries)), ranx.Run(_run(self.queries))
+
+    def _evaluate(self, inputs: tuple[Any, Any]) -> list[Any]:
+        import ranx
+
+        names = [f"recall@{k}" for k in KS]
+        values = ranx.evaluate(*inputs, names, return_mean=False)
+        return [values[name] for name in names]
+
+
+class LlamaIndex:
+    """LlamaIndex's `Recall`, which knows no k: it is called on the ranking cut at each k."""
+
+    def __init__(self, queries: Queries) -> None:
+        from llama_index.core.evaluation.retrieval.metrics import Recall
+
+        self.queries = queries
+        self._metric = Recall()
+
+    def contenders(self) -> list[Contender]:
+        """Return it for the whole list, and for all k."""
+        return [
+            Contender("LlamaIndex Recall", self.whole, remark="end to end; one value, no k"),
+            Contender("LlamaIndex Recall", self.end_to_end, remark="end to end; a call for each k"),
+        ]
+
+    def whole(self) -> list[float]:
+        """Recall over the whole list."""
+        return [self._recall(*query) for query in self.queries.pairs()]
+
+    def end_to_end(self) -> Recalls:
+        """Recall at all k."""
+        return [
+            [self._recall(retrieved[:k], relevant) for k in KS]
+            for retrieved, relevant in self.queries.pairs()
+        ]
+
+    def _recall(self, retrieved: list[str], relevant: list[str]) -> float:
+        return self._metric.compute(expected_ids=relevant, retrieved_ids=retrieved).score
+
+
+class Ragas:
+    """ragas's `IDBasedContextRecall`, which knows no k either; on a part of the queries."""
+
+    def __init__(self, queries: Queries, part: int) -> None:
+        from ragas.metrics._context_recall import IDBasedContextRecall
+
+        self.queries = queries.first(part)
+        self._share = len(self.queries) / len(queries)
+        self._metric = IDBasedContextRecall()
+        self._samples = self._build()
+
+    def contenders(self) -> list[Contender]:
+        """Return it for the whole list and for all k, awaited one by one and by `evaluate`."""
+        ascore = "ragas, single_turn_ascore"
+        return [
+            Contender(name, run, share=self._share, remark=remark)
+            for name, run, remark in (
+                (ascore, self.whole, "end to end; one value, no k"),
+                (ascore, lambda: self._each(self._samples), "prepared; one value, no k"),
+                (ascore, self.end_to_end, "end to end; a call for each k"),
+                (
+                    "ragas, evaluate",
+                    lambda: self._evaluate(self._samples),
+                    "prepared; one value, no k",
+                ),
+                ("ragas, evaluate", self.evaluate_all, "end to end; a call for each k"),
+            )
+        ]
+
+    def whole(self) -> list[float]:
+        """Recall over the whole list: build ragas's samples and score them one by one."""
+        return self._each(self._build())
+
+    def end_to_end(self) -> Recalls:
+        """Recall at all k: the same on the ranking cut at each."""
+        return list(map(list, zip(*(self._each(self._build(k)) for k in KS), strict=True)))
+
+    def _build(self, k: int = RETRIEVED) -> list[Any]:
+        from ragas.dataset_schema import SingleTurnSample
+
+        return [
+            SingleTurnSample(retrieved_context_ids=retrieved[:k], reference_context_ids=relevant)
+            for retrieved, relevant in self.queries.pairs()
+        ]
+
+    def _each(self, samples: Sequence[Any]) -> list[float]:
+        async def each() -> list[float]:
+            return [await self._metric.single_turn_ascore(sample) for sample in samples]
+
+        return asyncio.run(each())
+
+    def evaluate_all(self) -> Recalls:
+        """Recall at all k by ragas's `evaluate`."""
+        by_k = (self._evaluate(self._build(k))[self._metric.name] for k in KS)
+        return list(map(list, zip(*by_k, strict=True)))
+
+    def _evaluate(self, samples: Sequence[Any]) -> Any:
+        from ragas import EvaluationDataset
+        from ragas import evaluate as ragas_evaluate
+
+        dataset = EvaluationDataset(samples=list(samples))
+        return ragas_evaluate(dataset, [self._metric], show_progress=False)
+
+
+def peers(queries: Queries, part: int) -> list[Contender]:
+    """Return the other libraries' contenders; raise `ValueError` where one's numbers differ."""
+    expected = set_loop(queries)
+    whole = [row[KS.index(RETRIEVED)] for row in expected]
+    pytrec, measures, ranx = PytrecEval(queries), IrMeasures(queries), Ranx(queries)
+    llama, ragas = LlamaIndex(queries), Ragas(queries, part)
+    for peer in (pytrec, measures, ranx, llama):
+        _equal(type(peer).__name__, peer.end_to_end(), expected)
+    _equal("LlamaIndex, whole", [llama.whole()], [whole])
+    _equal("ragas", ragas.end_to_end(), expected[: len(ragas.queries)])
+    _equal("ragas, evaluate", ragas.evaluate_all(), expected[: len(ragas.queries)])
+    return [
+        contender
+        for peer in (pytrec, measures, ranx, llama, ragas)
+        for contender in peer.contenders()
+    ]
+
+
+def _sample(retrieved: list[str], relevant: list[str]) -> Sample:
+    return Sample(retrieved_context_ids=retrieved, reference_context_ids=relevant)
+
+
+def _names(queries: Queries) -> list[str]:
+    return [f"q{number}" for number in range(len(queries))]
+
+
+def _qrels(queries: Queries) -> dict[str, dict[str, int]]:
+    return {
+        name: dict.fromkeys(relevant, 1)
+        for name, relevant in zip(_names(queries), queries.relevant, strict=True)
+    }
+
+
+def _run(queries: Queries) -> dict[str, dict[str, float]]:
+    scores = [1.0 / rank for rank in range(1, RETRIEVED + 1)]
+    return {
+        name: dict(zip(retrieved, scores, strict=True))
+        for name, retrieved in zip(_names(queries), queries.retrieved, strict=True)
+    }
+
+
+def _equal(name: str, got: Sequence[Sequence[float]], expected: Sequence[Sequence[float]]) -> None:
+    """Raise `ValueError` unless the numbers are equal but for rounding in the last places."""
+    close = len(got) == len(expected) and all(
+        len(ours) == len(theirs)
+        and all(abs(one - other) < 1e-12 for one, other in zip(ours, theirs, strict=True))
+        for ours, theirs in zip(got, expected, strict=True)
+    )
+    if not close:
+        raise ValueError(f"{name} differs from the set loop")
+
+
+def main() -> None:
+    """Check the numbers, time the contenders, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--part", type=int, default=500, help="how many queries ragas scores")
+    parser.add_argument("--no-peers", action="store_true", help="fullrecall and the loops only")
+    asked = parser.parse_args()
+    os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # no telemetry from a benchmark
+    queries = make(asked.queries)
+    check_ours(queries)
+    contenders = ours(queries) + ([] if asked.no_peers else peers(queries, asked.part))
+    seconds = interleaved(contenders, asked.rounds, CLOCKS[asked.clock])
+    units = {"set loop": "set loop", "score_columns": "IdRecall.score_columns (end to end)"}
+    say(comparison(contenders, seconds, units=units, per=len(queries), per_name="query"))
+    names = ("pytrec_eval-terrier", "ir-measures", "ranx", "llama-index-core", "ragas")
+    if not asked.no_peers:
+        say(f"\nragas scored {min(asked.part, len(queries)):,} of the queries; scaled to all.")
+    say("\n" + setting("fullrecall", *names))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""The OpenAI-compatible model, through the official client, over real HTTP on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import ClaimRecall, LLMJudge, MissingExtraError, ParameterError, Sample, Status
+from fullrecall.judges.openai import OpenAIChatModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Endpoint = Any
+SAMPLE = Sample(
+    user_input="q",
+    retrieved_contexts=["Paris is the capital of France.", "Rome is old."],
+    reference="Paris is France's capital. Rome is new.",
+    reference_claims=["Paris is France's capital.", "Rome is new."],
+)
+ANSWER = json.dumps(
+    {
+        "verdicts": [
+            {
+                "id": 1, "verdict": "supported", "together": False,
+                "citations": [{"context": 1, "quote": "Paris is the capital"}],
+            },
+            {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+        ]
+    }
+)  # fmt: skip
+
+
+@pytest.fixture
+def model(endpoint: Endpoint) -> Iterator[OpenAIChatModel]:
+    """Return a model behind the loopback endpoint, without the client's own retries."""
+    made = OpenAIChatModel("m", base_url=endpoint.base_url, max_retries=0)
+    yield made
+    made.close()
+
+
+def test_one_call_when_claims_are_known(endpoint: Endpoint, model: OpenAIChatModel) -> None:
+    """One request, with the schema, and the endpoint's token counts in the usage."""
+    endpoint.says(ANSWER)
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert (result.score, result.usage) == (0.5, (1, 11, 5))
+    assert result.findings[0].evidence[0].verified is True
+    (request,) = endpoint.requests
+    assert request["response_format"]["json_schema"]["schema"]["required"] == ["verdicts"]
+    assert request["temperature"] == 0.0
+
+
+def test_two_calls_at_first_sight_and_one_with_sentences(
+    endpoint: Endpoint, model: OpenAIChatModel
+) -> None:
+    """The judge splits a text once, sentences need no call."""
+    items = json.dumps({"items": ["Paris is France's capital.", "Rome is new."]})
+    endpoint.script = lambda body: (
+        200,
+        _body(items if body["response_format"]["json_schema"]["name"] == "items" else ANSWER),
+    )
+    unsplit = Sample(retrieved_contexts=SAMPLE.retrieved_contexts, reference=SAMPLE.reference)
+    judge = LLMJudge(model)
+    calls = [ClaimRecall(judge=judge).score(unsplit).usage.calls for _ in range(2)]
+    by_sentence = ClaimRecall(judge=judge, split="sentences").score(unsplit)
+    assert (calls, by_sentence.usage.calls, by_sentence.score) == ([2, 1], 1, 0.5)
+
+
+def test_async_in_several_loops(endpoint: Endpoint, model: OpenAIChatModel) -> None:
+    """One model serves one event loop after another."""
+    endpoint.says(ANSWER)
+
+    async def twice() -> list[float | None]:
+        scorer = ClaimRecall(judge=LLMJudge(model))
+        results = await asyncio.gather(scorer.ascore(SAMPLE), scorer.ascore(SAMPLE))
+        await model.aclose()
+        return [result.score for result in results]
+
+    assert [asyncio.run(twice()) for _ in range(3)] == [[0.5, 0.5]] * 3
+
+
+def test_sync_inside_a_running_loop(endpoint: Endpoint, model: OpenAIChatModel) -> None:
+    """A notebook's running loop is no obstacle."""
+    endpoint.says(ANSWER)
+
+    async def cell() -> float | None:
+        return ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score
+
+    assert asyncio.run(cell()) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("content", "told", "reason"),
+    [
+        (None, {"refusal": "I cannot help with that."}, "refused: I cannot help with that."),
+        ("", {"finish": "content_filter"}, "refused: content filter"),
+        ("", {}, "reply was empty"),
+        (ANSWER[:40], {"finish": "length"}, "cut off"),
+    ],
+)
+def test_each_failure_has_its_reason(
+    endpoint: Endpoint, model: OpenAIChatModel, content: str, told: dict[str, str], reason: str
+) -> None:
+    """A refusal, an empty reply and a cut-off reply are told apart over the wire."""
+    endpoint.says(content, **told)
+    result = ClaimRecall(judge=LLMJudge(model, reasks=1)).score(SAMPLE)
+    assert result.status is Status.UNSCORED
+    assert reason in result.reason
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_a_failed_request_is_unscored(
+    endpoint: Endpoint, model: OpenAIChatModel, status: int
+) -> None:
+    """HTTP errors are transport failures, with the client's words."""
+    endpoint.script = lambda _: (status, {"error": {"message": f"broken {status}"}})
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert result.status is Status.UNSCORED
+    assert f"broken {status}" in result.reason
+
+
+def test_an_endpoint_without_schemas(endpoint: Endpoint, model: OpenAIChatModel) -> None:
+    """A 400 on the schema leads to a request without, and none with it from then on."""
+
+    def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if "response_format" in body:
+            return 400, {"error": {"message": "response_format is not supported"}}
+        return 200, _body(ANSWER)
+
+    endpoint.script = script
+    scorer = ClaimRecall(judge=LLMJudge(model))
+    assert [scorer.score(SAMPLE).score for _ in range(2)] == [0.5, 0.5]
+    assert ["response_format" in body for body in endpoint.requests] == [True, False, False]
+
+
+def test_a_bad_request_that_no_schema_explains_is_reported(
+    endpoint: Endpoint, model: OpenAIChatModel
+) -> None:
+    """An unknown model stays an error, and the schema is not blamed for it."""
+    endpoint.script = lambda _: (400, {"error": {"message": "no such model"}})
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert "no such model" in result.reason
+    assert model.schema is True
+
+
+def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the client the error is the command that installs it."""
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtraError, match=r"fullrecall\[openai\]"):
+        OpenAIChatModel("m")
+
+
+def test_missing_key_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenAI's own endpoint without a key is a wrong parameter, said at once."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
+        OpenAIChatModel("m")
+
+
+def _body(content: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": content}
+    return {
+        "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
+    }  # fmt: skip
