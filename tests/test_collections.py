@@ -235,7 +235,7 @@ def test_questions_are_samples_with_reference_texts(
     assert all(isinstance(sample, Sample) for sample in samples)
     for sample, row in zip(samples, rows, strict=True):
         assert sample.user_input == row["user_input"]
-        assert sample.reference_claims == tuple(row["reference_claims"])
+        assert [c.text for c in sample.reference_claims or ()] == row["reference_claims"]
         assert sample.reference_context_ids is not None
         assert [
             {"any_of": list(reference.any_of), "grade": reference.grade}

@@ -108,7 +108,11 @@ class TestErrors:
             ({"expected_ids": 7}, "reference_context_ids", "a list is meant, got int 7"),
             ({"question": ["q", "r"]}, "user_input", "one str is meant, got list"),
             ({"question": 7}, "user_input", "one str is meant, got int 7"),
-            ({"reference_claims": ["a", 1]}, "reference_claims", "item 1: a claim is a str or .* got 1"),
+            (
+                {"reference_claims": ["a", 1]},
+                "reference_claims",
+                "item 1: a claim is a str or .* got 1",
+            ),
             ({"reference_claims": "a"}, "reference_claims", r"\['a'\]"),
             ({"metadata": "x"}, "metadata", "a mapping is meant"),
             ({"self": 1}, "self", "unknown field 'self'"),

@@ -45,7 +45,7 @@ def agreement(judge: LexicalModel, pairs: list[dict[str, Any]]) -> None:
 
 
 def speed(judge: LexicalModel, pairs: list[dict[str, Any]]) -> None:
-    """Print claim–context pairs per second, reading of the contexts included."""
+    """Print claim-context pairs per second, reading of the contexts included."""
     text = "\n".join(context for pair in pairs for context in pair["contexts"])
     claims = [pair["claim"] for pair in pairs]
     judged = 0

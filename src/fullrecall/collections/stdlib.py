@@ -57,6 +57,9 @@ _SIGNATURE_ONLY: Final = re.compile(r"\w+\([^()]*\)")
 # Python (a test runner, a notebook), not what Python's documentation is.
 _HOOKS: Final = frozenset({"breakpointhook", "displayhook", "excepthook", "unraisablehook"})
 _MODULE_RANK: Final = (False, False, False, 0)
+# A default that lists what the process holds just now, such as its logging handlers.
+_LIVE_LIST: Final = re.compile(r"\[<weakref[^\]]*\]")
+_LOADED_WHEN_ASKED: Final = ("ProcessPoolExecutor", "ThreadPoolExecutor")
 _MEMORY_ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
@@ -148,6 +151,9 @@ def _what_the_reader_sees(candidate: _Candidate) -> tuple[str, str, str]:
 def _candidates() -> Iterator[_Candidate]:
     """Yield every public name of every documented object; an object may come several times."""
     modules = {name: importlib.import_module(name) for name in MODULES}
+    for name in _LOADED_WHEN_ASKED:
+        # Once anybody has asked for it, it is in the module's namespace: ask first.
+        getattr(modules["concurrent.futures"], name)
     public_classes = {
         id(member)
         for module in modules.values()
@@ -290,7 +296,7 @@ def _signature(documented: object) -> str:
         return ""
     # Default values may show what differs from process to process and from machine to machine.
     signature = signature.replace(repr(sys.executable), "sys.executable")
-    return _MEMORY_ADDRESS.sub("", signature)
+    return _LIVE_LIST.sub("[...]", _MEMORY_ADDRESS.sub("", signature))
 
 
 def _reference_texts(row: dict[str, Any]) -> list[list[str]]:
