@@ -21,7 +21,6 @@ from fullrecall import (
     TextRecall,
     evaluate,
 )
-
 from fullrecall.report.saving import Writer
 
 if TYPE_CHECKING:

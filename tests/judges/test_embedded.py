@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 import pytest
@@ -35,6 +36,7 @@ def judge(request: pytest.FixtureRequest) -> LexicalModel:
 
 
 def probability(judge: LexicalModel, claim: str, *contexts: str) -> float:
+    """Return the joint probability, by default against both texts."""
     return judge.support_together(claim, contexts or [BRIDGE, BREAD]).probability
 
 
@@ -100,9 +102,7 @@ def test_the_unrelated_is_not_supported(judge: LexicalModel, claim: str) -> None
         ),
     ],
 )
-def test_one_changed_detail_lowers_support(
-    judge: LexicalModel, claim: str, changed: str
-) -> None:
+def test_one_changed_detail_lowers_support(judge: LexicalModel, claim: str, changed: str) -> None:
     """Numbers, dates, names, negations, units and opposites matter."""
     assert probability(judge, changed) < probability(judge, claim)
 
@@ -116,9 +116,12 @@ def test_a_changed_number_in_a_verbatim_claim_crosses_the_threshold(judge: Lexic
 def test_numbers_are_compared_by_value(judge: LexicalModel) -> None:
     """40,000 is 40000, and five is 5."""
     written = "The bridge carries about 40,000 vehicles a day."
-    assert probability(judge, written.replace(",", "")) == probability(judge, written)
-    five = "The plant has five reactors."
-    assert probability(judge, five, five) == probability(judge, five.replace("five", "5"), five)
+    plain = probability(judge, written.replace(",", ""))
+    assert plain == pytest.approx(probability(judge, written), abs=0.01)
+    for claim, text in (("five", "5"), ("5", "five")):
+        context = f"The plant has {text} reactors."
+        said = probability(judge, f"The plant has {claim} reactors.", context)
+        assert said >= judge.threshold
 
 
 def test_evidence_points_at_the_supporting_sentence(judge: LexicalModel) -> None:
@@ -237,7 +240,9 @@ def test_other_languages_are_judged_by_their_words(
     assert probability(judge, other, text) < judge.threshold
 
 
-@pytest.mark.parametrize("text", ["\x00", "a" * 5_000, "🙂🙂", "1.2.3.4", "١٩٣٢", "²", "e\u0301", "‘’"])  # noqa: RUF001
+@pytest.mark.parametrize(
+    "text", ["\x00", "a" * 5_000, "🙂🙂", "1.2.3.4", "١٩٣٢", "²", "e\u0301", "_", "\u2018\u2019"]
+)
 def test_odd_text_is_survived(judge: LexicalModel, text: str) -> None:
     """Whatever the characters, a probability comes back."""
     for claim, context in ((text, BRIDGE), (BRIDGE, text), (text, text)):
@@ -259,7 +264,7 @@ def test_a_model_says_how_well_it_agrees(judge: LexicalModel) -> None:
     mean = judge.AGREEMENT["mean"]
     assert 0.6 < mean["balanced_accuracy"] < 0.8
     assert f"balanced accuracy {mean['balanced_accuracy']:.2f}" in repr(judge)
-    assert 0.3 < judge.threshold < 0.7
+    assert judge.threshold == 0.5
 
 
 def test_no_weight_has_the_wrong_sign() -> None:
@@ -285,6 +290,16 @@ def test_what_was_read_is_kept_within_bounds() -> None:
         reader.read(text)
     assert len(reader) <= 6
     assert reader.read(texts[0]) == first
+
+
+def test_threads_may_share_a_model(judge: LexicalModel) -> None:
+    """Many threads on one model get what one thread gets, with caches that overflow."""
+    shared = type(judge)()
+    shared._reader.limit = 500
+    claims = [f"Tolls number {number} were abolished in 1978." for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        judged = list(pool.map(lambda claim: shared.support(claim, [BRIDGE, BREAD]), claims))
+    assert judged == [judge.support(claim, [BRIDGE, BREAD]) for claim in claims]
 
 
 def test_word_vectors_are_kept_within_bounds() -> None:
@@ -347,7 +362,7 @@ def test_words_carry_their_places() -> None:
 
 def test_sentences_end_where_readers_end_them() -> None:
     """At stops, line breaks and full-width stops; not within numbers or after initials in lower."""
-    passage = read_passage("It costs 3.5 dollars. A second one!\nA third\n\n四です。五です。")  # noqa: RUF001
+    passage = read_passage("It costs 3.5 dollars. A second one!\nA third\n\n四です。五です。")
     starts = [passage.words[first].written for first, _ in passage.sentences]
     assert starts == ["it", "a", "a", "四で", "五で"]
 

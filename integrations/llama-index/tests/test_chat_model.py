@@ -50,7 +50,8 @@ class Scripted(CustomLLM):
         """Whether it chats."""
         return LLMMetadata(is_chat_model=self.by_chat, model_name="scripted-1")
 
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: FBT001, FBT002 - LlamaIndex's signature
+    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
+        """Return the reply."""
         self._asked.append(prompt)
         return CompletionResponse(text=self.reply, raw=self.raw)
 

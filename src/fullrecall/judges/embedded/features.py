@@ -2,12 +2,14 @@
 
 Coverage is weighted by the rarity of words (`frequencies`), and taken over the whole contexts,
 over one to three neighbouring sentences, and over the two sentences that together cover most.
+The length of the contexts is no feature: what supports a claim does so in any company.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from rapidfuzz.distance import LCSseq
 
@@ -20,7 +22,6 @@ _NAME_WEIGHT = 0.5  # a capitalised word that weighs less is a function word
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # of a word, when distances are taken
 _FREQUENT = 3  # a word found so often is the topic, and tells little about this claim
-_LONGEST = 7.0  # log of ≈ 1,100 words; more context than that is not held against a claim
 _STRICT = frozenset(
     "all every only always never most first last none best worst exact entir sole alon".split()
 )
@@ -50,7 +51,6 @@ SIGNS: Mapping[str, int] = {
     "new_region": 1,
     "focus_region": 1,
     "focus_share": 0,
-    "margin": 0,
     "bigrams": 1,
     "close": 1,
     "in_order": 1,
@@ -61,7 +61,6 @@ SIGNS: Mapping[str, int] = {
     "rival": -1,
     "claim_words": 0,
     "claim_rarity": 0,
-    "context_words": 0,
 }
 
 
@@ -78,9 +77,6 @@ def features(
         **_clashes(claim, contexts, found),
         "claim_words": math.log1p(len(found.telling)),
         "claim_rarity": found.total / (len(found.units) or 1),
-        "context_words": min(
-            _LONGEST, math.log1p(sum(len(passage.words) for passage in contexts))
-        ),
     }
     return {name: measured[name] for name in SIGNS}
 
@@ -91,7 +87,6 @@ def _coverage(found: Match) -> dict[str, float]:
     telling = found.telling
     one, two, three, region = (covered / total for covered in found.windows)
     rarest = sorted(telling, key=lambda unit: -found.units[unit].word.weight)[:3]
-    rivals = sum(covered for covered, _ in found.ranking[1:4]) / 3 / total
     return {
         "coverage": found.weigh(units, found.found),
         "coverage_1": one,
@@ -105,7 +100,6 @@ def _coverage(found: Match) -> dict[str, float]:
         "missing": _worst(found, found.found),
         "missing_region": _worst(found, found.region),
         "missing_pair": _worst(found, found.pair),
-        "margin": one - rivals,
     }
 
 
@@ -222,24 +216,20 @@ def _clashes(claim: Passage, contexts: Sequence[Passage], found: Match) -> dict[
     opposites = strict = rival = 0
     claimed = {word.key for word in claim.words}
     for index, unit in enumerate(found.units):
-        if found.region[index] < 1 and not there.isdisjoint(
-            OPPOSITES.get(unit.word.key, frozenset())
-        ):
-            opposites += 1
-        elif found.region[index] == 0 and _negated(unit.word.key, there):
-            opposites += 1
-        if found.region[index] == 0 and unit.word.key in _STRICT:
-            strict += 1
-        others = rivals().get(unit.word.key, frozenset()) - claimed
-        if found.region[index] == 0 and not there.isdisjoint(others):
-            rival += 1
+        key, credit = unit.word.key, found.region[index]
+        against = OPPOSITES.get(key, frozenset())
+        others = rivals().get(key, frozenset()) - claimed
+        opposites += credit < 1 and not there.isdisjoint(against)
+        opposites += credit == 0 and _negated(key, there)
+        strict += credit == 0 and key in _STRICT
+        rival += credit == 0 and not there.isdisjoint(others)
     clashes["opposite"] = float(min(2, opposites))
     clashes["strict"] = float(strict)
     clashes["rival"] = float(min(2, rival))
     return clashes
 
 
-def _negated(key: str, there: Set[str]) -> bool:
+def _negated(key: str, there: AbstractSet[str]) -> bool:
     """Tell whether the window has the key with a denying prefix, or without the one it has."""
     return any(
         prefix + key in there or (key.startswith(prefix) and key[len(prefix) :] in there)

@@ -47,7 +47,6 @@ class Match(NamedTuple):
     region: tuple[float, ...]  # for each unit, its best credit in the region
     pair: tuple[float, ...]  # and in the best sentence with the one that adds most to it
     places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
-    ranking: tuple[tuple[float, Sentence], ...]  # sentences by the weight they cover
     best: Sentence | None  # the middle of the best window
     windows: tuple[float, float, float, float]  # weight covered: 1, 2, 3 sentences, region
     pair_covered: float
@@ -94,7 +93,6 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
         _listed(window.region, units),
         _listed(pair, units),
         tuple(places),
-        tuple(ranking),
         window.best,
         window.covered,
         pair_covered,

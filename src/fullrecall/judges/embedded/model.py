@@ -21,6 +21,7 @@ from fullrecall.judges.embedded.matching import Match, match
 from fullrecall.judges.embedded.passages import Passage, Reader
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
+_LAST_LATIN = "\u024f"
 
 
 class Support(NamedTuple):
@@ -37,6 +38,26 @@ class Support(NamedTuple):
 
 
 _UNSUPPORTED = Support(0.0, None, None, None)
+
+
+class _Linear(NamedTuple):
+    """A logistic regression over standardised features, as `weights.json` holds it."""
+
+    intercept: float
+    features: Mapping[str, Mapping[str, float]]
+
+    def probability(self, measured: Mapping[str, float]) -> float:
+        """Return the probability, rounded so that a machine's last bits do not show."""
+        score = self.intercept + sum(
+            entry["weight"] * (measured[name] - entry["mean"]) / entry["scale"]
+            for name, entry in self.features.items()
+        )
+        return round(1 / (1 + math.exp(-score)), 6)
+
+
+def _linear(name: str) -> _Linear:
+    weights = _weights()[name]
+    return _Linear(weights["intercept"], weights["features"])
 
 
 @cache
@@ -64,8 +85,7 @@ class LexicalModel:
         weights = _weights()[self.name]
         self.threshold: float = weights["threshold"]
         self.AGREEMENT: dict[str, Any] = weights["agreement"]
-        self._intercept: float = weights["intercept"]
-        self._features: Mapping[str, Mapping[str, float]] = weights["features"]
+        self._linear = _linear(self.name)
         self._reader = Reader()
 
     def __repr__(self) -> str:
@@ -94,13 +114,7 @@ class LexicalModel:
         if found.best is None:
             return _UNSUPPORTED
         asked = self._reader.read(question) if question else None
-        measured = self._measure(ours, theirs, asked, found)
-        score = self._intercept + sum(
-            entry["weight"] * (measured[name] - entry["mean"]) / entry["scale"]
-            for name, entry in self._features.items()
-        )
-        # Rounded, so that the last bits of a machine's arithmetic do not show.
-        probability = round(1 / (1 + math.exp(-score)), 6)
+        probability = self._probability(ours, theirs, asked, found)
         return Support(probability, *_evidence(found, theirs, contexts))
 
     def measure(
@@ -121,11 +135,22 @@ class LexicalModel:
     ) -> dict[str, float]:
         return features(claim, contexts, question, found)
 
+    def _probability(
+        self,
+        claim: Passage,
+        contexts: Sequence[Passage],
+        question: Passage | None,
+        found: Match,
+    ) -> float:
+        return self._linear.probability(self._measure(claim, contexts, question, found))
+
 
 class EmbeddedModel(LexicalModel):
     """Support by words and their meaning: the lexical features and static word embeddings.
 
-    Needs the extra `embedded` (wordllama, whose wheel carries the vectors, and numpy).
+    Needs the extra `embedded` (wordllama, whose wheel carries the vectors, and numpy). Its vectors
+    know next to nothing of scripts other than Latin: a claim mostly in another script is judged
+    as by `LexicalModel`.
     """
 
     name = "embedded"
@@ -133,6 +158,7 @@ class EmbeddedModel(LexicalModel):
     def __init__(self) -> None:
         super().__init__()
         self._vectors = static_embeddings.WordVectors()
+        self._by_words = _linear(LexicalModel.name)
 
     def _measure(
         self,
@@ -147,6 +173,18 @@ class EmbeddedModel(LexicalModel):
         filled = [passage for passage in contexts if passage.words]
         soft = static_embeddings.soft_features(filled, question, found, self._vectors)
         return {**measured, **soft}
+
+    def _probability(
+        self,
+        claim: Passage,
+        contexts: Sequence[Passage],
+        question: Passage | None,
+        found: Match,
+    ) -> float:
+        foreign = sum(max(word.written) > _LAST_LATIN for word in claim.words)
+        if foreign > len(claim.words) / 2:
+            return self._by_words.probability(features(claim, contexts, question, found))
+        return super()._probability(claim, contexts, question, found)
 
 
 def _at(support: Support, index: int) -> Support:

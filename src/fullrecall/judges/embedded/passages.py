@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, defaultdict
+from itertools import pairwise
+from threading import Lock
 from typing import NamedTuple
 
 from fullrecall.judges.embedded.words import Word, read_words
@@ -15,6 +17,7 @@ _BOUNDARY = re.compile(
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
 _LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
+_SHORTEST_ACRONYM, _LONGEST_ACRONYM = 2, 5
 PREFIX = 5  # letters by which words that begin alike are looked up
 
 
@@ -63,7 +66,7 @@ def read_passage(text: str) -> Passage:
         tuple(sentences),
         {key: tuple(positions) for key, positions in places.items()},
         {start: tuple(found) for start, found in beginnings.items()},
-        frozenset(zip(keys, keys[1:], strict=False)),
+        frozenset(pairwise(keys)),
         _acronyms(words),
     )
 
@@ -83,7 +86,7 @@ def _acronyms(words: tuple[Word, ...]) -> dict[str, int]:
 
 
 def _add_acronym(words: tuple[Word, ...], run: list[int], found: dict[str, int]) -> None:
-    if 2 <= len(run) <= 5:
+    if _SHORTEST_ACRONYM <= len(run) <= _LONGEST_ACRONYM:
         found.setdefault("".join(words[position].written[0] for position in run), run[0])
 
 
@@ -91,27 +94,31 @@ class Reader:
     """Reads texts and keeps the last ones read, since a context is judged for many claims.
 
     At most `limit` characters of text are kept, so that memory stays bounded however long the
-    contexts are.
+    contexts are. Threads may share a reader.
     """
 
     def __init__(self, limit: int = 2_000_000) -> None:
         self.limit = limit
         self._kept: OrderedDict[str, Passage] = OrderedDict()
         self._characters = 0
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def read(self, text: str) -> Passage:
         """Return the text, read; from memory when it was read lately."""
-        passage = self._kept.get(text)
-        if passage is not None:
-            self._kept.move_to_end(text)
-            return passage
+        with self._lock:
+            passage = self._kept.get(text)
+            if passage is not None:
+                self._kept.move_to_end(text)
+                return passage
         passage = read_passage(text)
-        self._kept[text] = passage
-        self._characters += len(text)
-        while self._characters > self.limit and len(self._kept) > 1:
-            dropped, _ = self._kept.popitem(last=False)
-            self._characters -= len(dropped)
+        with self._lock:
+            if text not in self._kept:
+                self._kept[text] = passage
+                self._characters += len(text)
+            while self._characters > self.limit and len(self._kept) > 1:
+                dropped, _ = self._kept.popitem(last=False)
+                self._characters -= len(dropped)
         return passage

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from fullrecall.errors import MissingExtraError
@@ -35,7 +36,7 @@ SIGNS: Mapping[str, int] = {
 
 
 class WordVectors:
-    """Unit vectors of words, looked up once; at most `limit` words are kept."""
+    """Unit vectors of words, kept up to `limit` words. Threads may share them."""
 
     def __init__(self, limit: int = 50_000) -> None:
         try:
@@ -48,12 +49,17 @@ class WordVectors:
         self.limit = limit
         self._row: dict[str, int] = {}
         self._vectors: Any = None
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._row)
 
     def look_up(self, words: Sequence[str]) -> Any:
         """Return one row per word."""
+        with self._lock:
+            return self._look_up(words)
+
+    def _look_up(self, words: Sequence[str]) -> Any:
         import numpy as np
 
         distinct = dict.fromkeys(words)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -63,6 +64,7 @@ _IRREGULAR = {
         "wear": "wore worn", "throw": "threw thrown", "show": "shown", "get": "got gotten",
         "man": "men", "woman": "women", "child": "children", "person": "people persons",
         "foot": "feet", "tooth": "teeth", "mouse": "mice", "wife": "wives", "life": "lives",
+        "use": "using",
         "good": "better best", "bad": "worse worst", "percent": "pct", "film": "movie movies",
     }.items()
     for form in forms.split()
@@ -76,6 +78,7 @@ _NEGATIONS = frozenset(
 _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
 _PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
+_SHORT = 3  # letters that a stem keeps
 _SHARED_PREFIX = 5
 _SHARED_PART = 0.65
 
@@ -88,9 +91,9 @@ class Word(NamedTuple):
     start: int
     end: int
     written: str  # lower-case, for word vectors
-    is_number: bool
-    is_capitalised: bool
-    is_negation: bool
+    is_number: bool = False
+    is_capitalised: bool = False
+    is_negation: bool = False
 
 
 def read_words(text: str) -> Iterator[Word]:
@@ -101,7 +104,7 @@ def read_words(text: str) -> Iterator[Word]:
         if match.lastgroup == "unspaced" and end - start > 1:
             for position in range(start, end - 1):
                 pair = text[position : position + 2]
-                yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair, False, False, False)
+                yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
             continue
         key, worth, is_negation = _identify(written, match.lastgroup or "")
         yield Word(
@@ -110,9 +113,9 @@ def read_words(text: str) -> Iterator[Word]:
             start,
             end,
             written.lower(),
-            key[0] == "#",
-            written[0].isupper(),
-            is_negation,
+            is_number=key[0] == "#",
+            is_capitalised=written[0].isupper(),
+            is_negation=is_negation,
         )
 
 
@@ -138,10 +141,8 @@ def _number(written: str) -> tuple[str, float, bool]:
     value = digits.group() if digits else written
     # A comma before exactly three digits groups thousands; any other comma is a decimal comma.
     value = re.sub(r",(?=\d{3}(?!\d))", "", value).replace(",", ".")
-    try:
+    with suppress(ValueError):  # 1.2.3 is a version
         value = f"{float(value):.12g}"
-    except ValueError:  # 1.2.3, a version
-        pass
     return f"#{value}", _NUMBER_WEIGHT, False
 
 
@@ -161,17 +162,17 @@ def stem(word: str) -> str:
     Lighter than Porter's stemmer (1980): derivation (-tion, -ment, -ness) stays.
     """
     word = _IRREGULAR.get(word, word)
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+    if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-3] + "y" if word.endswith("ies") and len(word) > _SHORT + 1 else word[:-1]
     for suffix in ("ing", "ed", "ly"):
         base = word.removesuffix(suffix)
-        if base != word and len(base) >= 3 and not _VOWELS.isdisjoint(base):
+        if base != word and len(base) >= _SHORT and not _VOWELS.isdisjoint(base):
             doubled = base[-1] == base[-2] and base[-1] not in "aeiouls"
             word = base[:-1] if doubled else base
             break
-    if len(word) > 3 and word.endswith("e"):
+    if len(word) > _SHORT and word.endswith("e"):
         word = word[:-1]
-    return word[:-1] + "i" if len(word) > 2 and word.endswith("y") else word
+    return word[:-1] + "i" if len(word) >= _SHORT and word.endswith("y") else word
 
 
 def alike(key: str, other: str) -> bool:

@@ -1,0 +1,104 @@
+"""Claims on the command line: the embedded judge, and a model behind a real endpoint."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from typer.testing import CliRunner
+
+from fullrecall.cli import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+ROW = {
+    "user_input": "Where is the tower?",
+    "retrieved_contexts": ["The Eiffel Tower is in Paris.", "Bananas are yellow."],
+    "reference": "The Eiffel Tower is in Paris. It is made of cheese.",
+}
+
+
+def run(*arguments: str) -> Any:
+    """Return the outcome of `fullrecall` with these arguments."""
+    return CliRunner().invoke(app, list(arguments))
+
+
+def file_of(folder: Path, *rows: dict[str, Any]) -> str:
+    """Return a file with these rows."""
+    path = folder / "samples.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return str(path)
+
+
+def test_the_embedded_judge_needs_nothing(tmp_path: Path) -> None:
+    """`--scorer claim` alone judges with no model, and lists the claims that are missing."""
+    result = run("evaluate", file_of(tmp_path, ROW), "--scorer", "claim")
+    assert result.exit_code == 0
+    assert "0.500" in result.stdout
+    assert "It is made of cheese." in result.stdout
+
+
+def test_claims_given_are_judged_without_asking(tmp_path: Path) -> None:
+    """Where the samples have claims, claim recall is among the default scorers."""
+    with_claims = {**ROW, "reference_claims": ["The Eiffel Tower is in Paris."]}
+    for row, expected in ((ROW, False), (with_claims, True)):
+        result = run("evaluate", file_of(tmp_path, row), "--json")
+        names = {score["name"] for score in json.loads(result.stdout)["scores"]}
+        assert ("claim_recall" in names) is expected
+
+
+def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
+    """`--judge openai:MODEL --base-url URL` asks the endpoint, for claims and for verdicts."""
+    split = json.dumps({"items": ["It is in Paris.", "It is made of cheese."]})
+    verdicts = [
+        {
+            "id": 1, "verdict": "supported", "together": False,
+            "citations": [{"context": 1, "quote": "is in Paris"}],
+        },
+        {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+    ]  # fmt: skip
+
+    def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        asked = body["response_format"]["json_schema"]["name"]
+        endpoint.says(split if asked == "items" else json.dumps({"verdicts": verdicts}))
+        answer = endpoint.script(body)
+        endpoint.script = script
+        return answer
+
+    endpoint.script = script
+    result = run(
+        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim", "--judge", "openai:m",
+        "--base-url", endpoint.base_url, "--require-evidence", "--json",
+    )  # fmt: skip
+    (score,) = json.loads(result.stdout)["scores"]
+    assert (score["name"], score["mean"]) == ("claim_recall", 0.5)
+    assert [body["model"] for body in endpoint.requests] == ["m", "m"]
+
+
+def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: Any) -> None:
+    """A failing endpoint gives no score and no traceback; the reason is shown."""
+    endpoint.script = lambda _: (401, {"error": {"message": "wrong key"}})
+    result = run(
+        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim", "--judge", "openai:m",
+        "--base-url", endpoint.base_url,
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert "wrong key" in " ".join(result.stdout.split())
+
+
+def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unknown kinds, options without their judge, and a missing key: exit 2 and what to do."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    path = file_of(tmp_path, ROW)
+    for arguments, message in (
+        (["--judge", "gpt"], "lexical, embedded or openai:MODEL"),
+        (["--scorer", "claim", "--base-url", "http://127.0.0.1:1"], "--base-url"),
+        (["--scorer", "span", "--judge", "lexical"], "--judge"),
+        (["--judge", "openai:m"], "OPENAI_API_KEY"),
+    ):
+        result = run("evaluate", path, *arguments)
+        assert result.exit_code == 2, arguments
+        assert message in " ".join(result.stderr.split()), arguments
