@@ -39,7 +39,7 @@ def core(session: nox.Session) -> None:
             "-c",
             f"import importlib.util as u; assert u.find_spec({framework.split('.')[0]!r}) is None",
         )
-    session.run("pytest", "tests", "-m", "not frameworks", *session.posargs)
+    session.run("pytest", "tests", "-m", "not frameworks and not small_model", *session.posargs)
 
 
 @nox.session(python=PYTHONS)

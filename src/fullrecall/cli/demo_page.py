@@ -44,7 +44,7 @@ def page(
     yield ""
     yield (
         "k counts chunks: several chunks of one document take several ranks, and the first of "
-        "them finds it."
+        "them finds it. " + _about_the_judge()
     )
     for report in demonstration.reports.values():
         yield from terminal.gaps(report.summary())
@@ -54,11 +54,22 @@ def page(
     yield from _next_steps(output)
 
 
+def _about_the_judge() -> str:
+    """Return how far the claim figures can be trusted."""
+    from fullrecall.judges.lexical import LexicalJudge
+
+    return (
+        f"The embedded judge agrees with people in {LexicalJudge().agreement:.0%} of cases "
+        "(balanced accuracy)."
+    )
+
+
 def _table(reports: Mapping[str, Report], k: int) -> Table:
     early = min(5, k)
     summaries = [report.summary() for report in reports.values()]
     by_id = [summary["id_recall"] for summary in summaries]
     by_span = [summary["span_recall"] for summary in summaries]
+    by_claim = [summary["claim_recall"] for summary in summaries]
     documents = [
         (f"recall@{cut}", [shown(score.at[cut]) for score in by_id]) for cut in by_id[0].method.ks
     ]
@@ -73,9 +84,15 @@ def _table(reports: Mapping[str, Report], k: int) -> Table:
         for cut in by_span[0].method.ks
         if cut in (early, k)
     ]
+    claims = [
+        (f"recall@{cut}", [shown(score.at[cut]) for score in by_claim])
+        for cut in by_claim[0].method.ks
+        if cut in (early, k)
+    ]
     sections = [
         terminal.Section("by document (IdRecall)", documents),
         terminal.Section("by characters (SpanRecall)", characters),
+        terminal.Section("by claims, embedded judge (ClaimRecall)", claims),
         terminal.coverage(by_id),
     ]
     return terminal.table([f"{name}\n{_THROUGH[name]}" for name in reports], sections)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from fullrecall.scorers import IdRecall, SpanRecall
+from fullrecall.scorers import ClaimRecall, IdRecall, SpanRecall
 
 if TYPE_CHECKING:
     from fullrecall.report import Report
@@ -60,7 +60,9 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
         from fullrecall.demo.chunks import chunked
 
     ks = sorted({cut for cut in (1, 3, 5, 10, k) if cut <= depth})
-    scorers = (IdRecall(k=k, ks=ks), SpanRecall(k=k, ks=ks))
+    # Claims are judged in the chunks that count: the judge takes longer than all the rest.
+    claims = ClaimRecall(k=k, ks=ks, depth=k)
+    scorers = (IdRecall(k=k, ks=ks), SpanRecall(k=k, ks=ks), claims)
     chunks = chunked(texts)
     return Demonstration(
         documents=len(texts),

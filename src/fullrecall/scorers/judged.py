@@ -12,7 +12,7 @@ from fullrecall.finding import Evidence, Finding, Step, Target
 from fullrecall.judges.evidence import locate
 from fullrecall.judges.flow import arun, run
 from fullrecall.judges.protocols import Flow, Judge, JudgeError, Verdict
-from fullrecall.result import Result
+from fullrecall.result import Result, check_k
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     FindingScorer,
@@ -34,6 +34,7 @@ class JudgedScorer(FindingScorer):
     - `judge`: who decides; None is the embedded judge, which needs no model and no key.
     - `partial_credit`: what a target earns that is supported in part, in [0, 1]; 0.0 is strict.
     - `require_evidence`: deny credit to what the judge cites but does not quote verbatim.
+    - `depth`: judge the first `depth` contexts only, as if no more had been retrieved.
     - `min_measured`: the share of targets that need a valid verdict. Below it the sample is
       unscored; at 1.0, the default, one target without a verdict is enough. Where it is lower,
       the score is over the measured targets, and `result.unmeasured` names the others.
@@ -42,12 +43,15 @@ class JudgedScorer(FindingScorer):
     judge: Judge | None = None
     partial_credit: float = 0.0
     require_evidence: bool = False
+    depth: int | None = None
     min_measured: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_share(self.partial_credit, "partial_credit")
         check_share(self.min_measured, "min_measured")
+        if self.depth is not None:
+            check_k(self.depth, "depth")
         if self.judge is not None and isinstance(self.judge, type):
             raise ParameterError(f"judge is an instance, got the class {self.judge.__name__}")
 
@@ -102,7 +106,7 @@ class JudgedScorer(FindingScorer):
         relation: Relation = "claim",
     ) -> Flow[Found]:
         """Return the findings of `targets` in the sample's retrieved contexts."""
-        texts = retrieved_texts(sample)
+        texts = retrieved_texts(sample)[: self.depth]
         contexts = Contexts(texts)
         if not targets or not contexts.unique:
             return Found([Finding(target) for target in targets], len(texts))

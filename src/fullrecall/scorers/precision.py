@@ -61,7 +61,7 @@ class ContextPrecision(JudgedScorer):
 
     def _relevant(self, sample: Sample, *, reference: str | None) -> Flow[Found]:
         """Return one finding per context, found at its own rank where the judge finds it helps."""
-        texts = retrieved_texts(sample)
+        texts = retrieved_texts(sample)[: self.depth]
         contexts = Contexts(texts)
         if reference is None and sample.user_input is None:
             raise Unmeasured("user_input and reference are missing")

