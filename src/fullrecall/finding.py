@@ -5,8 +5,8 @@ Every measure is computed from findings, and no measure knows which scorer made 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, overload
 
 from fullrecall.sample import Reference
 
@@ -143,6 +143,11 @@ class WholeFindings(Sequence[Finding]):
         self._relevant: list[int] | None = None
 
     @property
+    def first_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found, in no order."""
+        return [ranks[0] for ranks in self.ranks if ranks]
+
+    @property
     def relevant_ranks(self) -> list[int]:
         """The ranks that support any target, ascending, each once."""
         if self._relevant is None:
@@ -178,3 +183,56 @@ class WholeFindings(Sequence[Finding]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+
+class LateFindings(Sequence[Finding]):
+    """Findings of which the first ranks are known, and the rest is worked out when it is read.
+
+    Recall needs no more than the first rank of each target; precision and evidence need to look
+    at every context. `firsts[i]` is the rank at which target i is found whole, None if it is not;
+    `make(i)` returns its finding, must not raise, and is asked once. Pickles as a plain tuple.
+    """
+
+    __slots__ = ("_firsts", "_made", "_make")
+
+    weights: ClassVar[None] = None
+
+    def __init__(self, firsts: Sequence[int | None], make: Callable[[int], Finding]) -> None:
+        self._firsts = firsts
+        self._make = make
+        self._made: dict[int, Finding] = {}
+
+    @property
+    def first_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found, in no order."""
+        return [first for first in self._firsts if first is not None]
+
+    def __len__(self) -> int:
+        return len(self._firsts)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, index: int | slice) -> Finding | tuple[Finding, ...]:
+        if isinstance(index, slice):
+            return tuple(self[position] for position in range(*index.indices(len(self))))
+        position = range(len(self))[index]
+        if position not in self._made:
+            self._made[position] = self._make(position)
+        return self._made[position]
+
+    def __iter__(self) -> Iterator[Finding]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[Finding, ...]]]:
+        return tuple, (tuple(self),)

@@ -64,6 +64,11 @@ def similarity_above(similarity: str | Similarity, threshold: float) -> Callable
     return lambda reference, text: float(function(reference, text, score_cutoff=cutoff)) / best
 
 
+def is_rapidfuzz(similarity: object) -> bool:
+    """Return whether a function is one of RapidFuzz's scorers, which never raise on texts."""
+    return hasattr(similarity, "_RF_ScorerPy")
+
+
 def _named(name: str) -> object:
     import rapidfuzz
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.finding import Evidence, Finding, LateFindings, Step, Target
 from fullrecall.sample import Context, Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -18,7 +18,7 @@ from fullrecall.scorers.scorer import (
     require,
     retrieved_texts,
 )
-from fullrecall.scorers.similarity import Similarity, similarity_above
+from fullrecall.scorers.similarity import Similarity, is_rapidfuzz, similarity_above
 
 Comparison = Literal["ge", "gt"]
 
@@ -69,14 +69,39 @@ class TextRecall(DeterministicScorer):
         for rank, text in enumerate(texts, start=1):
             if text:
                 first_rank.setdefault(text, rank)
-        return Found([self._finding(group, first_rank) for group in groups], len(texts))
+        if callable(self.similarity) and not is_rapidfuzz(self.similarity):
+            # A user's function may raise, and is to do so here, where it is seen.
+            return Found([self._finding(group, first_rank) for group in groups], len(texts))
+        firsts = [self._first_hit(group, first_rank) for group in groups]
+
+        def make(position: int) -> Finding:
+            first = firsts[position] or len(texts) + 1
+            rest = {text: rank for text, rank in first_rank.items() if rank >= first}
+            return self._finding(groups[position], rest)
+
+        return Found(LateFindings(firsts, make), len(texts))
+
+    def _first_hit(self, group: tuple[str, ...], first_rank: dict[str, int]) -> int | None:
+        """Return the first rank whose text is similar enough; later ones are not looked at."""
+        copies = [first_rank[wanted] for wanted in group if wanted in first_rank]
+        known = min(copies, default=None) if self._enough(1.0) else None
+        for text, rank in first_rank.items():
+            if rank == known:
+                break
+            if any(self._enough(self._similarity(wanted, text)) for wanted in group):
+                return rank
+        return known
+
+    def _enough(self, similarity: float) -> bool:
+        strict = self.comparison == "gt"
+        return similarity > self.threshold or (similarity == self.threshold and not strict)
 
     def _finding(self, group: tuple[str, ...], first_rank: dict[str, int]) -> Finding:
-        similarity, threshold, strict = self._similarity, self.threshold, self.comparison == "gt"
+        similarity = self._similarity
         evidence = []
         for text, rank in first_rank.items():
             best = max(1.0 if text == wanted else similarity(wanted, text) for wanted in group)
-            if best > threshold or (best == threshold and not strict):
+            if self._enough(best):
                 evidence.append(Evidence(rank, similarity=best))
         ranks = tuple(item.rank for item in evidence)
         steps = (Step(ranks[0], 1.0),) if ranks else ()
