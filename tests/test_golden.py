@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
 
-from fullrecall import ContextPrecision, IdRecall, Result, Status, TextRecall
+from fullrecall import (
+    Claim,
+    ClaimRecall,
+    ContextPrecision,
+    IdRecall,
+    LLMJudge,
+    Result,
+    Status,
+    TextRecall,
+)
+from fullrecall.judges import ChatRequest
+from fullrecall.testing import ScriptedChatModel
 
 CASES = [
     json.loads(line)
     for line in (Path(__file__).parent / "golden" / "cases.jsonl").read_text("utf-8").splitlines()
 ]
-JUDGED = {"claims", "nuggets"}
-"""Kinds whose targets are claims: they come with the scorer that judges claims."""
 
 
 def of_kind(*kinds: str) -> list[Any]:
@@ -37,9 +47,10 @@ def test_every_kind_of_case_is_run() -> None:
     """A kind that no test below takes would go unnoticed."""
     run = {
         "recall", "recall_empty0", "mean_recall_empty0", "precision_len", "ap", "ap_verdicts",
-        "anyof_prf", "anyof_excluded", "lev_recall_gt_0.5", "rougeL_recall_ge_0.7_prf",
+        "anyof_prf", "anyof_excluded", "lev_recall_gt_0.5", "rougeL_recall_ge_0.7_prf", "claims",
+        "nuggets",
     }  # fmt: skip
-    assert {case["kind"] for case in CASES} - JUDGED == run
+    assert {case["kind"] for case in CASES} == run
 
 
 @pytest.mark.parametrize("case", of_kind("recall"))
@@ -122,6 +133,48 @@ def test_a_custom_similarity(case: dict[str, Any]) -> None:
         retrieved_contexts=case["chunks"], reference_contexts=case["refs"]
     )
     assert [result.precision, result.recall, result.f1] == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("claims"))
+def test_claims(case: dict[str, Any]) -> None:
+    """Claim recall from a row of verdicts."""
+    words = ["supported" if verdict else "not_supported" for verdict in case["verdicts"]]
+    assert claim_recall(words).score == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", of_kind("nuggets"))
+def test_nuggets(case: dict[str, Any]) -> None:
+    """TREC's strict and partial, vital and all nugget scores from one set of verdicts."""
+    words = [{"support": "supported", "partial_support": "partial"}[n[1]] for n in case["nuggets"]]
+    vital = [importance == "vital" for importance, _ in case["nuggets"]]
+    got = {
+        name: claim_recall(words, vital, importance=importance, partial_credit=partial).score
+        for name, importance, partial in (
+            ("strict_vital", "vital", 0.0),
+            ("strict_all", "all", 0.0),
+            ("vital", "vital", 0.5),
+            ("all", "all", 0.5),
+        )
+    }
+    assert got == pytest.approx(case["expected"])
+
+
+def claim_recall(words: list[str], vital: list[bool] | None = None, **parameters: Any) -> Result:
+    """Return claim recall over one claim per verdict, given by a scripted model."""
+    claims = [Claim(f"claim {n}", vital=vital is None or vital[n]) for n in range(len(words))]
+
+    def script(request: ChatRequest) -> str:
+        asked = re.findall(r'^(\d+) "claim (\d+)"$', request.messages[1].content, re.MULTILINE)
+        verdicts = [
+            {"id": int(number), "verdict": words[int(n)], "citations": [{"context": 1}]}
+            for number, n in asked
+        ]
+        return json.dumps({"verdicts": verdicts})
+
+    judge = LLMJudge(ScriptedChatModel(script))
+    return ClaimRecall(judge=judge, **parameters).score(
+        retrieved_contexts=["context"], reference_claims=claims
+    )
 
 
 def rouge_l_recall(reference: str, text: str) -> float:

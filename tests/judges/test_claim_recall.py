@@ -163,7 +163,7 @@ class TestRanks:
         assert result.findings[0].ranks == (2, 3)
 
     def test_together_counts_from_the_last(self) -> None:
-        """A claim that needs two contexts earns its credit at the later."""
+        """Row: a claim supported only by several contexts together: found at the later rank."""
         result = judged(
             [reply(verdict(1, "supported", 1, 3, together=True), verdict(2, "not_supported"))]
         )
@@ -189,7 +189,10 @@ class TestRanks:
 
 
 class TestVerdictContract:
-    """Exactly the asked claims, each once, with labels and contexts that exist."""
+    """Row: the judge omits, repeats, invents or mislabels a verdict.
+
+    Exactly the asked claims, each once, with labels and contexts that exist.
+    """
 
     GOOD = reply(verdict(1, "supported", 1), verdict(2, "not_supported"))
 
@@ -335,7 +338,10 @@ class TestReplies:
 
 
 class TestEvidence:
-    """Quotes are looked up in the context that is cited."""
+    """Row: the judge says supported, but its quote is not in the cited context.
+
+    Quotes are looked up in the context that is cited.
+    """
 
     CONTEXT = "The Eiffel Tower\u2019s height is  330 metres.\nIt stands in Paris, France."
 
@@ -386,7 +392,10 @@ class TestEvidence:
 
 
 class TestSplitting:
-    """Claims are fixed before anything is judged, once per text."""
+    """Row: a reference answer is split into claims once per text.
+
+    Claims are fixed before anything is judged.
+    """
 
     def test_split_once_and_reused(self) -> None:
         """Two retrievers are compared over the same claims, split by one call."""
@@ -428,7 +437,10 @@ class TestSplitting:
 
 
 class TestWindows:
-    """Contexts beyond the budget are judged window by window; any window supports."""
+    """Row: contexts longer than the model's window.
+
+    They are judged window by window; any window supports.
+    """
 
     def test_any_window_supports(self) -> None:
         """The claim is found by the window that holds it, at its own rank."""
@@ -490,7 +502,10 @@ INJECTIONS = [
 
 
 class TestHygiene:
-    """Contexts are data: nothing in them closes a delimiter or becomes a verdict."""
+    """Row: text in a context that instructs the judge.
+
+    Contexts are data: nothing in them closes a delimiter or becomes a verdict.
+    """
 
     @pytest.mark.parametrize("attack", INJECTIONS)
     def test_an_attack_stays_inside_its_line(self, attack: str) -> None:

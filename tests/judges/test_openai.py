@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,6 +122,23 @@ def test_a_failed_request_is_unscored(
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert result.status is Status.UNSCORED
     assert f"broken {status}" in result.reason
+
+
+def test_a_hanging_endpoint_times_out(endpoint: Endpoint) -> None:
+    """A reply that does not come within the timeout is a failed request, not a hanging run."""
+
+    def script(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        time.sleep(1.0)
+        return 200, _body(ANSWER)
+
+    endpoint.script = script
+    model = OpenAIChatModel("m", base_url=endpoint.base_url, max_retries=0, timeout=0.1)
+    try:
+        result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    finally:
+        model.close()
+    assert result.status is Status.UNSCORED
+    assert "timed out" in result.reason.lower()
 
 
 def test_an_endpoint_without_schemas(endpoint: Endpoint, model: OpenAIChatModel) -> None:

@@ -1,0 +1,277 @@
+"""Relevance, utilisation, judged entities, panels and replaced prompts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fullrecall import (
+    ClaimRecall,
+    ContextPrecision,
+    ContextUtilization,
+    EntityRecall,
+    LLMJudge,
+    ParameterError,
+    QuestionRecall,
+    Sample,
+    Status,
+)
+from fullrecall.judges import Panel, Prompts
+from fullrecall.testing import ScriptedChatModel
+
+CONTEXTS = ["useless", "Paris is in France.", "also useless", "It has two million people."]
+
+
+def verdicts(**labels: str) -> str:
+    """Return verdicts by number: `_1="supported"`; each cites its own number."""
+    return json.dumps(
+        {
+            "verdicts": [
+                {
+                    "id": int(number[1:]),
+                    "verdict": label,
+                    "citations": [{"context": int(number[1:]), "quote": ""}],
+                    "together": False,
+                }
+                for number, label in labels.items()
+            ]
+        }
+    )
+
+
+HELPFUL = verdicts(_1="not_supported", _2="supported", _3="not_supported", _4="supported")
+
+
+class TestRelevance:
+    """Is each retrieved context relevant: average precision over ranks."""
+
+    def test_by_the_reference(self) -> None:
+        """The reference answer is sent, and the score is the mean precision at helpful ranks."""
+        model = ScriptedChatModel([HELPFUL])
+        result = ContextPrecision(judge=LLMJudge(model)).score(
+            user_input="q", reference="the answer", retrieved_contexts=CONTEXTS
+        )
+        assert result.score == pytest.approx((1 / 2 + 2 / 4) / 2)
+        assert (result.precision, result.missed) == (0.5, ("useless", "also useless"))
+        assert 'reference answer: "the answer"' in model.requests[0].messages[1].content
+
+    def test_by_the_question_alone(self) -> None:
+        """Without a reference the question decides."""
+        model = ScriptedChatModel([HELPFUL])
+        result = ContextPrecision(judge=LLMJudge(model)).score(
+            user_input="the question", retrieved_contexts=CONTEXTS
+        )
+        assert result.status is Status.SCORED
+        sent = model.requests[0].messages
+        assert "reference answer" not in sent[1].content
+        assert "to answer the question" in sent[0].content
+
+    def test_by_the_response(self) -> None:
+        """Utilisation: the response stands in for the reference, and is required."""
+        model = ScriptedChatModel([HELPFUL])
+        scorer = ContextUtilization(judge=LLMJudge(model))
+        sample = Sample(
+            user_input="q", response="what was said", reference="not this",
+            retrieved_contexts=CONTEXTS,
+        )  # fmt: skip
+        assert scorer.score(sample).score == pytest.approx(0.5)
+        assert "what was said" in model.requests[0].messages[1].content
+        assert "not this" not in model.requests[0].messages[1].content
+        missing = scorer.score(user_input="q", retrieved_contexts=CONTEXTS)
+        assert missing.reason == "response is missing"
+
+    def test_a_missing_verdict_leaves_the_sample_unscored(self) -> None:
+        """One context without a verdict moves no denominator."""
+        partial = verdicts(_1="not_supported", _2="supported", _3="not_supported")
+        result = ContextPrecision(judge=LLMJudge(ScriptedChatModel([partial]), reasks=1)).score(
+            user_input="q", retrieved_contexts=CONTEXTS
+        )
+        assert result.status is Status.UNSCORED
+        assert result.unmeasured == ((CONTEXTS[3], "the judge gave no verdict"),)
+
+    def test_windows(self) -> None:
+        """Contexts over the budget are asked about in several requests, each once."""
+
+        def script(request: Any) -> str:
+            body, _, _ = request.messages[1].content.removeprefix("contexts:\n").partition("\nq")
+            numbers = [int(line.split()[0]) for line in body.splitlines()]
+            return verdicts(**{f"_{n}": "supported" for n in numbers})
+
+        model = ScriptedChatModel(script)
+        result = ContextPrecision(judge=LLMJudge(model, window=100)).score(
+            user_input="q", retrieved_contexts=[f"{n} text " * 9 for n in range(5)]
+        )
+        assert (result.score, len(model.requests)) == (1.0, 5)
+
+    def test_nothing_retrieved_is_zero_without_a_call(self) -> None:
+        """An empty retrieval is 0.0."""
+        model = ScriptedChatModel([RuntimeError("asked")])
+        result = ContextPrecision(judge=LLMJudge(model)).score(
+            user_input="q", retrieved_contexts=[]
+        )
+        assert (result.score, model.requests) == (0.0, [])
+
+    def test_judge_and_by_exclude_each_other(self) -> None:
+        """Two ways to say what is relevant are one too many."""
+        with pytest.raises(ParameterError, match="give one"):
+            ContextPrecision(by=ClaimRecall(), judge=LLMJudge(ScriptedChatModel([""])))
+
+    def test_by_a_judged_scorer(self) -> None:
+        """A context can be relevant because it supports a claim."""
+        answer = json.dumps(
+            {"verdicts": [{"id": 1, "verdict": "supported", "citations": [{"context": 2}]}]}
+        )
+        by = ClaimRecall(judge=LLMJudge(ScriptedChatModel([answer])))
+        result = ContextPrecision(by=by).score(
+            reference_claims=["Paris is French."], retrieved_contexts=CONTEXTS
+        )
+        assert (result.score, result.precision) == (0.5, 0.25)
+
+
+class TestEntities:
+    """Entities listed and recognised by a judge."""
+
+    def test_other_names_count(self) -> None:
+        """The judge lists the entities once and tells which are mentioned."""
+        model = ScriptedChatModel(
+            [
+                json.dumps({"items": ["New York City", "1898"]}),
+                verdicts(_1="supported", _2="not_supported"),
+            ]
+        )
+        result = EntityRecall(judge=LLMJudge(model)).score(
+            reference="New York City was consolidated in 1898.", retrieved_contexts=["NYC is big."]
+        )
+        assert (result.score, result.missed) == (0.5, ("1898",))
+        assert "under whatever name" in model.requests[1].messages[0].content
+
+
+class TestQuestions:
+    """Sub-questions of the user's question."""
+
+    def test_partly_answered_is_partial_credit(self) -> None:
+        """What a context answers in part earns `partial_credit`."""
+        script = [json.dumps({"items": ["who?", "why?"]}), verdicts(_1="partial", _2="supported")]
+        for credit, score in ((0.0, 0.5), (0.5, 0.75)):
+            judge = LLMJudge(ScriptedChatModel(list(script)))
+            result = QuestionRecall(judge=judge, partial_credit=credit).score(
+                user_input="who and why?", retrieved_contexts=CONTEXTS
+            )
+            assert result.score == score
+
+    def test_missing_question(self) -> None:
+        """Without a question there is nothing to measure."""
+        judge = LLMJudge(ScriptedChatModel([""]))
+        result = QuestionRecall(judge=judge).score(retrieved_contexts=CONTEXTS)
+        assert result.reason == "user_input is missing"
+
+
+class TestPanel:
+    """Several judges: the majority's verdict, with their agreement."""
+
+    def panel(self, *answers: str | Exception) -> Panel:
+        """Return a panel of one scripted judge per answer."""
+        return Panel([LLMJudge(ScriptedChatModel([a], name=a[:9] if isinstance(a, str) else "x"),
+                               reasks=0) for a in answers])  # fmt: skip
+
+    def score(self, panel: Panel) -> Any:
+        """Return the result for one claim."""
+        return ClaimRecall(judge=panel).score(retrieved_contexts=["c"], reference_claims=["k"])
+
+    YES, NO = verdicts(_1="supported"), verdicts(_1="not_supported")
+
+    def test_majority(self) -> None:
+        """Two of three decide, and the agreement says so."""
+        result = self.score(self.panel(self.YES, self.NO, self.YES))
+        assert (result.score, result.findings[0].agreement) == (1.0, pytest.approx(2 / 3))
+        assert result.usage.calls == 3
+
+    def test_a_failed_judge_is_no_vote(self) -> None:
+        """The share is of all judges: two of three with one failure still decide."""
+        result = self.score(self.panel(self.NO, self.NO, TimeoutError("t")))
+        assert (result.score, result.findings[0].agreement) == (0.0, pytest.approx(2 / 3))
+
+    def test_a_tie_is_unscored(self) -> None:
+        """One against one is no verdict."""
+        result = self.score(self.panel(self.YES, self.NO))
+        assert result.status is Status.UNSCORED
+        assert "no majority" in result.reason
+
+    def test_samples_of_one_model_are_distinct_requests(self) -> None:
+        """N samples of a model differ in their request, so that no cache makes them one."""
+        model = ScriptedChatModel([self.YES])
+        panel = Panel([LLMJudge(model, sample=n) for n in range(3)])
+        assert self.score(panel).findings[0].agreement == 1.0
+        assert [request.sample for request in model.requests] == [0, 1, 2]
+
+    def test_async_and_sync_agree(self) -> None:
+        """The panel's judges are asked side by side, in order."""
+        panel = self.panel(self.YES, self.NO, self.YES)
+        sample = Sample(retrieved_contexts=["c"], reference_claims=["k"])
+        assert asyncio.run(ClaimRecall(judge=panel).ascore(sample)) == self.score(panel)
+
+    def test_one_judge_is_no_panel(self) -> None:
+        """At least two are needed."""
+        with pytest.raises(ParameterError, match="two judges"):
+            Panel([LLMJudge(ScriptedChatModel([""]))])
+
+
+class TestPrompts:
+    """Prompts can be replaced and translated; their version is part of the judge's name."""
+
+    def test_replaced(self) -> None:
+        """The user's words are sent, and the name tells the version."""
+        german = replace(Prompts(), version="de-1", attribute="Prüfe {items}. {{JSON}} {whole}")
+        model = ScriptedChatModel([verdicts(_1="supported")])
+        judge = LLMJudge(model, prompts=german)
+        ClaimRecall(judge=judge).score(retrieved_contexts=["c"], reference_claims=["k"])
+        assert model.requests[0].messages[0].content.startswith("Prüfe claims. {JSON}")
+        assert judge.name == "llm:scripted:prompts-de-1"
+
+    def test_contexts_come_first_and_stable(self) -> None:
+        """Two questions about the same contexts share their prompt's beginning, for caches."""
+        model = ScriptedChatModel([verdicts(_1="not_supported")])
+        scorer = ClaimRecall(judge=LLMJudge(model))
+        for claim in ("first", "second"):
+            scorer.score(user_input=claim, retrieved_contexts=CONTEXTS, reference_claims=[claim])
+        first, second = (request.messages for request in model.requests)
+        assert first[0] == second[0]
+        contexts = first[1].content.partition("\nquestion")[0]
+        assert second[1].content.startswith(contexts)
+        assert CONTEXTS[-1] in contexts
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        ({"claims_per_call": 0}, "claims_per_call"),
+        ({"window": 5}, "window"),
+        ({"reasks": -1}, "reasks"),
+        ({"model": "gpt"}, "model"),
+    ],
+)
+def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -> None:
+    """Each is a `ParameterError` that names the parameter."""
+    with pytest.raises(ParameterError, match=name):
+        LLMJudge(**{"model": ScriptedChatModel([""]), **parameters})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        ({"partial_credit": 1.5}, "partial_credit"),
+        ({"min_measured": -1}, "min_measured"),
+        ({"split": "words"}, "split"),
+        ({"importance": "some"}, "importance"),
+        ({"depth": 0}, "depth"),
+        ({"judge": LLMJudge}, "instance"),
+    ],
+)
+def test_bad_scorer_parameters_are_named(parameters: dict[str, Any], name: str) -> None:
+    """Each is a `ParameterError` that names the parameter."""
+    with pytest.raises(ParameterError, match=name):
+        ClaimRecall(**parameters)
