@@ -45,11 +45,21 @@ def test_import_loads_nothing_heavy() -> None:
 
 ORDER = (
     ("errors", "identifiers", "extras", "usage"),
+    ("context",),
     ("sample",),
     ("finding",),
+    ("findings",),
     ("measures",),
     ("result",),
-    ("report.table", "report.summary", "report.frames", "report.saving", "report.report", "report"),
+    (
+        "report.table",
+        "report.summary",
+        "report.frames",
+        "report.row",
+        "report.saving",
+        "report.report",
+        "report",
+    ),
     ("judges",),
     ("scorers",),
     ("datasets", "collections"),

@@ -1,5 +1,6 @@
 """fullrecall: of everything a question needs, how much did the retriever bring?"""
 
+from fullrecall.context import Context
 from fullrecall.errors import (
     FullrecallError,
     InputError,
@@ -12,7 +13,7 @@ from fullrecall.finding import Evidence, Finding, Step, Target
 from fullrecall.judges import LLMJudge
 from fullrecall.report import Missed, Report, Row, ScoreSummary, Summary
 from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Claim, Context, Reference, Sample
+from fullrecall.sample import Claim, Reference, Sample
 from fullrecall.scorers import (
     ClaimRecall,
     ContextPrecision,

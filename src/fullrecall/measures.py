@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import fsum, log2
 from typing import Literal, TypeAlias
 
-from fullrecall.finding import Finding, LateFindings, WholeFindings
+from fullrecall.finding import Finding
+from fullrecall.findings import ColumnFindings, WholeFindings
 
 Findings: TypeAlias = Sequence[Finding]
 PrecisionDenominator: TypeAlias = Literal["retrieved", "k"]
@@ -33,7 +34,7 @@ def recall(findings: Findings, k: int | None = None) -> float:
 def recall_at(findings: Findings, ks: Sequence[int | None]) -> list[float]:
     """Return recall at each of `ks`, in one pass over the findings."""
     _require(findings)
-    if isinstance(findings, LateFindings | WholeFindings) and findings.weights is None:
+    if isinstance(findings, ColumnFindings) and findings.weights is None:
         firsts = sorted(findings.first_ranks)
         total = len(findings)
         return [(len(firsts) if k is None else bisect_right(firsts, k)) / total for k in ks]

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from math import isfinite
 from typing import Any, NamedTuple, TypeAlias
-from uuid import UUID
 
+from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, as_ranked_ids, shown
-
-ID: TypeAlias = str | int | UUID
-"""An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
 
 
 class Claim(NamedTuple):
@@ -33,108 +29,23 @@ class Reference(NamedTuple):
     grade: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Context:
-    """A piece of text that a retriever returned, or should have returned.
-
-    Either `id` or `text` may be absent, not both. `source`, `start` and `end` say where the text
-    was cut from: the document's ID and the half-open character range in it. `SpanRecall` uses
-    them where both sides have them. Raises `ValueError` for values of another kind.
-    """
-
-    text: str | None
-    id: str | None
-    score: float | None
-    metadata: Mapping[str, Any]
-    source: str | None
-    start: int | None
-    end: int | None
-
-    def __init__(
-        self,
-        text: str | None = None,
-        *,
-        id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
-        score: float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        source: ID | None = None,
-        start: int | None = None,
-        end: int | None = None,
-    ) -> None:
-        own_id = None if id is None else as_id(id) or None
-        if text is None and own_id is None:
-            raise ValueError("a context needs an id or a text")
-        if text is not None and not isinstance(text, str):
-            raise ValueError(f"a context's text is a str, got {shown(text)}")
-        if (start is None) != (end is None):
-            raise ValueError(f"start and end go together: got start={start!r}, end={end!r}")
-        if start is not None and not _is_range(start, end):
-            raise ValueError(
-                f"start and end are whole numbers, 0 <= start <= end: got {start!r}, {end!r}"
-            )
-        put = object.__setattr__
-        put(self, "text", text)
-        put(self, "id", own_id)
-        put(self, "score", None if score is None else _number(score, "a score"))
-        put(self, "metadata", _metadata(metadata))
-        put(self, "source", None if source is None else as_id(source) or None)
-        put(self, "start", start)
-        put(self, "end", end)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields that are given as plain values; `Context(**these)` is equal."""
-        values = {name: getattr(self, name) for name in _CONTEXT_FIELDS}
-        return {name: value for name, value in values.items() if value is not None and value != {}}
-
-    @property
-    def label(self) -> str:
-        """What names this context to a human: its text, or its ID where it has none."""
-        return self.text if self.text is not None else str(self.id)
-
-
-ContextLike: TypeAlias = Context | str | Mapping[str, Any]
-"""A `Context`, a bare text, or a mapping with the fields of one."""
-
 ReferenceIds: TypeAlias = (
     Iterable[ID | Iterable[ID] | Mapping[str, Any] | Reference] | Mapping[Any, float]
 )
 """IDs; `{id: grade}`; or a list in which an item may be an any-of group of IDs."""
 
 
-def _context(value: object) -> Context:
-    if isinstance(value, Context):
-        return value
-    if isinstance(value, str):
-        return Context(value)
-    if isinstance(value, Mapping):
-        fields: dict[str, Any] = {_CONTEXT_NAMES.get(str(n), str(n)): v for n, v in value.items()}
-        fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
-        unknown = fields.keys() - set(_CONTEXT_FIELDS)
-        if unknown:
-            raise ValueError(
-                f"a context has no field {_listed(unknown)}: it takes "
-                f"{', '.join(_CONTEXT_FIELDS)} (anything else belongs in metadata)"
-            )
-        return Context(**fields)
-    kind = type(value)
-    hint = ""
-    if kind.__module__.startswith("langchain"):
-        hint = "; langchain_fullrecall.contexts(documents) converts LangChain documents"
-    elif kind.__module__.startswith("llama_index"):
-        hint = "; llama_index.evaluation.fullrecall.contexts(nodes) converts LlamaIndex nodes"
-    raise ValueError(f"a context is a str, a Context or a mapping, got {shown(value)}{hint}")
-
-
 def _retrieved_contexts(value: object) -> tuple[Context, ...]:
     return tuple(
-        _at(position, _context, item) for position, item in enumerate(as_list(value, ordered=True))
+        _at(position, as_context, item)
+        for position, item in enumerate(as_list(value, ordered=True))
     )
 
 
 def _reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
     def group(item: object) -> tuple[Context, ...]:
         several = isinstance(item, Sequence) and not isinstance(item, str)
-        members = tuple(_context(member) for member in (item if several else (item,)))  # type: ignore[attr-defined]
+        members = tuple(as_context(member) for member in (item if several else (item,)))  # type: ignore[attr-defined]
         return tuple(member for member in members if member.text is None or member.text.strip())
 
     groups = (_at(n, group, item) for n, item in enumerate(as_list(value, ordered=False)))
@@ -173,23 +84,7 @@ def _reference(item: object) -> Reference:
 
 
 def _grade(value: object) -> float:
-    return _number(value, "a grade")
-
-
-def _is_range(start: object, end: object) -> bool:
-    return type(start) is int and type(end) is int and 0 <= start <= end
-
-
-def _number(value: object, what: str) -> float:
-    if isinstance(value, (str, bool)):
-        raise ValueError(f"{what} is a number, got {shown(value)}")
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} is a number, got {shown(value)}") from None
-    if not isfinite(number):
-        raise ValueError(f"{what} is a finite number, got {value!r}")
-    return number
+    return as_number(value, "a grade")
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -227,14 +122,6 @@ def _one_text(value: object) -> str:
     if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
         return value[0]  # ragas's old `ground_truths` is a list of one
     raise ValueError(f"one str is meant, got {type(value).__name__} {shown(value)}")
-
-
-def _metadata(value: object) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise ValueError(f"a mapping is meant, got {shown(value)}")
-    return dict(value)
 
 
 def _at(position: int, convert: Callable[[object], Any], item: object) -> Any:
@@ -413,7 +300,7 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "response": _one_text,
     "group": as_id,
     "retrieval_error": _one_text,
-    "metadata": _metadata,
+    "metadata": as_metadata,
 }
 """Each field of a `Sample` with what brings a user's value into its one form."""
 
@@ -450,9 +337,6 @@ _CARRIED = frozenset({
 })  # fmt: skip
 """Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
 
-_CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
-_CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
-
 
 def _translate(names: Mapping[str, Any], fields: dict[str, Any]) -> None:
     unknown = names.keys() - _OTHER_NAMES.keys() - _CARRIED
@@ -462,7 +346,7 @@ def _translate(names: Mapping[str, Any], fields: dict[str, Any]) -> None:
         near = get_close_matches(min(unknown), [*fields, *_OTHER_NAMES], n=1)
         meant = f" (did you mean {near[0]!r}?)" if near else ""
         raise InputError(
-            f"unknown field {_listed(unknown)}{meant}. A sample takes {own}; and for these the "
+            f"unknown field {listed(unknown)}{meant}. A sample takes {own}; and for these the "
             f"names {others}. Anything else belongs in metadata",
             field=min(unknown),
         )
@@ -504,7 +388,3 @@ def _identified(
         known = given is None or context.id is not None
         identified.append(context if known else Context(**{**context.to_dict(), "id": given}))
     return tuple(identified)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in sorted(names))

@@ -11,8 +11,9 @@ import typer
 
 from fullrecall.cli.judging import JudgeOptions, judge_of
 from fullrecall.cli.problems import as_options
+from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.sample import Context, Sample
+from fullrecall.sample import Sample
 from fullrecall.scorers import (
     ClaimRecall,
     ContextPrecision,

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from fullrecall.context import Context
 from fullrecall.datasets.opening import FilePath, existing_file, whole_text
 from fullrecall.datasets.rows import Columns, in_file, sample_of
 from fullrecall.datasets.strict_json import parsed
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, shown
-from fullrecall.sample import Context, Sample
+from fullrecall.sample import Sample
 
 EMBEDDING_QA_KEYS = ("queries", "corpus", "relevant_docs")
 LABELLED_RAG_KEY = "examples"

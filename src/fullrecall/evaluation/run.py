@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.progress import known_length, with_progress
-from fullrecall.report.report import Report, Row
+from fullrecall.report.report import Report
+from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -54,7 +55,7 @@ def score_rows(samples: Iterable[SampleLike], scorers: Sequence[Scorer]) -> Iter
     Raises `InputError`, naming the position, for an item that is no sample.
     """
     for position, sample in enumerate(as_samples(samples), start=1):
-        yield Row(position, sample, tuple(_score(scorer, sample) for scorer in scorers))
+        yield Row(position, sample, tuple(score_one(scorer, sample) for scorer in scorers))
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
@@ -98,8 +99,11 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     return scorers
 
 
-def _score(scorer: Scorer, sample: Sample) -> Result:
-    """Score one sample. The one place where an exception becomes a result: none ends a run."""
+def score_one(scorer: Scorer, sample: Sample) -> Result:
+    """Return the scorer's result; "unscored", with the exception as its reason, if it raises.
+
+    The one place where an exception becomes a result: none ends a run.
+    """
     try:
         return scorer.score(sample)
     except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises

@@ -3,47 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fullrecall.errors import ReportError
 from fullrecall.report import frames, saving
+from fullrecall.report.row import Missed, Row
 from fullrecall.report.summary import Summary, Tally
-from fullrecall.result import Method, Result
-from fullrecall.sample import Sample
+from fullrecall.result import Method
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One sample with the results of all scorers, in their order. `position` counts from 1."""
-
-    position: int
-    sample: Sample
-    results: tuple[Result, ...]
-
-    @property
-    def label(self) -> str:
-        """The sample's ID, or `#position` where it has none."""
-        return self.sample.id or f"#{self.position}"
-
-
-class Missed(NamedTuple):
-    """A target that one scorer did not find in full within its `k`.
-
-    `credit` is what it earned of 1.0 within k; `rank` where it does stand beyond k, None if it
-    was not retrieved at all.
-    """
-
-    sample: str
-    question: str | None
-    score: str
-    target: str
-    credit: float
-    rank: int | None
 
 
 class Report:

@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.report.row import Row
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
-
-if TYPE_CHECKING:
-    from fullrecall.report.report import Row
 
 VERSION = 1
 _KIND = "fullrecall report"
@@ -100,8 +98,6 @@ def read(path: str | Path) -> tuple[list[Method], Iterator[Row]]:
 
 
 def _rows(path: str | Path, body: str, methods: Sequence[Method]) -> Iterator[Row]:
-    from fullrecall.report.report import Row
-
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     *lines, rest = body.split("\n")
     whole = not rest

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from fullrecall.errors import ParameterError
-from fullrecall.finding import WholeFindings
+from fullrecall.findings import WholeFindings
 from fullrecall.sample import Reference, Sample
 from fullrecall.scorers.columns import ColumnScores, score_columns
 from fullrecall.scorers.scorer import (

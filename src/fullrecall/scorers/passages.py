@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fullrecall.sample import Context
+from fullrecall.context import Context
 from fullrecall.scorers.alignment import Interval, Overlap, overlap, squeezed
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
+from fullrecall.context import Context
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Evidence, Finding, LateFindings, Step, Target
-from fullrecall.sample import Context, Sample
+from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.findings import LateFindings
+from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,

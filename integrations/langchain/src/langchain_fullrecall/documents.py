@@ -12,8 +12,8 @@ from langchain_core.documents import Document
 from pydantic import BaseModel
 
 from fullrecall import Context, InputError, ParameterError
+from fullrecall.context import ID
 from fullrecall.identifiers import as_id, as_list, shown
-from fullrecall.sample import ID
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Document], ID | None] | None
 """Where a document's ID stands: None is `Document.id`; a `str` a key of its metadata; several keys

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fullrecall import Context
-from fullrecall.sample import ID
+from fullrecall.context import ID
 
 
 class Retrieval(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, TypeGuard
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 
 from fullrecall import Context, InputError, ParameterError
+from fullrecall.context import ID
 from fullrecall.identifiers import as_id
-from fullrecall.sample import ID
 
 NodeLike: TypeAlias = NodeWithScore | BaseNode
 """What retrievers return, and what indexes are made of."""

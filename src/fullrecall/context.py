@@ -1,0 +1,137 @@
+"""A piece of text that was retrieved, or should have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from fullrecall.identifiers import as_id, shown
+
+ID: TypeAlias = str | int | UUID
+"""An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Context:
+    """A piece of text that a retriever returned, or should have returned.
+
+    Either `id` or `text` may be absent, not both. `source`, `start` and `end` say where the text
+    was cut from: the document's ID and the half-open character range in it. `SpanRecall` uses
+    them where both sides have them. Raises `ValueError` for values of another kind.
+    """
+
+    text: str | None
+    id: str | None
+    score: float | None
+    metadata: Mapping[str, Any]
+    source: str | None
+    start: int | None
+    end: int | None
+
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
+        score: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        source: ID | None = None,
+        start: int | None = None,
+        end: int | None = None,
+    ) -> None:
+        own_id = None if id is None else as_id(id) or None
+        if text is None and own_id is None:
+            raise ValueError("a context needs an id or a text")
+        if text is not None and not isinstance(text, str):
+            raise ValueError(f"a context's text is a str, got {shown(text)}")
+        if (start is None) != (end is None):
+            raise ValueError(f"start and end go together: got start={start!r}, end={end!r}")
+        if start is not None and not _is_range(start, end):
+            raise ValueError(
+                f"start and end are whole numbers, 0 <= start <= end: got {start!r}, {end!r}"
+            )
+        put = object.__setattr__
+        put(self, "text", text)
+        put(self, "id", own_id)
+        put(self, "score", None if score is None else as_number(score, "a score"))
+        put(self, "metadata", as_metadata(metadata))
+        put(self, "source", None if source is None else as_id(source) or None)
+        put(self, "start", start)
+        put(self, "end", end)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that are given as plain values; `Context(**these)` is equal."""
+        values = {name: getattr(self, name) for name in _CONTEXT_FIELDS}
+        return {name: value for name, value in values.items() if value is not None and value != {}}
+
+    @property
+    def label(self) -> str:
+        """What names this context to a human: its text, or its ID where it has none."""
+        return self.text if self.text is not None else str(self.id)
+
+
+ContextLike: TypeAlias = Context | str | Mapping[str, Any]
+"""A `Context`, a bare text, or a mapping with the fields of one."""
+
+
+_CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
+_CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
+
+
+def as_context(value: object) -> Context:
+    """Return a `Context`, a text or a mapping as a context; `ValueError` says what is wrong."""
+    if isinstance(value, Context):
+        return value
+    if isinstance(value, str):
+        return Context(value)
+    if isinstance(value, Mapping):
+        fields: dict[str, Any] = {_CONTEXT_NAMES.get(str(n), str(n)): v for n, v in value.items()}
+        fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
+        unknown = fields.keys() - set(_CONTEXT_FIELDS)
+        if unknown:
+            raise ValueError(
+                f"a context has no field {listed(unknown)}: it takes "
+                f"{', '.join(_CONTEXT_FIELDS)} (anything else belongs in metadata)"
+            )
+        return Context(**fields)
+    kind = type(value)
+    hint = ""
+    if kind.__module__.startswith("langchain"):
+        hint = "; langchain_fullrecall.contexts(documents) converts LangChain documents"
+    elif kind.__module__.startswith("llama_index"):
+        hint = "; llama_index.evaluation.fullrecall.contexts(nodes) converts LlamaIndex nodes"
+    raise ValueError(f"a context is a str, a Context or a mapping, got {shown(value)}{hint}")
+
+
+def as_number(value: object, what: str) -> float:
+    """Return a finite number; `ValueError` names `what` it is not."""
+    if isinstance(value, (str, bool)):
+        raise ValueError(f"{what} is a number, got {shown(value)}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} is a number, got {shown(value)}") from None
+    if not isfinite(number):
+        raise ValueError(f"{what} is a finite number, got {value!r}")
+    return number
+
+
+def as_metadata(value: object) -> dict[str, Any]:
+    """Return a mapping as a dict, None as an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a mapping is meant, got {shown(value)}")
+    return dict(value)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a message lists them."""
+    return ", ".join(repr(name) for name in sorted(names))
+
+
+def _is_range(start: object, end: object) -> bool:
+    return type(start) is int and type(end) is int and 0 <= start <= end

@@ -1,0 +1,35 @@
+"""Contracts for scorers and adapters, and doubles for models, for those who write their own.
+
+    @pytest.mark.parametrize("check", SCORER_CHECKS)
+    def test_my_scorer_keeps_the_contract(check):
+        check(MyRecall)
+
+    def test_my_adapter_keeps_the_contract():
+        check_adapter(through_my_framework)
+
+A broken contract is an `AssertionError` that says which promise was broken and how.
+"""
+
+from fullrecall.testing.adapters import (
+    ADAPTER_CASES,
+    AdapterCase,
+    Through,
+    check_adapter,
+    check_adapter_case,
+)
+from fullrecall.testing.doubles import ContainmentJudge, ScriptedChatModel
+from fullrecall.testing.letters import sample_of
+from fullrecall.testing.scorers import SCORER_CHECKS, ScorerFactory
+
+__all__ = [
+    "ADAPTER_CASES",
+    "SCORER_CHECKS",
+    "AdapterCase",
+    "ContainmentJudge",
+    "ScorerFactory",
+    "ScriptedChatModel",
+    "Through",
+    "check_adapter",
+    "check_adapter_case",
+    "sample_of",
+]

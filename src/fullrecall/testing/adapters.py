@@ -1,0 +1,87 @@
+"""The adapter contract: nothing is lost between a framework's objects and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from fullrecall.context import Context
+from fullrecall.result import Result
+from fullrecall.sample import Sample
+from fullrecall.scorers import (
+    ContextPrecision,
+    EntityRecall,
+    FindingScorer,
+    IdRecall,
+    SpanRecall,
+    TextRecall,
+)
+from fullrecall.testing.expecting import expect
+from fullrecall.testing.letters import WORDS
+
+
+class AdapterCase(NamedTuple):
+    """What an adapter is handed, in fullrecall's own terms, to pass through its framework."""
+
+    name: str
+    scorer: FindingScorer
+    retrieved: tuple[Context, ...] | None
+    references: Mapping[str, Any]
+
+
+Through: TypeAlias = Callable[[FindingScorer, Sequence[Context] | None, Mapping[str, Any]], Result]
+"""Makes framework objects of the contexts (None: no retrieval at all), has the adapter score
+them against the reference fields, and returns the `Result` that the adapter carries."""
+
+_A, _B, _X = (Context(WORDS[c], id=c, metadata={"source": c.upper()}) for c in "abx")
+
+ADAPTER_CASES: tuple[AdapterCase, ...] = (
+    AdapterCase("all found", IdRecall(), (_A, _B), {"reference_context_ids": ["a", "b"]}),
+    AdapterCase("one missed", IdRecall(k=2), (_X, _A), {"reference_context_ids": ["a", "b"]}),
+    AdapterCase("int IDs", IdRecall(), (Context("t", id=7), _X), {"reference_context_ids": [7]}),
+    AdapterCase(
+        "graded", IdRecall(weighting="grade"), (_A,), {"reference_context_ids": {"a": 3, "b": 1}}
+    ),
+    AdapterCase("any of", IdRecall(), (_B,), {"reference_context_ids": [["a", "b"], ["x"]]}),
+    AdapterCase(
+        "order is rank, not score",
+        IdRecall(k=1),
+        (Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)),
+        {"reference_context_ids": ["a"]},
+    ),
+    AdapterCase("duplicates", IdRecall(), (_A, _A, _B), {"reference_context_ids": ["a", "b"]}),
+    AdapterCase("texts", TextRecall(), (_X, _A), {"reference_contexts": [WORDS["a"]]}),
+    AdapterCase("spans", SpanRecall(), (_A,), {"reference_contexts": [WORDS["a"] + " " * 9]}),
+    AdapterCase("entities", EntityRecall(), (_A,), {"reference": "It is in Arles near Cork."}),
+    AdapterCase("precision", ContextPrecision(), (_X, _A), {"reference_context_ids": ["a"]}),
+    AdapterCase("nothing retrieved", IdRecall(), (), {"reference_context_ids": ["a"]}),
+    AdapterCase("no references", IdRecall(), (_A,), {"reference_context_ids": []}),
+    AdapterCase("references missing", IdRecall(), (_A,), {}),
+    AdapterCase("no retrieval", IdRecall(), None, {"reference_context_ids": ["a"]}),
+)
+"""What every adapter must carry without loss."""
+
+
+def check_adapter_case(through: Through, case: AdapterCase) -> None:
+    """The adapter's result is the one that the scorer gives without any framework."""
+    expected = case.scorer.score(
+        Sample(
+            retrieved_contexts=case.retrieved,
+            **case.references,
+        )
+    )
+    got = through(case.scorer, case.retrieved, case.references)
+    for what, mine, theirs in (
+        ("status", expected.status, got.status),
+        ("score", expected.score, got.score),
+        ("missed", expected.missed, got.missed),
+        ("retrieved", expected.retrieved, got.retrieved),
+        ("findings", tuple(expected.findings), tuple(got.findings)),
+    ):
+        expect(mine == theirs, f"{case.name}: {what} is {theirs!r}, the scorer's own is {mine!r}")
+
+
+def check_adapter(through: Through) -> None:
+    """Every case of `ADAPTER_CASES` passes through the adapter without loss."""
+    for case in ADAPTER_CASES:
+        check_adapter_case(through, case)

@@ -1,0 +1,92 @@
+"""Doubles: a chat model that follows a script, a judge that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fullrecall.judges.protocols import (
+    ChatRequest,
+    Citation,
+    Completion,
+    Flow,
+    Kind,
+    Relation,
+    Verdict,
+)
+from fullrecall.judges.sentences import sentences
+
+
+class ScriptedChatModel:
+    """A chat model that answers from a script, and keeps the requests that it was sent.
+
+    `script` is a list of replies, used in order, the last one again and again; or a function of
+    the request. A reply is a text, a `Completion`, or an exception to raise.
+    """
+
+    def __init__(
+        self,
+        script: Sequence[str | Completion | Exception]
+        | Callable[[ChatRequest], str | Completion | Exception],
+        *,
+        name: str = "scripted",
+    ) -> None:
+        self.name = name
+        self.requests: list[ChatRequest] = []
+        self._script = script
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Return or raise the next reply."""
+        self.requests.append(request)
+        if callable(self._script):
+            reply = self._script(request)
+        else:
+            reply = self._script[min(len(self.requests), len(self._script)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return Completion(reply) if isinstance(reply, str) else reply
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return or raise the next reply."""
+        return self.complete(request)
+
+
+@dataclass(frozen=True)
+class ContainmentJudge:
+    """A judge that needs no model: a target is supported by each context that contains it."""
+
+    name: str = "containment"
+
+    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:  # noqa: ARG002 - protocol
+        """Return the sentences of the text."""
+        yield from ()
+        return sentences(text)
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,  # noqa: ARG002 - protocol
+        relation: Relation = "claim",  # noqa: ARG002 - protocol
+    ) -> Flow[Sequence[Verdict]]:
+        """Return a verdict per target."""
+        yield from ()
+        return [self._verdict(target, contexts) for target in targets]
+
+    def relevance(
+        self, contexts: Sequence[str], *, question: str | None, reference: str | None
+    ) -> Flow[Sequence[Verdict]]:
+        """Return a verdict per context: it helps if it stands in the reference or question."""
+        yield from ()
+        text = reference or question or ""
+        return [
+            Verdict("supported", (Citation(n, context),))
+            if context in text
+            else Verdict("not_supported")
+            for n, context in enumerate(contexts)
+        ]
+
+    def _verdict(self, target: str, contexts: Sequence[str]) -> Verdict:
+        found = tuple(Citation(n, target) for n, text in enumerate(contexts) if target in text)
+        return Verdict("supported", found) if found else Verdict("not_supported")
