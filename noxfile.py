@@ -32,7 +32,9 @@ OLDEST = {
 @nox.session(python=PYTHONS)
 def core(session: nox.Session) -> None:
     """The core alone: no framework is installed, so none can be needed."""
-    session.install("-e", ".[pandas,parquet]", *CORE_TOOLS, env={"UV_LINK_MODE": "copy"})
+    session.install(
+        "-e", ".[embedded,openai,pandas,parquet]", *CORE_TOOLS, env={"UV_LINK_MODE": "copy"}
+    )
     for framework in ("langchain_core", "llama_index.core"):
         session.run(
             "python",

@@ -24,6 +24,8 @@ from fullrecall.collections import documents
 from fullrecall.demo import install_command
 from fullrecall.demo import running as demo_running
 
+pytestmark = pytest.mark.frameworks
+
 # Python imports a `sitecustomize` before anything else: from then on whatever looks up a host or
 # connects to one is written down and refused. An audit hook sees it without touching `socket`,
 # whose documentation is part of the demo's collection.

@@ -23,8 +23,8 @@ Save: TypeAlias = Callable[..., Path]
 @pytest.fixture
 def save(tmp_path: Path) -> Save:
     """Write a table of rows, or a ready one, and return its path."""
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
 
     def save(rows: Any, **options: Any) -> Path:
         table = pa.Table.from_pylist(rows) if isinstance(rows, list) else rows
@@ -60,7 +60,7 @@ def test_batches_make_no_difference(save: Save) -> None:
 
 def test_errors_name_the_row(save: Save, until_error: UntilError) -> None:
     """Rows count from 1 across batches; what came before is yielded."""
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     table = pa.table({"id": [1.0 if n == 50 else None for n in range(60)]})
     before, error = until_error(read_parquet(save(table), batch_size=8))
     assert len(before) == 50
@@ -69,7 +69,7 @@ def test_errors_name_the_row(save: Save, until_error: UntilError) -> None:
 
 def test_arrow_maps(save: Save, until_error: UntilError) -> None:
     """A map column is a mapping; a key that stands twice is an error, as in JSON."""
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     pairs = [[("a", 1.0), ("b", 2.0)], None, [("a", 1.0), ("a", 2.0)]]
     maps = pa.array(pairs, type=pa.map_(pa.string(), pa.float64()))
     before, error = until_error(read_parquet(save(pa.table({"reference_ids": maps}))))
@@ -79,7 +79,7 @@ def test_arrow_maps(save: Save, until_error: UntilError) -> None:
 
 def test_columns_left_out_are_not_read(save: Save, until_error: UntilError) -> None:
     """A column that cannot even be decoded does no harm once it is left out."""
-    pq = pytest.importorskip("pyarrow.parquet")
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
     path = save([{"question": "q", "junk": f"{n:0100}"} for n in range(1000)], use_dictionary=False)
     chunk = pq.read_metadata(path).row_group(0).column(1)
     content = bytearray(path.read_bytes())
@@ -102,7 +102,7 @@ def test_renamed_columns_are_looked_up_in_the_schema(save: Save, until_error: Un
 
 def test_a_column_twice(save: Save, until_error: UntilError) -> None:
     """Of two columns with one name, neither is dropped in silence."""
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     _, error = until_error(read_parquet(save(pa.table([["1"], ["2"]], names=["id", "id"]))))
     assert "two columns have the name 'id'" in error.problem
 
@@ -110,7 +110,7 @@ def test_a_column_twice(save: Save, until_error: UntilError) -> None:
 @pytest.mark.parametrize("content", [b"", b"PAR1", b'{"question": "q"}\n' * 10])
 def test_what_is_no_parquet(write: Write, until_error: UntilError, content: str | bytes) -> None:
     """Arrow's own errors become errors of the input, with the path."""
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
     path = write("a.parquet", content)
     _, error = until_error(read_parquet(path))
     assert error.path == str(path)
@@ -119,7 +119,7 @@ def test_what_is_no_parquet(write: Write, until_error: UntilError, content: str 
 
 def test_no_samples(save: Save, until_error: UntilError) -> None:
     """A table without rows holds no samples."""
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     _, error = until_error(read_parquet(save(pa.table({"id": pa.array([], pa.string())}))))
     assert "holds no samples" in error.problem
 
@@ -140,7 +140,7 @@ def test_without_pyarrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_row_group_is_not_read_as_a_whole(save: Save) -> None:
     """A file of one row group, which is what writers make by default, streams all the same."""
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     noise = random.Random(1)
     path = save(
         [{"question": noise.randbytes(4000).hex()} for _ in range(8000)],

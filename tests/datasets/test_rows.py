@@ -33,7 +33,7 @@ SAMPLES = [
 @pytest.fixture
 def dataset() -> Any:
     """A Hugging Face data set whose mappings Arrow has filled up with None."""
-    dataset = pytest.importorskip("datasets").Dataset.from_list(ROWS)
+    dataset = pytest.importorskip("datasets", reason="needs the test extra").Dataset.from_list(ROWS)
     assert dataset[0]["reference_ids"] == {"d1": 3, "d2": None}
     return dataset
 
@@ -41,7 +41,7 @@ def dataset() -> Any:
 @pytest.fixture
 def pandas() -> Any:
     """The library, where it is installed."""
-    return pytest.importorskip("pandas")
+    return pytest.importorskip("pandas", reason="needs the pandas extra")
 
 
 class Model:
@@ -197,7 +197,7 @@ class TestHuggingFace:
 
     def test_splits(self, dataset: Any) -> None:
         """A DatasetDict is not rows: the error names the splits to choose from."""
-        datasets = pytest.importorskip("datasets")
+        datasets = pytest.importorskip("datasets", reason="needs the test extra")
         with pytest.raises(InputError, match="got the splits 'test': choose one"):
             from_rows(datasets.DatasetDict({"test": dataset}))
 
@@ -211,7 +211,11 @@ class TestPandas:
 
     def test_frames_that_came_through_arrow(self, pandas: Any) -> None:
         """Cells that are NumPy arrays, and mappings with gaps, read alike."""
-        frame = pytest.importorskip("datasets").Dataset.from_list(ROWS).to_pandas()
+        frame = (
+            pytest.importorskip("datasets", reason="needs the test extra")
+            .Dataset.from_list(ROWS)
+            .to_pandas()
+        )
         assert type(frame["contexts"][0]).__name__ == "ndarray"
         assert list(from_rows(frame)) == SAMPLES
 

@@ -304,7 +304,7 @@ def test_threads_may_share_a_model(judge: LexicalModel) -> None:
 
 def test_word_vectors_are_kept_within_bounds() -> None:
     """Beyond the limit the vectors start over; a word's vector stays the same."""
-    pytest.importorskip("wordllama")
+    pytest.importorskip("wordllama", reason="needs the embedded extra")
     from fullrecall.judges.embedded.static_embeddings import WordVectors
 
     vectors = WordVectors(limit=20)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import pytest
@@ -57,6 +58,16 @@ ROME = "Rome is the capital of Italy."
 BANANA = "Bananas hold much potassium."
 
 Nodes: TypeAlias = Callable[..., list[NodeWithScore]]
+
+
+def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run an async test in an event loop of its own."""
+
+    @functools.wraps(test)
+    def run(*arguments: Any, **fixtures: Any) -> None:
+        asyncio.run(test(*arguments, **fixtures))  # type: ignore[arg-type]
+
+    return run
 
 
 class LastTwoFirst(BaseNodePostprocessor):
@@ -231,6 +242,7 @@ def test_a_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
     assert response.response_txt is None
 
 
+@in_a_loop
 async def test_an_async_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
     """The same for the stream of `aquery`, whose text appears once its consumer has read it."""
     response = await index.as_query_engine(llm=llm, streaming=True).aquery(QUESTION)
@@ -445,6 +457,7 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
 
 
 @pytest.mark.parametrize("case", INVALID)
+@in_a_loop
 async def test_what_cannot_be_measured_is_a_result(case: str, scored: Nodes) -> None:
     """All four methods return an invalid result with the reason, and raise for nothing."""
     fields, status, reason = INVALID[case]
@@ -488,6 +501,7 @@ def test_a_node_that_cannot_be_read_is_a_result(scored: Nodes) -> None:
 
 
 @pytest.mark.parametrize("error", [RuntimeError("the pool is closed"), ValueError("boom")])
+@in_a_loop
 async def test_a_scorer_that_raises_is_a_result_with_its_own_words(error: Exception) -> None:
     """Sync or async, in a running loop, a RuntimeError never turns into advice on nested loops."""
     reason = f"own raised {type(error).__name__}: {error}"
@@ -498,6 +512,7 @@ async def test_a_scorer_that_raises_is_a_result_with_its_own_words(error: Except
     assert (await evaluator.aevaluate_response(QUESTION)).invalid_reason == reason
 
 
+@in_a_loop
 async def test_sync_methods_need_no_loop_and_no_thread() -> None:
     """In a notebook, where a loop is running, they score right here, without nest_asyncio."""
     scorer = OnlyScore()
@@ -507,6 +522,7 @@ async def test_sync_methods_need_no_loop_and_no_thread() -> None:
     assert scorer.threads == {threading.get_ident()}
 
 
+@in_a_loop
 async def test_async_methods_await_the_scorer_and_never_block() -> None:
     """`ascore` is awaited; a scorer without one may wait for a model, and runs in a thread."""
     also_async, only_score = AlsoAsync(), OnlyScore()
@@ -657,6 +673,7 @@ def test_a_batch_loses_nothing_to_a_sample_that_fails(runner: Any, scored: Nodes
     assert raising.calls == 3, "scored once for each row that could be read, never again"
 
 
+@in_a_loop
 async def test_a_batch_runs_the_engine_itself_in_a_running_loop(
     runner: Any, index: VectorStoreIndex, llm: MockLLM
 ) -> None:
