@@ -24,6 +24,7 @@ OLDEST = {
         "langchain-core==1.0.0",
         "langchain-classic==1.0.0",
         "langsmith==0.4.38",
+        "numpy",  # for the in-memory vector store of langchain-core
     ),
     "llama-index": ("llama-index-core==0.14.20",),
 }
