@@ -370,18 +370,22 @@ def test_what_is_no_retriever_is_refused() -> None:
         RecallStringEvaluator(retriever=lambda question: [question])  # type: ignore[arg-type]
 
 
-async def test_awaiting_does_not_block(documents: list[Document]) -> None:
+def test_awaiting_does_not_block(documents: list[Document]) -> None:
     """While one evaluation waits for its retriever, others go on."""
-    together = asyncio.Barrier(3)
 
-    async def search(_question: str) -> list[Document]:
-        async with asyncio.timeout(5):
-            await together.wait()
-        return documents
+    async def three_at_once() -> list[Any]:
+        together = asyncio.Barrier(3)
 
-    evaluator = RecallStringEvaluator(retriever=RunnableLambda(lambda _q: [], afunc=search))
-    calls = [evaluator.aevaluate_strings(input="q", reference=["d0"]) for _ in range(3)]
-    assert [returned["score"] for returned in await asyncio.gather(*calls)] == [1.0] * 3
+        async def search(_question: str) -> list[Document]:
+            async with asyncio.timeout(5):
+                await together.wait()
+            return documents
+
+        evaluator = RecallStringEvaluator(retriever=RunnableLambda(lambda _q: [], afunc=search))
+        calls = [evaluator.aevaluate_strings(input="q", reference=["d0"]) for _ in range(3)]
+        return list(await asyncio.gather(*calls))
+
+    assert [returned["score"] for returned in asyncio.run(three_at_once())] == [1.0] * 3
 
 
 def test_callbacks_reach_the_retriever(retriever_of: Any, documents: list[Document]) -> None:

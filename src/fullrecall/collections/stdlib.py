@@ -176,6 +176,8 @@ def _candidates() -> Iterator[_Candidate]:
 def _documented(candidate: _Candidate) -> Iterator[_Candidate]:
     """Yield the candidate if its docstring is worth a document of its own."""
     text = _docstring(candidate.documented)
+    if text.startswith("Deprecated AST node class"):
+        return  # in the namespace of `ast` only once somebody has asked for it
     if len(text.split()) >= _FEWEST_WORDS and not _SIGNATURE_ONLY.fullmatch(text):
         yield candidate
 
