@@ -461,7 +461,7 @@ def test_texts_cannot_steer_the_terminal(file: Callable[..., Path]) -> None:
     failed = {"reference_context_ids": ["a"], "retrieval_error": "[red]down[/red] \x1b[31m"}
     printed = run("evaluate", file([row, failed])).stdout
     assert not [c for c in printed if not c.isprintable() and c != "\n"]
-    assert "the retriever failed: [red]down[/red] [31m" in " ".join(printed.split())
+    assert "no retrieval: [red]down[/red] [31m" in " ".join(printed.split())
     assert "[bold]bold[/bold] :smile: and a second line" in " ".join(printed.split())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall import EntityRecall
+from fullrecall import EntityRecall, ParameterError
 from fullrecall.scorers.entity_rule import find_entities
 
 
@@ -51,6 +51,21 @@ def test_whole_words_only() -> None:
     assert result.missed == ("Paris",)
     evidence = result.findings[1].evidence[0]
     assert "new\n york city"[evidence.start : evidence.end] == "new\n york"
+
+
+def test_a_number_inside_another_is_no_occurrence() -> None:
+    """12 does not stand in 12,345, nor 1 in 1.5; it does at the end of a sentence."""
+    result = EntityRecall().score(
+        retrieved_contexts=["12,345 rooms at 1.5 a day, in all 77."],
+        reference_entities=["12", "1", "77"],
+    )
+    assert result.missed == ("12", "1")
+
+
+def test_options_of_a_judge_need_one() -> None:
+    """An option that would change nothing is refused."""
+    with pytest.raises(ParameterError, match="depth=3 needs a judge"):
+        EntityRecall(depth=3)
 
 
 def test_contexts_stand_in_for_a_missing_answer() -> None:

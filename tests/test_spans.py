@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -133,6 +134,39 @@ def test_offsets_need_no_text() -> None:
         reference_contexts=[{"id": "r", "source": "d", "start": 25, "end": 75}],
     )
     assert result.score == 0.5
+
+
+def test_a_range_without_characters_is_no_reference() -> None:
+    """An empty range is nothing to cover; alone it leaves recall undefined."""
+    empty = Context(id="r", source="d", start=5, end=5)
+    full = Context(id="s", source="d", start=0, end=3)
+    retrieved = [Context("abc", source="d", start=0, end=3)]
+    for weighting in ("reference", "characters"):
+        scorer = SpanRecall(weighting=weighting)  # type: ignore[arg-type]
+        alone = scorer.score(retrieved_contexts=retrieved, reference_contexts=[empty])
+        both = scorer.score(retrieved_contexts=retrieved, reference_contexts=[empty, full])
+        assert (alone.status, both.score) == ("undefined", 1.0)
+
+
+def test_a_group_given_twice_is_one_target() -> None:
+    """Any-of groups that repeat count once."""
+    first, second, third = (text_of(seed, 30) for seed in (5, 6, 7))
+    result = SpanRecall().score(
+        retrieved_contexts=[first],
+        reference_contexts=[[first, second], [first, second], [third]],
+    )
+    assert (len(result.findings), result.score) == (2, 0.5)
+
+
+@pytest.mark.parametrize("text", ["." * 5_000, "ab" * 5_000, "- " * 5_000])
+def test_text_that_repeats_itself_is_aligned_in_bounded_time(text: str) -> None:
+    """Rows of dots and rules of tables are covered, and cost seconds at most."""
+    began = time.process_time()
+    result = SpanRecall().score(
+        retrieved_contexts=[text + "x"], reference_contexts=["y" + text + "z"]
+    )
+    assert result.score == pytest.approx(1.0, abs=0.01)
+    assert time.process_time() - began < 20
 
 
 def test_what_cannot_be_compared_is_unscored() -> None:

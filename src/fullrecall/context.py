@@ -112,7 +112,7 @@ def as_number(value: object, what: str) -> float:
         raise ValueError(f"{what} is a number, got {shown(value)}")
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{what} is a number, got {shown(value)}") from None
     if not isfinite(number):
         raise ValueError(f"{what} is a finite number, got {value!r}")

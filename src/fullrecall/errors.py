@@ -4,6 +4,7 @@
     ├── InputError         (ValueError)   data that cannot be read as samples
     ├── ParameterError     (ValueError)   a scorer's or function's argument out of its range
     ├── ReportError        (ValueError)   a saved report that is not one, or lacks what was asked
+    ├── JudgeError                        a text that a judge could not split, or cannot judge
     └── MissingExtraError  (ImportError)  an optional dependency that is not installed
 
 A failure to *measure* is not an error: it is a `Result` with `status="unscored"` and a reason.
@@ -68,6 +69,10 @@ class ParameterError(FullrecallError, ValueError):
 
 class ReportError(FullrecallError, ValueError):
     """A file that is not a saved report, or a question that this report cannot answer."""
+
+
+class JudgeError(FullrecallError):
+    """What a judge cannot do with a text; scorers turn it into an unscored result."""
 
 
 class MissingExtraError(FullrecallError, ImportError):

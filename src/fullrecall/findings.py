@@ -72,9 +72,9 @@ class WholeFindings(ColumnFindings):
         weights: Sequence[float] | None = None,
     ) -> None:
         self.references = references
-        self.ranks = ranks
+        self.ranks = tuple(ranks)
         self.weights = weights
-        self._relevant: list[int] | None = None
+        self._relevant: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.references)
@@ -85,10 +85,10 @@ class WholeFindings(ColumnFindings):
         return [ranks[0] for ranks in self.ranks if ranks]
 
     @property
-    def relevant_ranks(self) -> list[int]:
+    def relevant_ranks(self) -> Sequence[int]:
         """The ranks that support any target, ascending, each once."""
         if self._relevant is None:
-            self._relevant = sorted(set().union(*self.ranks))
+            self._relevant = tuple(sorted(set().union(*self.ranks)))
         return self._relevant
 
     def _finding(self, position: int) -> Finding:

@@ -160,7 +160,7 @@ def ndcg(findings: Findings, k: int | None = None) -> float:
     return min(1.0, reached / best) if best else 0.0
 
 
-def relevant_ranks(findings: Findings) -> list[int]:
+def relevant_ranks(findings: Findings) -> Sequence[int]:
     """Return the ranks of the contexts that support any target, ascending, each once."""
     if isinstance(findings, WholeFindings):
         return findings.relevant_ranks

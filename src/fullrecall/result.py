@@ -56,8 +56,9 @@ class Result:
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
     one sentence. `unmeasured` names targets that could not be judged, each with why, and `usage`
-    is what the judging cost. Every measure is a float in [0, 1], None unless `status` is "scored".
-    Measures are cut at the scorer's `k`; `at` and `value` take any other.
+    is what the judging cost; an unscored result keeps the findings that were made. Every measure
+    is a float in [0, 1], None unless `status` is "scored". Measures are cut at the scorer's `k`;
+    `at` and `value` take any other.
     """
 
     method: Method
@@ -163,6 +164,7 @@ class Result:
         plain: dict[str, Any] = {"status": str(self.status)}
         if self.status is Status.SCORED:
             plain["score"] = self.score
+        if self.status is Status.SCORED or len(self.findings):
             plain["retrieved"] = self.retrieved
             plain["findings"] = [finding.to_dict() for finding in self.findings]
         if self.note:

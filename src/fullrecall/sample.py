@@ -99,13 +99,17 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _claims(value: object) -> tuple[Claim, ...]:
     claims = [_at(n, _claim, item) for n, item in enumerate(as_list(value, ordered=False))]
-    return tuple({claim.text: claim for claim in claims if claim.text.strip()}.values())
+    vital: dict[str, bool] = {}
+    for claim in claims:
+        if claim.text.strip():
+            vital[claim.text] = claim.vital or vital.get(claim.text, False)
+    return tuple(Claim(text, is_vital) for text, is_vital in vital.items())
 
 
 def _claim(item: object) -> Claim:
     if isinstance(item, str):
         return Claim(item)
-    if isinstance(item, Claim):
+    if isinstance(item, Claim) and isinstance(item.text, str):
         return item
     if isinstance(item, Mapping) and isinstance(item.get("text"), str):
         importance = item.get("importance", "vital")

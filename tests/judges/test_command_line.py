@@ -79,14 +79,15 @@ def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
 
 
 def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: Any) -> None:
-    """A failing endpoint gives no score and no traceback; the reason is shown."""
+    """A failing endpoint gives no score, no traceback, and no success: the reason is shown."""
     endpoint.script = lambda _: (401, {"error": {"message": "wrong key"}})
     result = run(
         "evaluate", file_of(tmp_path, ROW), "--scorer", "claim", "--judge", "openai:m",
         "--base-url", endpoint.base_url,
     )  # fmt: skip
-    assert result.exit_code == 0
+    assert result.exit_code == 2
     assert "wrong key" in " ".join(result.stdout.split())
+    assert "nothing could be scored" in result.stderr
 
 
 def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

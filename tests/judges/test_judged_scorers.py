@@ -220,6 +220,40 @@ class TestPanel:
             Panel([LLMJudge(ScriptedChatModel([""]))])
 
 
+def test_claims_are_split_once_by_samples_side_by_side() -> None:
+    """Two samples with one reference answer are judged over the same claims."""
+    splits = iter([["a", "b"], ["a", "b", "c"]])
+
+    def script(request: Any) -> str:
+        if request.schema_name == "items":
+            return json.dumps({"items": next(splits)})
+        count = request.messages[1].content.partition("claims:\n")[2].count("\n") + 1
+        return verdicts(**{f"_{n}": "not_supported" for n in range(1, count + 1)})
+
+    scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(script)))
+
+    async def both() -> list[int]:
+        results = await asyncio.gather(
+            *(scorer.ascore(reference="r", retrieved_contexts=[t]) for t in ("x", "y"))
+        )
+        return [len(result.findings) for result in results]
+
+    assert asyncio.run(both()) == [2, 2]
+
+
+def test_min_measured_is_a_share() -> None:
+    """7 of 25 are 28%, whatever 0.28 * 25 is in floating point."""
+    claims = [f"claim {n}" for n in range(25)]
+    answer = verdicts(**{f"_{n}": "supported" for n in range(1, 8)}).replace(
+        '"context": ', '"context": 1, "was": '
+    )
+    judge = LLMJudge(ScriptedChatModel([answer]), reasks=0, claims_per_call=25)
+    result = ClaimRecall(judge=judge, min_measured=0.28).score(
+        retrieved_contexts=["c"], reference_claims=claims
+    )
+    assert (result.status, result.score, len(result.unmeasured)) == (Status.SCORED, 1.0, 18)
+
+
 class TestPrompts:
     """Prompts can be replaced and translated; their version is part of the judge's name."""
 
@@ -230,7 +264,7 @@ class TestPrompts:
         judge = LLMJudge(model, prompts=german)
         ClaimRecall(judge=judge).score(retrieved_contexts=["c"], reference_claims=["k"])
         assert model.requests[0].messages[0].content.startswith("Prüfe claims. {JSON}")
-        assert judge.name == "llm:scripted:prompts-de-1"
+        assert judge.name == "llm:scripted:prompts-de-1:20/60000/2"
 
     def test_contexts_come_first_and_stable(self) -> None:
         """Two questions about the same contexts share their prompt's beginning, for caches."""
@@ -269,6 +303,8 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
         ({"importance": "some"}, "importance"),
         ({"depth": 0}, "depth"),
         ({"judge": LLMJudge}, "instance"),
+        ({"judge": ScriptedChatModel([""])}, "wrap it, LLMJudge"),
+        ({"judge": "openai:gpt"}, "split, attribute and relevance"),
     ],
 )
 def test_bad_scorer_parameters_are_named(parameters: dict[str, Any], name: str) -> None:

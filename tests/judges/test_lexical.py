@@ -133,6 +133,27 @@ def test_other_languages_do_not_crash(claim: str, context: str) -> None:
     assert result.status is Status.SCORED
 
 
+def test_more_contexts_never_lower_the_score() -> None:
+    """What the first contexts support together stays found when more are retrieved."""
+    contexts = ["Ada Lovelace wrote the first published algorithm.", "Filler about nothing.",
+                "The algorithm computes Bernoulli numbers.",
+                *(f"Words about topic {n}, a long text on numbers and machines. " * 9
+                  for n in range(7))]  # fmt: skip
+    claim = "Ada Lovelace wrote the first published algorithm, which computes Bernoulli numbers."
+    scores = [
+        ClaimRecall().score(retrieved_contexts=contexts[:n], reference_claims=[claim]).score
+        for n in range(1, len(contexts) + 1)
+    ]
+    assert scores == sorted(scores, key=lambda score: score or 0.0)
+    assert scores[-1] == 1.0
+
+
+def test_a_report_names_its_judge() -> None:
+    """The judge that is asked by default is told in the method, as any other."""
+    assert ClaimRecall().method.parameters["judge"] == LexicalJudge().name
+    assert EntityRecall().method.parameters["judge"] is None
+
+
 def test_judges_are_plain_values() -> None:
     """They pickle, compare and have names that tell them apart."""
     for judge in JUDGES:

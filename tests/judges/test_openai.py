@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -163,6 +164,61 @@ def test_a_bad_request_that_no_schema_explains_is_reported(
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert "no such model" in result.reason
     assert model.schema is True
+
+
+def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
+    """Neither a report's head, nor a name, nor a `repr` holds the key or the headers."""
+    model = OpenAIChatModel(
+        "m", base_url=endpoint.base_url, api_key="sk-SECRET",
+        options={"extra_headers": {"X-Auth": "sk-SECRET"}, "seed": 1},
+    )  # fmt: skip
+    scorer = ClaimRecall(judge=LLMJudge(model))
+    told = [repr(model), model.name, repr(scorer), json.dumps(scorer.method.to_dict())]
+    assert "sk-SECRET" not in "".join(told)
+    assert "seed=1" in model.name
+    model.close()
+
+
+def test_a_model_pickles_and_copies_without_its_connections(endpoint: Endpoint) -> None:
+    """Workers get a model of their own."""
+    endpoint.says(ANSWER)
+    model = OpenAIChatModel("m", base_url=endpoint.base_url)
+    copied = pickle.loads(pickle.dumps(model))  # noqa: S301
+    assert ClaimRecall(judge=LLMJudge(copied)).score(SAMPLE).score == 0.5
+    model.close()
+    copied.close()
+
+
+def test_requests_side_by_side_all_learn_that_schemas_are_refused(
+    endpoint: Endpoint, model: OpenAIChatModel
+) -> None:
+    """Four requests at once to an endpoint without schemas are all asked again."""
+
+    def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if "response_format" in body:
+            time.sleep(0.1)
+            return 400, {"error": {"message": "response_format is not supported"}}
+        return 200, _body(ANSWER)
+
+    endpoint.script = script
+
+    async def four() -> list[float | None]:
+        scorer = ClaimRecall(judge=LLMJudge(model))
+        results = await asyncio.gather(*(scorer.ascore(SAMPLE) for _ in range(4)))
+        await model.aclose()
+        return [result.score for result in results]
+
+    assert asyncio.run(four()) == [0.5] * 4
+
+
+def test_a_dead_address_is_named() -> None:
+    """Nobody listens: the reason tells where; an address without a scheme is refused at once."""
+    model = OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", max_retries=0)
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    model.close()
+    assert "http://127.0.0.1:9/v1" in result.reason
+    with pytest.raises(ParameterError, match="http://"):
+        OpenAIChatModel("m", base_url="127.0.0.1:9/v1")
 
 
 def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def test_a_retriever_that_raises_ends_nothing(retriever_of: Any, documents: list
                               SAMPLES[1].user_input: documents})  # fmt: skip
     first, second = evaluate_retriever(retriever, SAMPLES, IdRecall(), progress=False).rows
     assert first.results[0].score is None
-    assert first.results[0].reason == "the retriever failed: ConnectionError: no route"
+    assert first.results[0].reason == "no retrieval: ConnectionError: no route"
     assert second.results[0].score == 0.5
 
 

@@ -236,7 +236,7 @@ def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
     assert reason.startswith("unscored: no retrieval observed: the trace has no retriever run")
     assert measured(ConnectionError("no route")) == (
         None,
-        "unscored: the retriever failed: ConnectionError('no route')",
+        "unscored: no retrieval: ConnectionError('no route')",
     )
     assert measured([]) == (0.0, "0 of 1 found in 0 retrieved; missed: d0")
     assert measured(ConnectionError("once"), [Document("", id="d0")])[0] == 1.0
@@ -256,7 +256,7 @@ def test_an_error_that_a_chain_hides_is_no_empty_result(
 
     feedback = feedback_of(RecallRunEvaluator(), target, example(reference_context_ids=["d0"]))
     assert feedback.score is None
-    assert feedback.comment == "unscored: the retriever failed: ConnectionError('no route')"
+    assert feedback.comment == "unscored: no retrieval: ConnectionError('no route')"
 
 
 def test_one_search_that_failed_leaves_the_output_as_it_is(

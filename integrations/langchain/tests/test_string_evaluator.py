@@ -282,7 +282,7 @@ def test_an_output_may_say_that_retrieval_failed() -> None:
     output = {"documents": [], "retrieval_error": "TimeoutError: 30 s"}
     returned = RecallStringEvaluator().evaluate_strings(prediction=output, reference=["d0"])
     assert returned["score"] is None
-    assert returned["reasoning"] == "unscored: the retriever failed: TimeoutError: 30 s"
+    assert returned["reasoning"] == "unscored: no retrieval: TimeoutError: 30 s"
 
 
 def test_k_holds_for_one_call(documents: list[Document]) -> None:
@@ -350,7 +350,7 @@ def test_a_retriever_that_fails_is_no_zero(retriever_of: Any, answer: object) ->
     evaluator = RecallStringEvaluator(retriever=retriever)
     assert score_of(evaluator, input="q", reference=["d0"]) is None
     returned = evaluator.evaluate_strings(input="q", reference=["d0"])
-    assert returned["reasoning"].startswith("unscored: the retriever failed: ")
+    assert returned["reasoning"].startswith("unscored: no retrieval: ")
     if isinstance(answer, Exception):
         assert returned["reasoning"].endswith("ConnectionError: no route")
 

@@ -451,7 +451,7 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
     "retriever failed": (
         {"retrieval_error": "timeout", "expected_ids": ["a"]},
         Status.UNSCORED,
-        "the retriever failed: timeout",
+        "no retrieval: timeout",
     ),
 }
 

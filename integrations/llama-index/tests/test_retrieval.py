@@ -96,9 +96,7 @@ def test_a_retriever_that_fails_once_costs_one_sample() -> None:
     report = evaluate_retriever(Fails(), samples, IdRecall(), progress=False)
     results = [row.results[0] for row in report.rows]
     assert [result.score for result in results] == [0.5, None, 0.5]
-    assert results[1].reason == (
-        "the retriever failed: TimeoutError: the vector store did not answer"
-    )
+    assert results[1].reason == ("no retrieval: TimeoutError: the vector store did not answer")
     assert report.rows[1].sample.id == "fruit"
 
 
@@ -201,7 +199,7 @@ def test_a_streaming_engine_is_evaluated_without_reading(
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (RuntimeError("quota used up"), "the retriever failed: RuntimeError: quota used up"),
+        (RuntimeError("quota used up"), "no retrieval: RuntimeError: quota used up"),
         ({"not": "a response"}, "the engine returned a dict, which carries no source nodes"),
         (Response("x", None), "the engine returned a Response, which carries no source nodes"),  # type: ignore[arg-type]
     ],

@@ -19,7 +19,7 @@ __all__ = ["app", "main"]
 _HELP = """\
 Of everything a question needs, how much did the retriever bring?
 
-Measures the context recall of retrievers by document ID, by text and by characters.
+Measures the context recall of retrievers: by document ID, text, characters, entities, claims.
 
 [bold]Start here[/]
   fullrecall demo

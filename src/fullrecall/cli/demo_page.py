@@ -59,7 +59,7 @@ def _about_the_judge() -> str:
     from fullrecall.judges.lexical import LexicalJudge
 
     return (
-        f"The embedded judge agrees with people in {LexicalJudge().agreement:.0%} of cases "
+        f"The built-in judge agrees with people in {LexicalJudge().agreement:.0%} of cases "
         "(balanced accuracy)."
     )
 
@@ -92,7 +92,7 @@ def _table(reports: Mapping[str, Report], k: int) -> Table:
     sections = [
         terminal.Section("by document (IdRecall)", documents),
         terminal.Section("by characters (SpanRecall)", characters),
-        terminal.Section("by claims, embedded judge (ClaimRecall)", claims),
+        terminal.Section("by claims, built-in judge (ClaimRecall)", claims),
         terminal.coverage(by_id),
     ]
     return terminal.table([f"{name}\n{_THROUGH[name]}" for name in reports], sections)

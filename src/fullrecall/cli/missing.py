@@ -34,6 +34,7 @@ class MissedSamples:
         self.limit = limit
         self.samples: list[MissedSample] = []
         self.count = 0
+        self.scored = False
         # Precision looks for the same targets once more.
         self._recalls = [n for n, method in enumerate(methods) if method.measure == "recall"]
 
@@ -43,8 +44,9 @@ class MissedSamples:
             (finding, result)
             for result in (row.results[n] for n in self._recalls)
             for finding in result.findings
-            if not finding.found_at(result.method.k)
+            if result.status == "scored" and not finding.found_at(result.method.k)
         ]
+        self.scored = self.scored or any(r.status == "scored" for r in row.results)
         if not missed:
             return
         self.count += 1
@@ -66,7 +68,8 @@ class MissedSamples:
         if not self._recalls:
             return
         if not self.count:
-            yield Text("Nothing was missed.")
+            if self.scored:
+                yield Text("Nothing was missed in what was scored.")
             return
         if not self.limit:
             return

@@ -14,6 +14,10 @@ _IN_PYTHON = (
     (re.compile(r"read_trec\(qrels, run\)"), "--run"),
     (re.compile(r"or None to leave the column out"), "or leave the column out: OLD="),
     (re.compile(r", or give a callable"), ""),
+    (
+        re.compile(r"set OPENAI_API_KEY, give api_key=…, or give the base_url of"),
+        "set OPENAI_API_KEY, or give with --base-url the address of",
+    ),
 )
 """What the library advises in Python, with the option that does the same."""
 

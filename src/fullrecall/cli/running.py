@@ -146,9 +146,19 @@ def _show(outcome: Outcome, scorers: list[FindingScorer], request: Request) -> N
     show("", *notes, *(["", *missed] if notes and missed else missed))
 
 
+def _check_something_scored(outcome: Outcome) -> None:
+    """Fail where no sample has any score: a pipeline is not to take that for a result."""
+    scores = outcome.report.summary()
+    if any(score.scored for score in scores):
+        return
+    reasons = dict.fromkeys(reason for score in scores for reason in score.reasons)
+    fail("nothing could be scored", *list(reasons)[:3])
+
+
 def _stop(outcome: Outcome, request: Request) -> None:
     """Say what ended the run early, if anything did, and exit with its code."""
     if outcome.stopped is None:
+        _check_something_scored(outcome)
         return
     count = len(outcome.report)
     kept = f", saved in {request.output}" if count and request.output is not None else ""

@@ -61,9 +61,10 @@ def score_rows(samples: Iterable[SampleLike], scorers: Sequence[Scorer]) -> Iter
 def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
     """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
+        one = isinstance(samples, (Mapping, Sample))
+        way_out = "wrap it in a list" if one else "fullrecall.datasets.read(path) reads a file"
         raise InputError(
-            f"samples is an iterable of Samples, got {type(samples).__name__}; "
-            "fullrecall.datasets.read(path) reads a file"
+            f"samples is an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
     for position, item in enumerate(samples, start=1):
         if isinstance(item, Sample):

@@ -1,5 +1,7 @@
 """Judges: who says whether a claim is supported."""
 
+from fullrecall.errors import JudgeError
+from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
 from fullrecall.judges.llm import LLMJudge
 from fullrecall.judges.panel import Panel
 from fullrecall.judges.prompts import Prompts
@@ -12,7 +14,6 @@ from fullrecall.judges.protocols import (
     Failure,
     Flow,
     Judge,
-    JudgeError,
     Message,
     Verdict,
 )
@@ -23,11 +24,13 @@ __all__ = [
     "ChatRequest",
     "Citation",
     "Completion",
+    "EmbeddedJudge",
     "Failure",
     "Flow",
     "Judge",
     "JudgeError",
     "LLMJudge",
+    "LexicalJudge",
     "Message",
     "Panel",
     "Prompts",

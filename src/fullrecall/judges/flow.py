@@ -96,6 +96,6 @@ def _failed(error: Exception) -> Completion:
 def _cost(completions: Sequence[Completion]) -> Usage:
     return Usage(
         len(completions),
-        sum(completion.prompt_tokens for completion in completions),
-        sum(completion.completion_tokens for completion in completions),
+        sum(completion.prompt_tokens or 0 for completion in completions),
+        sum(completion.completion_tokens or 0 for completion in completions),
     )

@@ -1,4 +1,4 @@
-"""The embedded judges: no model to call, no key, no download, and the same answer every time."""
+"""The built-in judges: no model to call, no key, no download, and the same answer every time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from fullrecall.errors import ParameterError
-from fullrecall.judges.protocols import Citation, Flow, JudgeError, Kind, Relation, Verdict
+from fullrecall.errors import JudgeError, ParameterError
+from fullrecall.judges.protocols import Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.sentences import sentences
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class LexicalJudge:
         yield from ()
         if kind == "entities":
             raise JudgeError(
-                "the embedded judge lists no entities: EntityRecall() without a judge finds them "
+                "the built-in judge lists no entities: EntityRecall() without a judge finds them "
                 "by rule, and a sample's reference_entities come first"
             )
         return sentences(text)
@@ -82,7 +82,7 @@ class LexicalJudge:
         yield from ()
         if relation == "question":
             raise JudgeError(
-                "the embedded judge cannot tell whether a question is answered: "
+                "the built-in judge cannot tell whether a question is answered: "
                 "give judge=LLMJudge(…)"
             )
         return [self._verdict(target, contexts, question) for target in targets]
@@ -94,7 +94,7 @@ class LexicalJudge:
         yield from ()
         if reference is None:
             raise JudgeError(
-                "the embedded judge cannot tell what helps to answer a question without a "
+                "the built-in judge cannot tell what helps to answer a question without a "
                 "reference answer: give judge=LLMJudge(…)"
             )
         best: list[Support | None] = [None] * len(contexts)
@@ -139,9 +139,8 @@ class LexicalJudge:
             )
             return together.probability >= self._least
 
-        if len(contexts) < 2 or not enough(len(contexts)):  # noqa: PLR2004 - one is not together
-            return None
-        return next(count for count in range(2, len(contexts) + 1) if enough(count))
+        # From the first: more contexts may dilute what fewer show, and recall never falls with k.
+        return next((count for count in range(2, len(contexts) + 1) if enough(count)), None)
 
     def _citation(self, support: Support, index: int, contexts: Sequence[str]) -> Citation:
         return Citation(index, contexts[index][support.start or 0 : support.end or 0])

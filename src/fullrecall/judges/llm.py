@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fullrecall.errors import ParameterError
+from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.prompts import Prompts
 from fullrecall.judges.protocols import (
@@ -15,7 +15,6 @@ from fullrecall.judges.protocols import (
     Completion,
     Failure,
     Flow,
-    JudgeError,
     Kind,
     Relation,
     Verdict,
@@ -54,7 +53,7 @@ class LLMJudge:
     def __post_init__(self) -> None:
         if not isinstance(self.model, ChatModel):
             raise ParameterError(
-                f"model is a ChatModel (name, complete, acomplete), got {self.model!r}"
+                f"model is a ChatModel (name, complete, acomplete), got {type(self.model).__name__}"
             )
         for name, least in (("claims_per_call", 1), ("window", 100), ("reasks", 0)):
             value = getattr(self, name)
@@ -64,7 +63,9 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """Model and prompt version."""
-        return f"llm:{self.model.name}:prompts-{self.prompts.version}"
+        sampled = f",sample={self.sample}" if self.sample else ""
+        how = f"{self.claims_per_call}/{self.window}/{self.reasks}"
+        return f"llm:{self.model.name}:prompts-{self.prompts.version}:{how}{sampled}"
 
     def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
         """Return the parts of `text`; each text is split once, and the parts are kept.
@@ -80,8 +81,8 @@ class LLMJudge:
             (completion,) = yield [Ask(self.model, request)]
             items = None if completion.failure else text_items(completion.text)
             if items:
-                self._splits[kind, text] = items
-                return items
+                # Two samples may have asked at the same time: the first answer is everyone's.
+                return self._splits.setdefault((kind, text), tuple(items))
             problem = completion.problem or (
                 "the model's reply lists nothing"
                 if items is not None
@@ -122,7 +123,7 @@ class LLMJudge:
 
         found = yield from side_by_side(
             [
-                self._judged(list(window), window, request)
+                self._judged(list(window), window, request, on_itself=True)
                 for window in windows(contexts, self.window)
             ]
         )
@@ -136,6 +137,8 @@ class LLMJudge:
         numbers: Sequence[int],
         window: Mapping[int, str],
         request: Callable[[Sequence[int], Mapping[int, str]], ChatRequest],
+        *,
+        on_itself: bool = False,
     ) -> Flow[dict[int, Verdict]]:
         """Ask about `numbers` until each has a valid verdict, or the re-asks are used up."""
         verdicts: dict[int, Verdict] = {}
@@ -148,7 +151,7 @@ class LLMJudge:
             completions = yield [Ask(self.model, self._sampled(request(g, window))) for g in groups]
             pending = []
             for group, completion in zip(groups, completions, strict=True):
-                verdicts |= _read(completion, group, window)
+                verdicts |= _read(completion, group, window, on_itself=on_itself)
                 if completion.failure not in _FINAL:
                     pending += [number for number in group if verdicts[number].label is None]
             if not pending:
@@ -162,12 +165,13 @@ class LLMJudge:
 
 
 def _read(
-    completion: Completion, asked: Sequence[int], window: Mapping[int, str]
+    completion: Completion, asked: Sequence[int], window: Mapping[int, str], *, on_itself: bool
 ) -> dict[int, Verdict]:
     """Return a verdict for each number; a failed completion's reason where it holds none."""
     if completion.failure in _FINAL:
         return {number: Verdict(None, problem=completion.problem) for number in asked}
-    verdicts = checked(verdict_objects(completion.text), asked, window)
+    objects = verdict_objects(completion.text)
+    verdicts = checked(objects, asked, window, on_itself=on_itself)
     if completion.failure is None:
         return verdicts
     return {

@@ -5,6 +5,7 @@ OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_u
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -33,18 +34,20 @@ class OpenAIChatModel:
 
     model: str
     base_url: str | None = None
-    api_key: str | None = None
+    api_key: str | None = field(default=None, repr=False)
     temperature: float | None = 0.0
     schema: bool = True
     timeout: float = 60.0
     max_retries: int = 2
-    options: dict[str, Any] = field(default_factory=dict)
-    _client: Any = field(default=None, init=False, repr=False)
+    options: dict[str, Any] = field(default_factory=dict, repr=False)
+    _client: Any = field(default=None, init=False, repr=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
-        default_factory=WeakKeyDictionary, init=False, repr=False
+        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
+        if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
+            raise ParameterError(f"base_url begins with http:// or https://, got {self.base_url!r}")
         try:
             import openai
         except ImportError:
@@ -60,18 +63,24 @@ class OpenAIChatModel:
     @property
     def name(self) -> str:
         """The model and what decides its answers."""
-        options = "".join(f",{key}={self.options[key]!r}" for key in sorted(self.options))
+        # Headers decide who asks, not what is answered, and may hold secrets.
+        told = sorted(key for key in self.options if not key.startswith("extra_"))
+        options = "".join(f",{key}={self.options[key]!r}" for key in told)
         return f"openai:{self.model}@{self.base_url or 'default'},t={self.temperature}{options}"
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer; raises what the client raises."""
-        from openai import BadRequestError
+        from openai import APIConnectionError, BadRequestError
 
         create = self._client.chat.completions.create
+        # Decided before the request: another one may find out meanwhile.
+        with_schema = self.schema and request.schema is not None
         try:
-            return _completion(create(**self._arguments(request)))
+            return _completion(create(**self._arguments(request, schema=with_schema)))
+        except APIConnectionError as error:
+            raise self._unreachable(error) from error
         except BadRequestError:
-            if not self.schema or request.schema is None:
+            if not with_schema:
                 raise
         completion = _completion(create(**self._arguments(request, schema=False)))
         self.schema = False
@@ -79,17 +88,32 @@ class OpenAIChatModel:
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking; raises what the client raises."""
-        from openai import BadRequestError
+        from openai import APIConnectionError, BadRequestError
 
         create = self._async_client().chat.completions.create
+        # Decided before the request: another one may find out meanwhile.
+        with_schema = self.schema and request.schema is not None
         try:
-            return _completion(await create(**self._arguments(request)))
+            return _completion(await create(**self._arguments(request, schema=with_schema)))
+        except APIConnectionError as error:
+            raise self._unreachable(error) from error
         except BadRequestError:
-            if not self.schema or request.schema is None:
+            if not with_schema:
                 raise
         completion = _completion(await create(**self._arguments(request, schema=False)))
         self.schema = False
         return completion
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Connections stay behind: a copy opens its own.
+        return {**self.__dict__, "_client": None, "_clients": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _clients=WeakKeyDictionary())
+        self.__post_init__()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def close(self) -> None:
         """Close the connections of the sync path; the model can be used again."""
@@ -103,6 +127,9 @@ class OpenAIChatModel:
         if client is not None:
             await client.close()
 
+    def _unreachable(self, error: Exception) -> ConnectionError:
+        return ConnectionError(f"{error} ({self.base_url or 'OpenAI'})")
+
     def _async_client(self) -> Any:
         # A connection belongs to the loop that opened it: one client for each loop.
         import asyncio
@@ -115,7 +142,8 @@ class OpenAIChatModel:
         return self._clients[loop]
 
     def _settings(self) -> dict[str, Any]:
-        key = self.api_key or ("none" if self.base_url else None)
+        key = self.api_key or os.environ.get("OPENAI_API_KEY")
+        key = key or ("none" if self.base_url else None)
         return {
             "base_url": self.base_url,
             "api_key": key,
@@ -123,7 +151,7 @@ class OpenAIChatModel:
             "max_retries": self.max_retries,
         }
 
-    def _arguments(self, request: ChatRequest, *, schema: bool = True) -> dict[str, Any]:
+    def _arguments(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": self.model,
             "messages": [message._asdict() for message in request.messages],
@@ -131,7 +159,7 @@ class OpenAIChatModel:
         }
         if self.temperature is not None:
             arguments["temperature"] = self.temperature
-        if schema and self.schema and request.schema is not None:
+        if schema:
             arguments["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {
@@ -147,7 +175,8 @@ def _completion(reply: Any) -> Completion:
     choice = reply.choices[0]
     text = choice.message.content or ""
     usage = reply.usage
-    asked, answered = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
+    asked = (usage.prompt_tokens or 0) if usage else 0
+    answered = (usage.completion_tokens or 0) if usage else 0
     refusal = getattr(choice.message, "refusal", None)
     if refusal or choice.finish_reason == "content_filter":
         return Completion(text, asked, answered, Failure.REFUSED, refusal or "content filter")

@@ -22,6 +22,7 @@ class Panel:
     judges: Sequence[Judge]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "judges", tuple(self.judges))
         if len(self.judges) < 2:  # noqa: PLR2004 - one is no panel
             raise ParameterError(f"a panel has two judges or more, got {len(self.judges)}")
 
@@ -71,5 +72,5 @@ def _majority(verdicts: Sequence[Verdict]) -> Verdict:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
         return Verdict(None, problem=reason, agreement=share)
-    chosen = next(verdict for verdict in verdicts if verdict.label == label)
-    return replace(chosen, agreement=share)
+    chosen, *agreeing = (verdict for verdict in verdicts if verdict.label == label)
+    return replace(chosen, agreement=share, others=(*chosen.others, *agreeing))

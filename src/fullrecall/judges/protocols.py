@@ -114,7 +114,8 @@ class Verdict:
 
     `label` is None where there is no valid verdict, and `problem` says why. `together` tells
     whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
-    share of judges that gave this label, None for a single judge.
+    share of judges that gave this label, None for a single judge. `others` are verdicts on the
+    same target that help too, from other windows or judges: each stands by itself.
     """
 
     label: Label | None
@@ -122,6 +123,7 @@ class Verdict:
     together: bool = False
     problem: str = ""
     agreement: float | None = None
+    others: tuple[Verdict, ...] = ()
 
 
 Kind: TypeAlias = Literal["claims", "questions", "entities"]
@@ -159,7 +161,3 @@ class Judge(Protocol):
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per context: does it help to answer the question?"""
         ...
-
-
-class JudgeError(Exception):
-    """A text that could not be split: the message says why."""

@@ -1,7 +1,8 @@
 """Finding the answer in what a model wrote: JSON in fences, behind prose, cut off, or plain.
 
 Only whole JSON objects count. What is cut off or malformed is not guessed at: the verdicts it
-held are missing, and missing verdicts are asked for again.
+held are missing, and missing verdicts are asked for again. Where a reply answers twice, both
+answers count, so that a contradiction shows as one.
 """
 
 from __future__ import annotations
@@ -11,62 +12,104 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_UNCLOSED_THINKING = re.compile(r"^\s*<(think|thinking|reasoning)>(?!.*</\1>).*", re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.DOTALL)
-_DECODER = json.JSONDecoder()
+# At the start only: the same tags inside a quote are the context's words.
+_THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
+_FENCE = re.compile(r"\s*```\w*\s*")
+_OPENING = re.compile(r"[\[{]")
+_BRACKETS = re.compile(r"[\s\[{]+")
+_MOST_STARTS = 5_000
+"""How many brackets of a reply are tried as the beginning of an answer."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
-    """Return the verdicts of a reply as they are: each an object with an `id`.
-
-    Of several whole answers the last counts: a model that corrects itself does so at the end.
-    """
-    whole: list[dict[str, Any]] | None = None
-    loose: list[dict[str, Any]] = []
-    for value in _values(_cleaned(text)):
-        found = _listed(value, "verdicts")
-        if found is not None:
-            whole = [item for item in found if isinstance(item, dict)]
-        elif isinstance(value, dict) and "id" in value:
-            loose.append(value)
-    return loose if whole is None else whole
+    """Return the verdicts of a reply as they are: each an object with an `id`."""
+    given: list[dict[str, Any]] = []
+    for value in _values(_answer(text)):
+        answer = _verdicts(value)
+        # The same verdict in a second answer is no second verdict; another one is.
+        given += [item for item in answer if item not in given] if given else answer
+    return given
 
 
 def text_items(text: str) -> list[str] | None:
-    """Return the strings of a reply that lists items; None where it holds no such list."""
-    for value in _values(_cleaned(text)):
-        found = _listed(value, "items")
-        if found is not None and all(isinstance(item, str) for item in found):
-            return list(dict.fromkeys(item.strip() for item in found if item.strip()))
-    return None
+    """Return the strings of a reply that lists items; None where it holds no such list.
+
+    Of several lists the last counts: a model that corrects itself does so at the end.
+    """
+    text = _answer(text)
+    found: list[str] | None = None
+    bare = _FENCE.sub("", text, count=1).startswith("[")
+    for value in _values(text):
+        items = value.get("items") if isinstance(value, dict) else value if bare else None
+        bare = False
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            stripped = (item.strip() for item in items)
+            found = list(dict.fromkeys(s for s in stripped if any(c.isalnum() for c in s)))
+    return found
 
 
-def _listed(value: object, name: str) -> list[Any] | None:
-    if isinstance(value, dict) and isinstance(value.get(name), list):
-        found: list[Any] = value[name]
-        return found
-    if isinstance(value, list):
-        return value
-    return None
+def _verdicts(value: object) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        if "id" in value:
+            return [value]
+        value = value.get("verdicts")
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, dict) and "id" in item]
 
 
-def _cleaned(text: str) -> str:
-    text = _UNCLOSED_THINKING.sub("", _THINKING.sub("", text))
-    return _TRAILING_COMMA.sub(lambda match: match[1] or "", text)
+def _answer(text: str) -> str:
+    """Return the reply without the thoughts that it begins with."""
+    while opened := _THINKING.match(text):
+        closing = f"</{opened[1].lower()}>"
+        end = text.lower().find(closing, opened.end())
+        text = "" if end < 0 else text[end + len(closing) :]
+    return text.lstrip()
 
 
 def _values(text: str) -> Iterator[Any]:
-    """Yield the JSON objects and arrays in `text`, outermost first where they are whole."""
+    """Yield the whole JSON objects and arrays in `text`, outermost first where they are whole."""
+    text = _without_trailing_commas(text)
+    decoder = json.JSONDecoder(object_pairs_hook=_object)
     position = 0
-    while True:
-        starts = [at for at in (text.find("{", position), text.find("[", position)) if at >= 0]
-        if not starts:
+    for _ in range(_MOST_STARTS):
+        opened = _OPENING.search(text, position)
+        if opened is None:
             return
-        start = min(starts)
         try:
-            value, position = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            position = start + 1
+            value, position = decoder.raw_decode(text, opened.start())
+        except RecursionError:
+            brackets = _BRACKETS.match(text, opened.start())
+            position = brackets.end() if brackets else opened.end()
+        except ValueError:
+            position = opened.end()
         else:
             yield value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; one that says a thing twice keeps its `id` and says nothing."""
+    plain = dict(pairs)
+    if len(plain) == len(pairs):
+        return plain
+    return {"id": plain["id"]} if "id" in plain else {}
+
+
+def _without_trailing_commas(text: str) -> str:
+    """Return `text` without commas before a closing bracket; strings stay as they are."""
+    kept: list[str] = []
+    quoted = escaped = False
+    for character in text:
+        if quoted:
+            quoted = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            quoted = True
+        elif character in "]}":
+            last = len(kept) - 1
+            while last >= 0 and kept[last].isspace():
+                last -= 1
+            if last >= 0 and kept[last] == ",":
+                del kept[last]
+        kept.append(character)
+    return "".join(kept)

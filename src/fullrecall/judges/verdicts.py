@@ -9,19 +9,28 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from fullrecall.judges.protocols import Citation, Label, Verdict
+
+_LONGEST_NUMBER = 10
+"""More digits than any number of targets has; Python refuses thousands of them."""
 
 _LABELS: Mapping[str, Label] = {label: label for label in get_args(Label)}
 
 
 def checked(
-    objects: Iterable[Mapping[str, Any]], asked: Collection[int], contexts: Collection[int]
+    objects: Iterable[Mapping[str, Any]],
+    asked: Collection[int],
+    contexts: Collection[int],
+    *,
+    on_itself: bool = False,
 ) -> dict[int, Verdict]:
     """Return one verdict for each number in `asked`; those without a valid one have a `problem`.
 
-    `contexts` are the numbers that a citation may name; citations come out 0-based.
+    `contexts` are the numbers that a citation may name, with `on_itself` only the target's own;
+    citations come out 0-based.
     """
     given: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for item in objects:
@@ -32,7 +41,7 @@ def checked(
     for number in asked:
         items = given.get(number, [])
         if len(items) == 1:
-            verdicts[number] = _verdict(items[0], contexts)
+            verdicts[number] = _verdict(items[0], {number} if on_itself else contexts)
         else:
             found = "no verdict" if not items else f"{len(items)} verdicts"
             verdicts[number] = Verdict(None, problem=f"the judge gave {found}")
@@ -40,24 +49,20 @@ def checked(
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict of several windows: any that supports decides.
+    """Return the verdict of several windows: the best label, with the others that help.
 
-    A window that was not judged leaves the target open, unless another supports it.
+    Which of them counts, and from which rank on, is decided when their evidence is checked. A
+    window that was not judged leaves the target open, unless another supports it.
     """
-    supported = [verdict for verdict in verdicts if verdict.label == "supported"]
-    alone = [verdict for verdict in supported if not verdict.together]
-    if alone:
-        citations = tuple(citation for verdict in alone for citation in verdict.citations)
-        return Verdict("supported", citations)
-    if supported:
-        return supported[0]
-    for verdict in verdicts:
-        if verdict.label is None:
-            return verdict
-    partial = [verdict for verdict in verdicts if verdict.label == "partial"]
-    if partial:
-        return Verdict("partial", tuple(c for verdict in partial for c in verdict.citations))
-    return Verdict("not_supported")
+    helping = [verdict for verdict in verdicts if verdict.label in ("supported", "partial")]
+    helping.sort(key=lambda verdict: verdict.label != "supported")
+    if not helping or helping[0].label == "partial":
+        for verdict in verdicts:
+            if verdict.label is None:
+                return verdict
+    if not helping:
+        return Verdict("not_supported")
+    return replace(helping[0], others=tuple(helping[1:]))
 
 
 def _verdict(item: Mapping[str, Any], contexts: Collection[int]) -> Verdict:
@@ -88,6 +93,6 @@ def _number(value: object) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    if isinstance(value, str) and value.strip().isdecimal():
+    if isinstance(value, str) and len(value) < _LONGEST_NUMBER and value.strip().isdecimal():
         return int(value)
     return None

@@ -9,6 +9,7 @@ from fullrecall.extras import pandas
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fullrecall.finding import Finding
     from fullrecall.report.report import Report
 
 
@@ -39,7 +40,8 @@ def scores(report: Report) -> pd.DataFrame:
 def findings(report: Report) -> pd.DataFrame:
     """Return one row per target; see `Report.findings_to_pandas`."""
     columns = ["sample", "score", "target", "found", "rank", "credit", "weight", "grade", "ranks"]
-    rows = [
+    columns += ["verdict", "agreement", "verified", "problem"]
+    rows: list[tuple[Any, ...]] = [
         (
             row.label,
             result.method.name,
@@ -50,13 +52,30 @@ def findings(report: Report) -> pd.DataFrame:
             finding.target.weight,
             finding.target.grade,
             list(finding.ranks),
+            finding.verdict or None,
+            finding.agreement,
+            _verified(finding),
+            None,
         )
         for row in report.rows
         for result in row.results
         for finding in result.findings
     ]
+    nothing = (None,) * 5
+    rows += [
+        (row.label, result.method.name, target, *nothing, [], None, None, None, problem)
+        for row in report.rows
+        for result in row.results
+        for target, problem in result.unmeasured
+    ]
     frame: pd.DataFrame = pandas("Report.findings_to_pandas()").DataFrame(rows, columns=columns)
     return frame.astype({"rank": "Int64"})
+
+
+def _verified(finding: Finding) -> bool | None:
+    """Return whether all quotes were found; None where there is none to look for."""
+    quoted = [item.verified for item in finding.evidence if item.verified is not None]
+    return all(quoted) if quoted else None
 
 
 def _score_columns(report: Report) -> list[str]:

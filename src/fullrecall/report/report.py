@@ -10,7 +10,7 @@ from fullrecall.errors import ReportError
 from fullrecall.report import frames, saving
 from fullrecall.report.row import Missed, Row
 from fullrecall.report.summary import Summary, Tally
-from fullrecall.result import Method
+from fullrecall.result import Method, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ class Report:
                         finding.rank,
                     )
                     for finding in result.findings
-                    if not finding.found_at(cut)
+                    if result.status is Status.SCORED and not finding.found_at(cut)
                 ]
         return found
 

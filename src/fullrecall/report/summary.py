@@ -103,7 +103,7 @@ class Summary(Sequence[ScoreSummary]):
         ]
         table = render(header, body)
         why = [
-            f"{score.name}: {count} unscored: {reason}"
+            f"{score.name}: {count} unscored: {_printable(reason)}"
             for score in self
             for reason, count in score.reasons.items()
         ]
@@ -159,6 +159,11 @@ class Tally:
             dict(zip(MEASURES_SHOWN, map(mean, self.means), strict=True)),
             dict(self.reasons.most_common()),
         )
+
+
+def _printable(text: str) -> str:
+    """Return text in which nothing steers a terminal: a reason may quote a judge."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def shown(value: float | None) -> str:

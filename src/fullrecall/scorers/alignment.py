@@ -13,6 +13,10 @@ Interval: TypeAlias = tuple[int, int]
 """A half-open range of characters."""
 
 
+MOST_PLACES = 64
+"""In how many places of a context a block is looked at: rows of dots stand in thousands."""
+
+
 class Overlap(NamedTuple):
     """The characters of a reference that a context holds.
 
@@ -75,10 +79,17 @@ def _runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
     """
     block = max(1, min_run // 2)
     reached: dict[int, int] = {}  # diagonal -> where the last run on it ended
+    longest = (0, 0)
     for start in range(0, len(reference) - block + 1, block):
+        # Deep inside a run that is known, another run can add nothing that a block nearer to its
+        # ends would not find too.
+        if longest[0] + min_run <= start and start + block + min_run <= longest[1]:
+            continue
         seed = reference[start : start + block]
         at = context.find(seed)
-        while at >= 0:
+        seen = 0
+        while at >= 0 and seen < MOST_PLACES:
+            seen += 1
             diagonal = at - start
             if reached.get(diagonal, -1) < start + block:
                 left, right = start, start + block
@@ -91,6 +102,7 @@ def _runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
                     right += 1
                 reached[diagonal] = right
                 if right - left >= min_run:
+                    longest = max(longest, (left, right), key=lambda run: run[1] - run[0])
                     yield left, right
             at = context.find(seed, at + 1)
 

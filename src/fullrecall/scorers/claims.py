@@ -59,10 +59,11 @@ class ClaimRecall(JudgedScorer):
     def _claims(self, sample: Sample) -> Flow[Sequence[Claim]]:
         if sample.reference_claims is not None:
             return sample.reference_claims
-        reference: str = require(sample.reference, "reference_claims and reference")
+        reference: str = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        if self.split == "sentences" or not any(retrieved_texts(sample)):
+        nothing = not any(text.strip() for text in retrieved_texts(sample))
+        if self.split == "sentences" or nothing:
             parts: Sequence[str] = sentences(reference)
         else:
             parts = yield from self._asked.split(reference, kind="claims")

@@ -29,12 +29,18 @@ class EntityRecall(JudgedScorer):
     """
 
     kind: ClassVar[str] = "entity_recall"
+    always_judged: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._refuse_without_judge()
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         texts = retrieved_texts(sample)
         if self.judge is None:
             return Found([_finding(entity, texts) for entity in _entities(sample)], len(texts))
-        if sample.reference_entities is not None or not any(texts):
+        known = sample.reference_entities is not None or not _source(sample).strip()
+        if known or not any(text.strip() for text in texts):
             entities: Sequence[str] = _entities(sample)
         else:
             entities = yield from self.judge.split(_source(sample), kind="entities")
@@ -60,7 +66,10 @@ def _source(sample: Sample) -> str:
 
 def _finding(entity: str, texts: Sequence[str]) -> Finding:
     words = r"\s+".join(map(re.escape, entity.split()))
-    pattern = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+    # A number inside a longer one is another number: 12 in 12,345, 1 in 1.5.
+    before = r"(?<!\d[.,:/-])" if entity[0].isdigit() else ""
+    after = r"(?![.,:/-]\d)" if entity[-1].isdigit() else ""
+    pattern = re.compile(rf"(?<!\w){before}{words}(?!\w){after}", re.IGNORECASE)
     evidence = []
     seen = set()
     for rank, text in enumerate(texts, start=1):

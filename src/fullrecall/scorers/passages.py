@@ -52,6 +52,11 @@ class Passage:
         by_text = self.source is None or self._before is not None
         return len(self.characters) if by_text else self.end - self.start
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is a place without characters."""
+        return self.source is not None and self.length == 0
+
     def comparable(self, retrieved: Passage) -> bool:
         """Return whether both have offsets, or both have texts."""
         by_place = self.source is not None and retrieved.source is not None

@@ -40,11 +40,13 @@ class ContextPrecision(JudgedScorer):
 
     kind: ClassVar[str] = "context_precision"
     measure: ClassVar[str] = "context_precision"
+    always_judged: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.by is not None and not isinstance(self.by, (DeterministicScorer, JudgedScorer)):
             raise ParameterError(f"by is a recall scorer such as IdRecall(), got {self.by!r}")
+        self._refuse_without_judge()
         if self.by is not None and self.judge is not None:
             raise ParameterError("judge and by both say what is relevant: give one")
 
@@ -63,21 +65,16 @@ class ContextPrecision(JudgedScorer):
         """Return one finding per context, found at its own rank where the judge finds it helps."""
         texts = retrieved_texts(sample)[: self.depth]
         contexts = Contexts(texts)
-        if reference is None and sample.user_input is None:
+        if reference is not None and not reference.strip():
+            reference = None
+        if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
             return Found([Finding(Target((reference or sample.user_input or "",)))], len(texts))
         verdicts = yield from self._asked.relevance(
             contexts.unique, question=sample.user_input, reference=reference
         )
-        findings = []
-        unmeasured = []
-        for text, verdict in zip(contexts.unique, verdicts, strict=True):
-            if verdict.label is None:
-                unmeasured.append((text, verdict.problem))
-            else:
-                findings.append(self._finding(Target((text,)), verdict, contexts))
-        return Found(findings, len(texts), unmeasured=tuple(unmeasured))
+        return self._found([Target((text,)) for text in contexts.unique], verdicts, contexts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +86,13 @@ class ContextUtilization(ContextPrecision):
     """
 
     kind: ClassVar[str] = "context_utilization"
+    always_judged: ClassVar[bool] = True
+
+    def _refuse_without_judge(self) -> None:
+        """Take every option: there is always a judge here."""
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         response: str = require(sample.response, "response")
+        if not response.strip():
+            return Found((), len(retrieved_texts(sample)))
         return (yield from self._relevant(sample, reference=response))

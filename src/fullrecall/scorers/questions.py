@@ -28,7 +28,7 @@ class QuestionRecall(JudgedScorer):
         question: str = require(sample.user_input, "user_input")
         if not question.strip():
             return Found((), 0)
-        if any(retrieved_texts(sample)):
+        if any(text.strip() for text in retrieved_texts(sample)):
             parts = yield from self._asked.split(question, kind="questions")
         else:
             parts = (question,)

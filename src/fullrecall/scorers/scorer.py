@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol, get_args, runtime_checkable
 
-from fullrecall.errors import ParameterError
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.finding import Finding
 from fullrecall.measures import PrecisionDenominator
 from fullrecall.result import Method, Result, Status, check_k
@@ -159,19 +159,27 @@ class DeterministicScorer(FindingScorer):
         """Return what was found; raises `Unmeasured` where it cannot tell."""
 
 
-def as_sample(sample: Sample | None, sample_fields: Mapping[str, Any]) -> Sample:
-    """Return the sample given, or one of these fields; never both."""
+def as_sample(
+    sample: Sample | Mapping[str, Any] | None, sample_fields: Mapping[str, Any]
+) -> Sample:
+    """Return the sample given, as a `Sample` or a mapping, or one of these fields; never both."""
     if sample is None:
         return Sample(**sample_fields)
+    if isinstance(sample, Mapping) and not sample_fields:
+        return Sample(**sample)
     if sample_fields:
         raise TypeError("score takes a Sample or the fields of one, not both")
+    if not isinstance(sample, Sample):
+        raise InputError(
+            f"score takes a Sample, or its fields by name, got {type(sample).__name__}"
+        )
     return sample
 
 
 def require_retrieval(sample: Sample) -> None:
     """Raise `Unmeasured` unless a retrieval was observed, empty or not."""
     if sample.retrieval_error is not None:
-        raise Unmeasured(f"the retriever failed: {sample.retrieval_error}")
+        raise Unmeasured(f"no retrieval: {sample.retrieval_error}")
     if not sample.has_retrieval:
         raise Unmeasured(
             "no retrieval observed: the sample has neither retrieved_contexts nor "
@@ -220,4 +228,8 @@ def _described(value: object) -> object:
         return {"scorer": value.kind, **value.method.parameters}
     if value is None or isinstance(value, (str, int, float)):
         return value
-    return getattr(value, "__qualname__", None) or repr(value)
+    # A judge or model has a name; its `repr` may hold prompts, addresses, or secrets.
+    name = getattr(value, "name", None)
+    if isinstance(name, str):
+        return name
+    return getattr(value, "__qualname__", None) or type(value).__qualname__
