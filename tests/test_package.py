@@ -52,7 +52,6 @@ ORDER = (
     ("measures",),
     ("result",),
     (
-        "report.table",
         "report.summary",
         "report.frames",
         "report.row",

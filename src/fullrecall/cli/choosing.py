@@ -88,6 +88,15 @@ def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> li
         raise typer.BadParameter(as_options(str(error))) from None
 
 
+def is_left_unjudged(names: Sequence[ScorerName], settings: Settings, first: Sample) -> bool:
+    """Return whether `first` has a reference answer that no scorer asked for would judge."""
+    return (
+        not names
+        and _allowed(ScorerName.CLAIM, first)
+        and ScorerName.CLAIM not in _by_default(settings, first)
+    )
+
+
 def cut_offs(text: str) -> tuple[int, ...]:
     """Return "1,3,5" as numbers; raise `typer.BadParameter` for anything else."""
     try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall.cli.choosing import ScorerName, Settings, chosen
+from fullrecall.cli.choosing import ScorerName, Settings, chosen, is_left_unjudged
 from fullrecall.cli.interrupting import stopping_between, until
 from fullrecall.cli.missing import MissedSamples
 from fullrecall.cli.outputs import check_output
@@ -73,7 +73,8 @@ def run_evaluation(request: Request) -> None:
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     outcome = _scored(chain([first], samples), scorers, request)
-    _show(outcome, scorers, request)
+    unjudged = is_left_unjudged(request.scorers, request.settings, first)
+    _show(outcome, scorers, request, unjudged=unjudged)
     _stop(outcome, request)
 
 
@@ -125,7 +126,9 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
     return outcome
 
 
-def _show(outcome: Outcome, scorers: list[FindingScorer], request: Request) -> None:
+def _show(
+    outcome: Outcome, scorers: list[FindingScorer], request: Request, *, unjudged: bool
+) -> None:
     summary = outcome.report.summary()
     if request.as_json:
         plain = {"complete": outcome.stopped is None, **summary.to_dict()}
@@ -140,6 +143,8 @@ def _show(outcome: Outcome, scorers: list[FindingScorer], request: Request) -> N
     if not request.scorers:
         names = ", ".join(scorer.method.name for scorer in scorers)
         notes.append(f"Scored by what the first sample has: {names}. --scorer chooses others.")
+    if unjudged:
+        notes.append("The reference answers were not judged: --scorer claim does, with no model.")
     if request.output is not None and outcome.stopped is None:
         notes.append(f"Saved to {request.output}.")
     missed = list(outcome.missed.shown())

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
-from fullrecall.report.table import render
 from fullrecall.result import Method, Result, Status
 
 MEASURES_SHOWN = (
     "precision", "f1", "hit", "all_found", "reciprocal_rank", "average_precision", "ndcg",
 )  # fmt: skip
 """The measures that a summary averages beside the headline, each at the scorer's `k`."""
+
+_WIDEST = 240
+"""Columns of a summary as text: as wide as its scores need, whatever the terminal."""
 
 REASONS_KEPT = 12
 """How many kinds of reasons a summary counts apart; the rest it counts together."""
@@ -86,28 +89,11 @@ class Summary(Sequence[ScoreSummary]):
         return {"samples": self.samples, "scores": [score.to_dict() for score in self]}
 
     def __str__(self) -> str:
-        ks = sorted({k for score in self for k in score.at})
-        header = ["score", "mean", *(f"@{k}" for k in ks), "precision", "all found", "MRR"]
-        header += ["scored", "undefined", "unscored"]
-        body = [
-            [
-                score.name,
-                shown(score.mean),
-                *(shown(score.at.get(k)) for k in ks),
-                *(shown(score.means[m]) for m in ("precision", "all_found", "reciprocal_rank")),
-                str(score.scored),
-                str(score.undefined),
-                str(score.unscored),
-            ]
-            for score in self
-        ]
-        table = render(header, body)
-        why = [
-            f"{score.name}: {count} unscored: {_printable(reason)}"
-            for score in self
-            for reason, count in score.reasons.items()
-        ]
-        return "\n".join([table, *why])
+        # Imported when a summary is shown: `terminal` draws with rich, and reads this module.
+        from fullrecall.report import terminal
+
+        console = terminal.console(StringIO(), width=_WIDEST)
+        return terminal.printed(console, [terminal.summary_table(self), *terminal.gaps(self)])
 
     __repr__ = __str__
 
@@ -159,11 +145,6 @@ class Tally:
             dict(zip(MEASURES_SHOWN, map(mean, self.means), strict=True)),
             dict(self.reasons.most_common()),
         )
-
-
-def _printable(text: str) -> str:
-    """Return text in which nothing steers a terminal: a reason may quote a judge."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def shown(value: float | None) -> str:

@@ -34,12 +34,15 @@ class Section(NamedTuple):
     rows: Sequence[tuple[str, Sequence[str]]]
 
 
-def console(file: IO[str]) -> Console:
-    """Return a console on `file`; it colours terminals only, and none where NO_COLOR is set."""
+def console(file: IO[str], *, width: int | None = None) -> Console:
+    """Return a console on `file`, as wide as the terminal unless `width` says.
+
+    It colours terminals only, and none where NO_COLOR is set.
+    """
     from rich.console import Console
 
     # What is printed comes from users' files: brackets, colons and digits in it mean nothing.
-    return Console(file=file, highlight=False, markup=False, emoji=False)
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
 def table(heads: Sequence[str], sections: Iterable[Section]) -> Table:
@@ -71,8 +74,11 @@ def summary_table(summary: Summary) -> Table:
         *((label, [shown(s.means[name]) for s in scores]) for name, label in _LABELS.items()),
     ]
     sections = [Section("score at k", at_k)] if at_k else []
-    sections += [Section(_cut(scores[0].method), means), coverage(scores)]
-    return table([_head(score.method) for score in scores], sections)
+    methods = [score.method for score in scores]
+    one_k = len({method.k for method in methods}) == 1
+    cut = _cut(methods[0]) if one_k else "at each score's own k"
+    sections += [Section(cut, means), coverage(scores)]
+    return table([_head(method.name if one_k else method.label) for method in methods], sections)
 
 
 def coverage(scores: Sequence[ScoreSummary]) -> Section:
@@ -135,5 +141,5 @@ def _cut(method: Method) -> str:
     return f"first {method.k} contexts" if method.k > 1 else "first context"
 
 
-def _head(method: Method) -> str:
-    return method.name.replace("_", "\n", 1)
+def _head(name: str) -> str:
+    return name.replace("_", "\n", 1)
