@@ -167,7 +167,7 @@ def _stop(outcome: Outcome, request: Request) -> None:
         return
     count = len(outcome.report)
     kept = f", saved in {request.output}" if count and request.output is not None else ""
-    scored = f"Scored {count:,} samples before that{kept}."
+    scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):
         fail("interrupted", scored, code=INTERRUPTED)
     fail(*explained(outcome.stopped), scored)
