@@ -102,6 +102,8 @@ class TestEvaluate:
             ([IdRecall], "give an instance"),
             ([IdRecall(k=3), IdRecall(k=5)], r"two scorers are named 'id_recall'.*ks="),
             (["id_recall"], "is no scorer"),
+            ([IdRecall(name="a"), IdRecall(name="a@5", ks=())], "name of two columns"),
+            ([IdRecall(name="group")], "name of two columns"),
         ],
     )
     def test_scorers_are_checked_before_anything_is_scored(
@@ -254,6 +256,17 @@ class TestSaving:
         sample = Sample(contexts=["\ud83d"], reference_contexts=["\ud83d"])
         evaluate([sample], TextRecall(), progress=False).save(tmp_path / "r.jsonl")
         assert Report.load(tmp_path / "r.jsonl").rows[0].sample == sample
+
+    def test_a_failed_save_leaves_the_old_file(self, tmp_path: Path) -> None:
+        """What JSON cannot hold is said, and the report that was there is still there."""
+        path = tmp_path / "r.jsonl"
+        report_of().save(path)
+        before = path.read_bytes()
+        odd = Sample(retrieved_ids=[1], expected_ids=[1], metadata={(1, 2): 3})  # type: ignore[dict-item]
+        with pytest.raises(ReportError, match="keys are to be str"):
+            evaluate([odd], IdRecall(), progress=False).save(path)
+        assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
 
     def test_each_row_is_on_disk_when_it_is_written(self, tmp_path: Path) -> None:
         """A run that is killed keeps the rows that it had."""

@@ -88,6 +88,7 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     if not scorers:
         raise ParameterError("scorers is empty: give at least one, such as IdRecall()")
     names: set[str] = set()
+    columns = {"sample", "user_input", "group"}
     for scorer in scorers:
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
             raise ParameterError(f"{scorer!r} is no scorer: give an instance such as IdRecall()")
@@ -97,6 +98,14 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
                 "several k, one scorer with ks=(…) gives them all"
             )
         names.add(scorer.method.name)
+        method = scorer.method
+        own = {method.label, *(f"{method.name}@{k}" for k in method.ks)}
+        if own & columns:
+            raise ParameterError(
+                f"{min(own & columns)!r} would be the name of two columns: give "
+                f"{method.name!r} another name="
+            )
+        columns |= own
     return scorers
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judges.protocols import ChatRequest, Completion, Failure
+from fullrecall.judges.protocols import ChatRequest, Completion
 
 if TYPE_CHECKING:
     import asyncio
@@ -178,10 +178,4 @@ def _completion(reply: Any) -> Completion:
     asked = (usage.prompt_tokens or 0) if usage else 0
     answered = (usage.completion_tokens or 0) if usage else 0
     refusal = getattr(choice.message, "refusal", None)
-    if refusal or choice.finish_reason == "content_filter":
-        return Completion(text, asked, answered, Failure.REFUSED, refusal or "content filter")
-    if choice.finish_reason == "length":
-        return Completion(text, asked, answered, Failure.CUT_OFF, "at the token limit")
-    if not text.strip():
-        return Completion(text, asked, answered, Failure.EMPTY)
-    return Completion(text, asked, answered)
+    return Completion.of(text, tokens=(asked, answered), stop=choice.finish_reason, refusal=refusal)

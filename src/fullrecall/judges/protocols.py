@@ -46,6 +46,10 @@ class Failure(StrEnum):
     TRANSPORT = "the request failed"
 
 
+_CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+_REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What a model answered. `failure` says why `text` is no answer, `detail` in whose words.
@@ -58,6 +62,29 @@ class Completion:
     completion_tokens: int = 0
     failure: Failure | None = None
     detail: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        *,
+        tokens: tuple[int, int] = (0, 0),
+        stop: object = None,
+        refusal: object = None,
+    ) -> Completion:
+        """Return a reply with the failure that its own account of itself tells.
+
+        `tokens` are those of prompt and answer, `stop` is why the model stopped, in any of the
+        words that providers use, `refusal` what it said instead of an answer.
+        """
+        if refusal or stop in _REFUSED:
+            told = str(refusal or stop).replace("_", " ")
+            return cls(text, *tokens, Failure.REFUSED, told)
+        if stop in _CUT_OFF:
+            return cls(text, *tokens, Failure.CUT_OFF, "at the token limit")
+        if not text.strip():
+            return cls(text, *tokens, Failure.EMPTY)
+        return cls(text, *tokens)
 
     @property
     def problem(self) -> str:

@@ -101,10 +101,19 @@ class Report:
         return frames.findings(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the report as JSON lines: a head with the methods, then one line per sample."""
-        with saving.Writer(path, self.methods) as writer:
-            for row in self.rows:
-                writer.write(row)
+        """Write the report as JSON lines: a head with the methods, then one line per sample.
+
+        A file of that name is replaced once all is written. Raises `ReportError` for metadata
+        that JSON cannot hold.
+        """
+        part = Path(f"{path}.part")
+        try:
+            with saving.Writer(part, self.methods) as writer:
+                for row in self.rows:
+                    writer.write(row)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path) -> Report:

@@ -47,7 +47,12 @@ class Writer:
             self._line(head)
 
     def _line(self, plain: dict[str, Any]) -> None:
-        line = json.dumps(plain, ensure_ascii=False, default=str)
+        try:
+            line = json.dumps(plain, ensure_ascii=False, default=str)
+        except TypeError as error:
+            raise ReportError(
+                f"a sample's metadata does not go into JSON ({error}): its keys are to be str"
+            ) from None
         try:
             line.encode()
         except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8

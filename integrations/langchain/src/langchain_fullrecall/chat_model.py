@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from fullrecall.judges import ChatRequest, Completion, Failure
+from fullrecall.judges import ChatRequest, Completion
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable, RunnableConfig
-
-_CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
-_REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
 
 
 class LangChainChatModel:
@@ -54,17 +51,13 @@ def _messages(request: ChatRequest) -> list[BaseMessage]:
 
 def _completion(reply: BaseMessage) -> Completion:
     text = reply.content if isinstance(reply.content, str) else _joined(reply.content)
-    asked, answered = _spent(reply)
     about = reply.response_metadata
-    stop = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
-    refusal = reply.additional_kwargs.get("refusal")
-    if refusal or stop in _REFUSED:
-        return Completion(text, asked, answered, Failure.REFUSED, str(refusal or stop))
-    if stop in _CUT_OFF:
-        return Completion(text, asked, answered, Failure.CUT_OFF, str(stop))
-    if not text.strip():
-        return Completion(text, asked, answered, Failure.EMPTY)
-    return Completion(text, asked, answered)
+    return Completion.of(
+        text,
+        tokens=_spent(reply),
+        stop=about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
+        refusal=reply.additional_kwargs.get("refusal"),
+    )
 
 
 def _spent(reply: BaseMessage) -> tuple[int, int]:

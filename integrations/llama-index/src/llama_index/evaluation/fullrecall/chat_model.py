@@ -8,10 +8,7 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms import LLM
 
-from fullrecall.judges import ChatRequest, Completion, Failure
-
-_CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
-_REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
+from fullrecall.judges import ChatRequest, Completion
 
 
 class LlamaIndexChatModel:
@@ -62,13 +59,7 @@ def _completion(text: str | None, reply: Any) -> Completion:
     choices = _read(raw, "choices") or [None]
     stop = _read(choices[0], "finish_reason") or _read(raw, "stop_reason")
     refusal = _read(_read(choices[0], "message"), "refusal")
-    if refusal or stop in _REFUSED:
-        return Completion(text, asked, answered, Failure.REFUSED, str(refusal or stop))
-    if stop in _CUT_OFF:
-        return Completion(text, asked, answered, Failure.CUT_OFF, str(stop))
-    if not text.strip():
-        return Completion(text, asked, answered, Failure.EMPTY)
-    return Completion(text, asked, answered)
+    return Completion.of(text, tokens=(asked, answered), stop=stop, refusal=refusal)
 
 
 def _read(thing: object, name: str) -> Any:
