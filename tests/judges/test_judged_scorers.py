@@ -201,6 +201,15 @@ class TestPanel:
         assert result.status is Status.UNSCORED
         assert "no majority" in result.reason
 
+    def test_the_evidence_of_all_who_agree_counts(self) -> None:
+        """Whichever judge of the majority quotes the context, in whichever order, is enough."""
+        quoting = self.YES.replace('"quote": ""', '"quote": "the whole context"')
+        for answers in ((self.YES, quoting, self.YES), (quoting, self.YES, self.YES)):
+            result = ClaimRecall(judge=self.panel(*answers), require_evidence=True).score(
+                retrieved_contexts=["the whole context"], reference_claims=["k"]
+            )
+            assert result.score == 1.0
+
     def test_samples_of_one_model_are_distinct_requests(self) -> None:
         """N samples of a model differ in their request, so that no cache makes them one."""
         model = ScriptedChatModel([self.YES])

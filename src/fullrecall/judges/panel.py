@@ -73,4 +73,5 @@ def _majority(verdicts: Sequence[Verdict]) -> Verdict:
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
         return Verdict(None, problem=reason, agreement=share)
     chosen, *agreeing = (verdict for verdict in verdicts if verdict.label == label)
-    return replace(chosen, agreement=share, others=(*chosen.others, *agreeing))
+    others = (part for verdict in agreeing for part in (verdict, *verdict.others))
+    return replace(chosen, agreement=share, others=(*chosen.others, *others))

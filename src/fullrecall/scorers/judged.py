@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class JudgedScorer(FindingScorer):
     """Base of the scorers that ask a judge; subclasses say what they ask.
 
-    - `judge`: who decides; None is the embedded judge, which needs no model and no key.
+    - `judge`: who decides; None is the built-in `LexicalJudge`, which needs no model.
     - `partial_credit`: what a target earns that is supported in part, in [0, 1]; 0.0 is strict.
     - `require_evidence`: deny credit to what the judge cites but does not quote verbatim.
     - `depth`: judge the first `depth` contexts only, as if no more had been retrieved.

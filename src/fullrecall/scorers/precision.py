@@ -82,7 +82,7 @@ class ContextUtilization(ContextPrecision):
     """Are the contexts that the response rests on ranked first? It needs no reference.
 
     The reference-free form of context precision: the sample's `response` stands in for the
-    reference answer. The judge is the embedded one unless another is given.
+    reference answer. The judge is the built-in one unless another is given.
     """
 
     kind: ClassVar[str] = "context_utilization"
