@@ -21,7 +21,7 @@ def test_the_surface_is_pinned() -> None:
         "Evidence", "Finding", "FullrecallError", "IdRecall", "InputError", "LLMJudge", "Method",
         "Missed", "MissingExtraError", "ParameterError", "PrecisionRecall", "QuestionRecall",
         "Reference", "Report", "ReportError", "Result", "Row", "Sample", "ScoreSummary", "Scorer",
-        "SpanRecall", "Status", "Step", "Summary", "Target", "TextRecall", "Usage", "__version__",
+        "SpanRecall", "Stage", "Status", "Step", "Summary", "Target", "TextRecall", "Usage", "__version__",
         "evaluate",
     ]  # fmt: skip
     for name in fullrecall.__all__:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from fullrecall import Context, InputError, Reference, Sample
+from fullrecall import Context, InputError, Reference, Sample, Stage
 
 
 class TestNamesOfOtherTools:
@@ -216,6 +216,13 @@ class TestForms:
                 "reference_entities": ["E"], "group": "g", "response": "r", "metadata": {"m": 1},
             },
             {"retrieval_error": "boom"},
+            {
+                "retrieved_contexts": ["t"],
+                "retrieval_stages": [
+                    {"name": "bm25", "contexts": ["t", {"id": "a"}], "into": "rerank"},
+                    Stage("rerank", (Context("t"),)),
+                ],
+            },
         ],
     )  # fmt: skip
     def test_round_trip(self, fields: dict[str, object]) -> None:
@@ -232,6 +239,33 @@ class TestForms:
         assert filled.with_retrieval(None) == sample
         failed = filled.with_retrieval(None, error="boom")
         assert (failed.has_retrieval, failed.retrieval_error) == (False, "boom")
+
+    def test_at_stage(self) -> None:
+        """A sample at a stage has that stage's contexts; at one it lacks, no retrieval."""
+        sample = Sample(
+            id=1, retrieved_contexts=["b"], retrieval_stages=[Stage("first", ("a", "b"))]
+        )
+        first = sample.at_stage("first")
+        assert first.retrieved_contexts == (Context("a"), Context("b"))
+        assert (first.id, first.retrieval_stages) == ("1", None)
+        assert "no stage 'other'" in str(sample.at_stage("other").retrieval_error)
+
+    @pytest.mark.parametrize(
+        ("stages", "why"),
+        [
+            ([Stage("a", ()), Stage("a", ())], "two stages are named 'a'"),
+            ([Stage("a", (), into="b")], "which is no later stage"),
+            ([Stage("b", ()), Stage("a", (), into="b")], "which is no later stage"),
+            (["a"], "a stage is a Stage or"),
+            ([{"name": "a", "contexts": [], "rank": 1}], "a stage is a Stage or"),
+            ([Stage("", ())], "a stage's name is a str"),
+            ([Stage("a", (1,))], "a context is a str"),
+        ],
+    )
+    def test_wrong_stages(self, stages: list[object], why: str) -> None:
+        """A stage that cannot be placed is refused, with the reason."""
+        with pytest.raises(InputError, match=f"retrieval_stages: .*{why}"):
+            Sample(retrieval_stages=stages)  # type: ignore[arg-type]
 
     def test_immutable(self) -> None:
         """A sample that was scored cannot change under its score."""

@@ -1,6 +1,6 @@
 """fullrecall: of everything a question needs, how much did the retriever bring?"""
 
-from fullrecall.context import Context
+from fullrecall.context import Context, Stage
 from fullrecall.errors import (
     FullrecallError,
     InputError,
@@ -58,6 +58,7 @@ __all__ = [
     "ScoreSummary",
     "Scorer",
     "SpanRecall",
+    "Stage",
     "Status",
     "Step",
     "Summary",

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
+from fullrecall.context import (
+    ID,
+    Context,
+    ContextLike,
+    Stage,
+    as_context,
+    as_metadata,
+    as_number,
+    listed,
+)
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, as_ranked_ids, shown
 
@@ -120,6 +129,39 @@ def _claim(item: object) -> Claim:
     )
 
 
+def _stages(value: object) -> tuple[Stage, ...]:
+    stages = tuple(_at(n, _stage, item) for n, item in enumerate(as_list(value, ordered=True)))
+    names = [stage.name for stage in stages]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"two stages are named {min(twice)!r}: give each a name of its own")
+    for position, stage in enumerate(stages):
+        if stage.into is not None and stage.into not in names[position + 1 :]:
+            raise ValueError(
+                f"stage {stage.name!r} goes into {stage.into!r}, which is no later stage: "
+                "stages stand in the order in which they ran"
+            )
+    return stages
+
+
+def _stage(item: object) -> Stage:
+    if isinstance(item, Stage):
+        name, contexts, into = item
+    elif (
+        isinstance(item, Mapping)
+        and {"name", "contexts"} <= item.keys()
+        and not item.keys() - set(Stage._fields)
+    ):
+        name, contexts, into = item["name"], item["contexts"], item.get("into")
+    else:
+        raise ValueError(
+            f'a stage is a Stage or {{"name": …, "contexts": […], "into": …}}, got {shown(item)}'
+        )
+    if not isinstance(name, str) or not name or not (into is None or isinstance(into, str)):
+        raise ValueError(f"a stage's name is a str, got {name!r} into {into!r}")
+    return Stage(name, _retrieved_contexts(contexts), into)
+
+
 def _one_text(value: object) -> str:
     if isinstance(value, str):
         return value
@@ -158,6 +200,8 @@ class Sample:
       `reference_contexts`: texts; an item may be a list of texts of which any one serves.
     - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
     - `response`: what the generator said. `group`: samples that are not independent share it.
+    - `retrieval_stages`: what each stage before the final list handed on, in the order in which
+      they ran: `Stage`s, or mappings with `name`, `contexts` and `into`.
     - `retrieval_error`: why there is no retrieval to measure, where the retriever failed.
 
     Takes the names that other tools use for these fields too (`Sample.names()` lists them) and
@@ -175,6 +219,7 @@ class Sample:
     reference_entities: tuple[str, ...] | None
     response: str | None
     group: str | None
+    retrieval_stages: tuple[Stage, ...] | None
     retrieval_error: str | None
     metadata: Mapping[str, Any]
 
@@ -193,6 +238,7 @@ class Sample:
         reference_entities: Iterable[str] | None = None,
         response: str | None = None,
         group: ID | None = None,
+        retrieval_stages: Iterable[Stage | Mapping[str, Any]] | None = None,
         retrieval_error: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         **names_of_other_tools: Any,
@@ -209,6 +255,7 @@ class Sample:
             "reference_entities": reference_entities,
             "response": response,
             "group": group,
+            "retrieval_stages": retrieval_stages,
             "retrieval_error": retrieval_error,
             "metadata": metadata,
         }
@@ -247,20 +294,33 @@ class Sample:
         *,
         error: str | None = None,
         response: str | None = None,
+        stages: Iterable[Stage] | None = None,
     ) -> Sample:
         """Return this sample with what a retriever brought, or with why it brought nothing.
 
-        Raises `InputError` for items that are no contexts. `response` stays if None is given.
+        `stages` are those before the final list. Raises `InputError` for items that are no
+        contexts. `response` stays if None is given.
         """
         fields = {name: getattr(self, name) for name in _CONVERT}
         fields |= {
             "retrieved_contexts": None if contexts is None else list(contexts),
             "retrieved_context_ids": None,
             "retrieval_error": error,
+            "retrieval_stages": None if stages is None else list(stages),
         }
         if response is not None:
             fields["response"] = response
         return Sample(**fields)
+
+    def at_stage(self, name: str) -> Sample:
+        """Return this sample as if the stage `name` had handed on the final list.
+
+        Without that stage in the sample it has no retrieval, and says so.
+        """
+        for stage in self.retrieval_stages or ():
+            if stage.name == name:
+                return self.with_retrieval(stage.contexts)
+        return self.with_retrieval(None, error=f"the sample has no stage {name!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
@@ -271,6 +331,11 @@ class Sample:
                 continue
             if name == "retrieved_contexts":
                 value = [context.to_dict() for context in value]
+            elif name == "retrieval_stages":
+                value = [
+                    {**stage._asdict(), "contexts": [context.to_dict() for context in stage[1]]}
+                    for stage in value
+                ]
             elif name == "reference_contexts":
                 value = [[context.to_dict() for context in group] for group in value]
             elif name == "reference_context_ids":
@@ -303,6 +368,7 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "reference_entities": _texts,
     "response": _one_text,
     "group": as_id,
+    "retrieval_stages": _stages,
     "retrieval_error": _one_text,
     "metadata": as_metadata,
 }
