@@ -4,8 +4,12 @@
     ├── InputError         (ValueError)   data that cannot be read as samples
     ├── ParameterError     (ValueError)   a scorer's or function's argument out of its range
     ├── ReportError        (ValueError)   a saved report that is not one, or lacks what was asked
+    ├── StoreError         (ValueError)   a file that is no store, a damaged or a newer one
+    ├── RunStopped                        a run that no model answers, with what it had
     ├── JudgeError                        a text that a judge could not split, or cannot judge
     └── MissingExtraError  (ImportError)  an optional dependency that is not installed
+
+`Interrupted` is a `KeyboardInterrupt`, no error: Ctrl-C, with what the run had.
 
 A failure to *measure* is not an error: it is a `Result` with `status="unscored"` and a reason.
 """
@@ -69,6 +73,31 @@ class ParameterError(FullrecallError, ValueError):
 
 class ReportError(FullrecallError, ValueError):
     """A file that is not a saved report, or a question that this report cannot answer."""
+
+
+class StoreError(FullrecallError, ValueError):
+    """A file that cannot serve as a store; it is left as it is."""
+
+
+class RunStopped(FullrecallError):  # noqa: N818 - it says what happened, and to what
+    """A model answers nobody: no key, no such model, no endpoint there, or it fails every time.
+
+    `report` holds every sample that was read until then; those that were not judged are
+    "unscored" in it, with the reason. What was paid for is in it, and in the store if there is one.
+    """
+
+    report: Report | None = None
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during `evaluate`. `report` holds every sample that was read until then.
+
+    Those in flight are "unscored" in it, since the run was interrupted.
+    """
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(f"interrupted after {len(report):,} samples; error.report has them")
+        self.report = report
 
 
 class JudgeError(FullrecallError):

@@ -58,6 +58,8 @@ class Finding(NamedTuple):
     found. `ranks` are the 1-based ranks of all contexts that support the target, ascending,
     which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
     is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
+    `judge` names the judge that settled it before the last of a cascade was asked, and is empty
+    where none did.
     """
 
     target: Target
@@ -66,6 +68,7 @@ class Finding(NamedTuple):
     evidence: tuple[Evidence, ...] = ()
     verdict: str = ""
     agreement: float | None = None
+    judge: str = ""
 
     def credit_at(self, k: int | None = None) -> float:
         """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
@@ -103,6 +106,8 @@ class Finding(NamedTuple):
             plain["verdict"] = self.verdict
         if self.agreement is not None:
             plain["agreement"] = self.agreement
+        if self.judge:
+            plain["judge"] = self.judge
         return plain
 
     @classmethod
@@ -115,4 +120,5 @@ class Finding(NamedTuple):
             tuple(Evidence(**item) for item in plain.get("evidence", ())),
             plain.get("verdict", ""),
             plain.get("agreement"),
+            plain.get("judge", ""),
         )

@@ -122,3 +122,14 @@ def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
     kept = script.measure(tmp_path / "samples.jsonl", "rows")
     totals = script.measure(tmp_path / "samples.jsonl", "summary")
     assert kept.peak_mib > totals.peak_mib * 1.2
+
+
+@with_script("page")
+def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
+    """Each sample has as many contexts as the description says, of that many documents."""
+    report = script.report_of(8, 30)
+    contexts = [row.sample.retrieved_contexts for row in report]
+    assert [len(each) for each in contexts] == [script.RETRIEVED] * 8
+    assert len({context.text for each in contexts for context in each}) <= 30
+    assert all(score.scored == 8 for score in report.summary())
+    assert report.to_html().count('"q":"What is said of ') == 8

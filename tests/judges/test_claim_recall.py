@@ -253,7 +253,7 @@ class TestVerdictContract:
             (Completion("no", failure=Failure.REFUSED, detail="policy"), "refused: policy", 1),
             (Completion("", failure=Failure.EMPTY), "reply was empty", 3),
             (Completion('{"ver', failure=Failure.CUT_OFF), "was cut off", 3),
-            (TimeoutError("30 s"), "the request failed: TimeoutError: 30 s", 1),
+            (LookupError("odd"), "the request failed: LookupError: odd", 1),
         ],
         ids=["refusal", "empty", "cut off", "transport"],
     )
@@ -418,7 +418,7 @@ class TestSplitting:
         assert {tuple(f.target.label for f in r.findings) for r in results} == {
             ("a is b", "c is d")
         }
-        assert [result.usage.calls for result in results] == [2, 1]
+        assert [result.usage.calls for result in results] == [2, 2]
 
     def test_failed_split_is_unscored(self) -> None:
         """A text that cannot be split is unscored with the reason; prose is no list of claims."""

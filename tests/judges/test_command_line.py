@@ -87,7 +87,8 @@ def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: A
     )  # fmt: skip
     assert result.exit_code == 2
     assert "wrong key" in " ".join(result.stdout.split())
-    assert "nothing could be scored" in result.stderr
+    assert "does not answer: the endpoint denied access" in result.stderr
+    assert "Scored 0 samples before that." in result.stderr
 
 
 def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, MissingExtraError, ParameterError, Sample, Status
 from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.judges.retrying import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,10 +38,16 @@ ANSWER = json.dumps(
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sent again is sent at once."""
+    monkeypatch.setattr("fullrecall.judges.flow.Retries", lambda: Retries(first_wait=0.001))
+
+
 @pytest.fixture
 def model(endpoint: Endpoint) -> Iterator[OpenAIChatModel]:
-    """Return a model behind the loopback endpoint, without the client's own retries."""
-    made = OpenAIChatModel("m", base_url=endpoint.base_url, max_retries=0)
+    """Return a model behind the loopback endpoint."""
+    made = OpenAIChatModel("m", base_url=endpoint.base_url)
     yield made
     made.close()
 
@@ -67,9 +74,12 @@ def test_two_calls_at_first_sight_and_one_with_sentences(
     )
     unsplit = Sample(retrieved_contexts=SAMPLE.retrieved_contexts, reference=SAMPLE.reference)
     judge = LLMJudge(model)
-    calls = [ClaimRecall(judge=judge).score(unsplit).usage.calls for _ in range(2)]
+    results = [ClaimRecall(judge=judge).score(unsplit) for _ in range(2)]
+    assert len(endpoint.requests) == 3
+    assert results[0] == results[1], "what a result rests on is the same whoever asked for it"
     by_sentence = ClaimRecall(judge=judge, split="sentences").score(unsplit)
-    assert (calls, by_sentence.usage.calls, by_sentence.score) == ([2, 1], 1, 0.5)
+    assert (by_sentence.usage.calls, by_sentence.score) == (1, 0.5)
+    assert len(endpoint.requests) == 4
 
 
 def test_async_in_several_loops(endpoint: Endpoint, model: OpenAIChatModel) -> None:
@@ -114,15 +124,16 @@ def test_each_failure_has_its_reason(
     assert reason in result.reason
 
 
-@pytest.mark.parametrize("status", [401, 429, 500])
+@pytest.mark.parametrize(("status", "requests"), [(401, 1), (429, 5), (500, 5)])
 def test_a_failed_request_is_unscored(
-    endpoint: Endpoint, model: OpenAIChatModel, status: int
+    endpoint: Endpoint, model: OpenAIChatModel, status: int, requests: int
 ) -> None:
-    """HTTP errors are transport failures, with the client's words."""
+    """HTTP errors are told in the client's words; those of the moment after four retries."""
     endpoint.script = lambda _: (status, {"error": {"message": f"broken {status}"}})
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert result.status is Status.UNSCORED
     assert f"broken {status}" in result.reason
+    assert len(endpoint.requests) == requests
 
 
 def test_a_hanging_endpoint_times_out(endpoint: Endpoint) -> None:
@@ -133,7 +144,7 @@ def test_a_hanging_endpoint_times_out(endpoint: Endpoint) -> None:
         return 200, _body(ANSWER)
 
     endpoint.script = script
-    model = OpenAIChatModel("m", base_url=endpoint.base_url, max_retries=0, timeout=0.1)
+    model = OpenAIChatModel("m", base_url=endpoint.base_url, timeout=0.1)
     try:
         result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     finally:
@@ -213,7 +224,7 @@ def test_requests_side_by_side_all_learn_that_schemas_are_refused(
 
 def test_a_dead_address_is_named() -> None:
     """Nobody listens: the reason tells where; an address without a scheme is refused at once."""
-    model = OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", max_retries=0)
+    model = OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1")
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     model.close()
     assert "http://127.0.0.1:9/v1" in result.reason

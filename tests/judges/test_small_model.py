@@ -82,7 +82,7 @@ def check_contract(result: Result) -> None:
 @pytest.mark.parametrize("schema", [True, False], ids=["schema", "free form"])
 def test_through_the_official_client(base_url: str, *, schema: bool) -> None:
     """Sync and async, held to the schema and not: the contract holds for every sample."""
-    model = OpenAIChatModel("smollm2", base_url=base_url, schema=schema, max_retries=0)
+    model = OpenAIChatModel("smollm2", base_url=base_url, schema=schema)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=1), require_evidence=True)
     try:
         for sample in SAMPLES:
@@ -100,7 +100,7 @@ def test_through_the_official_client(base_url: str, *, schema: bool) -> None:
 
 def test_free_form_failures_are_unscored(base_url: str) -> None:
     """Not held to the form, this model gives no usable verdict list: nothing becomes a score."""
-    model = OpenAIChatModel("smollm2", base_url=base_url, schema=False, max_retries=0)
+    model = OpenAIChatModel("smollm2", base_url=base_url, schema=False)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0), require_evidence=True)
     try:
         results = [scorer.score(sample) for sample in SAMPLES]

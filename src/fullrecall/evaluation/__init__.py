@@ -1,5 +1,5 @@
 """Running scorers over samples."""
 
-from fullrecall.evaluation.run import evaluate, score_one, score_rows
+from fullrecall.evaluation.run import aevaluate, evaluate
 
-__all__ = ["evaluate", "score_one", "score_rows"]
+__all__ = ["aevaluate", "evaluate"]

@@ -1,11 +1,146 @@
-"""The progress bar of long runs."""
+"""How far a run is, for people at a terminal, for logs, and for displays of one's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias, TypeVar
+
+from fullrecall.evaluation.spending import Spending
+from fullrecall.report.row import Row
+from fullrecall.result import Status
 
 T = TypeVar("T")
+
+LOG_EVERY = 30.0
+"""Seconds between two lines where standard error is no terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A run as it stands.
+
+    `done` samples of `total` (None where it is not known) are measured. `scored` and `unscored`
+    count results, one for each sample and scorer; undefined ones are neither. `calls`, `retries`
+    and tokens are what this run has sent and paid; `cost` is None without prices.
+    """
+
+    done: int
+    total: int | None
+    scored: int
+    unscored: int
+    calls: int
+    retries: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    seconds: float
+
+    def __str__(self) -> str:
+        of = "" if self.total is None else f"/{self.total:,}"
+        rate = self.done / self.seconds if self.seconds else 0.0
+        return ", ".join([f"{self.done:,}{of} samples", f"{rate:.3g}/s", *self.details()])
+
+    def details(self) -> list[str]:
+        """Return what there is to tell beside the number of samples, in a few words each."""
+        told = []
+        if self.unscored:
+            told.append(f"{self.unscored:,} unscored")
+        if self.calls:
+            tokens = self.prompt_tokens + self.completion_tokens
+            told += [f"{self.calls:,} calls", f"{tokens:,} tokens"]
+        if self.retries:
+            told.append(f"{self.retries:,} retries")
+        if self.cost is not None:
+            told.append(f"cost {self.cost:,.4g}")
+        return told
+
+
+OnProgress: TypeAlias = Callable[[Progress], object]
+
+
+class Meter:
+    """Counts a run's rows and shows how far it is: a bar on a terminal, else now and then a line.
+
+    A context manager, which takes the bar away at the end whatever ends the run.
+
+    `unit` is what the bar counts, `log_every` the seconds between two lines. `on_progress` is
+    called after each row, whatever is shown.
+    """
+
+    def __init__(
+        self,
+        spending: Spending,
+        *,
+        total: int | None,
+        show: bool,
+        log_every: float = LOG_EVERY,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        self._spending = spending
+        self._total = total
+        self._on_progress = on_progress
+        self._every = log_every
+        self._logged = 0.0
+        self._logs = show and not sys.stderr.isatty()
+        self._bar: Any = None
+        self._done = self._scored = self._unscored = 0
+        if show and not self._logs:
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit=" samples", delay=1.0, leave=False)
+
+    def add(self, row: Row) -> None:
+        """Count a row, and show it."""
+        self._done += 1
+        for result in row.results:
+            self._scored += result.status is Status.SCORED
+            self._unscored += result.status is Status.UNSCORED
+        if self._on_progress is not None:
+            self._on_progress(self.progress())
+        if self._bar is not None:
+            self._bar.update()
+        self.beat()
+
+    def beat(self) -> None:
+        """Show that the run goes on; to be called now and then while no row is done."""
+        if self._bar is not None:
+            if self._spending.calls or self._unscored:
+                self._bar.set_postfix_str(", ".join(self.progress().details()), refresh=False)
+        elif self._logs and self._spending.seconds - self._logged >= self._every:
+            self._log()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away; a run that was logged is logged once more."""
+        if self._bar is not None:
+            self._bar.close()
+        elif self._logged:
+            self._log()
+
+    def progress(self) -> Progress:
+        """Return the run as it stands."""
+        spent = self._spending.so_far()
+        return Progress(
+            self._done,
+            self._total,
+            self._scored,
+            self._unscored,
+            spent.calls,
+            spent.retries,
+            spent.prompt_tokens,
+            spent.completion_tokens,
+            spent.cost,
+            spent.seconds,
+        )
+
+    def _log(self) -> None:
+        self._logged = self._spending.seconds
+        sys.stderr.write(f"fullrecall: {self.progress()}\n")
+        sys.stderr.flush()
 
 
 def with_progress(items: Iterable[T], *, show: bool, total: int | None, unit: str) -> Iterator[T]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.progress import known_length, with_progress
+from fullrecall.errors import InputError, Interrupted, ParameterError, RunStopped
+from fullrecall.evaluation.interrupting import stopping_between
+from fullrecall.evaluation.limits import Limits
+from fullrecall.evaluation.progress import LOG_EVERY, Meter, OnProgress, known_length
+from fullrecall.judges.retrying import MOST, Retries
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
-from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+
+if TYPE_CHECKING:
+    from fullrecall.evaluation.budget import Budget
+    from fullrecall.evaluation.driving import Run
+    from fullrecall.evaluation.store import Store
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Keep: TypeAlias = Literal["rows", "summary"]
@@ -21,41 +29,125 @@ def evaluate(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
     *,
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: Store | str | Path | None = None,
+    budget: Budget | None = None,
     progress: bool = True,
+    on_progress: OnProgress | None = None,
+    log_every: float = LOG_EVERY,
     keep: Keep = "rows",
 ) -> Report:
     """Score every sample with every scorer and return the report, in the samples' order.
 
     `samples` may be any iterable of `Sample`s or of mappings with the fields of one, and is read
-    once. `keep="summary"` keeps the totals only: memory stays flat however many samples a stream
-    yields, and the report answers `summary()` but has no rows.
+    once. Where scorers ask models, many samples are in flight at a time; the report is the same
+    whatever `max_concurrency` is. Works in a running event loop too, as in a notebook or a
+    server, which it blocks: `aevaluate` does not.
+
+    - `max_concurrency`: how many requests are on their way at a time; each model is asked less
+      for as long as its endpoint answers that its rate limit is exceeded.
+    - `timeout`: seconds for one request, None for no bound. `deadline`: seconds for the whole
+      run; what was not measured by then is unscored.
+    - `retries`: how requests that fail for the moment are sent again, or how often.
+    - `store`: a file or a `Store` that keeps what models answer, so that a later run goes on
+      where this one ended. None keeps it in memory, for this run.
+    - `budget`: what the run may spend; beyond it, samples are unscored.
+    - `progress`: show a bar on standard error or, where that is no terminal, a line each
+      `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
+    - `keep="summary"` keeps the totals only: memory stays flat however many samples a stream
+      yields, and the report answers `summary()` but has no rows.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
-    one on which a scorer raised. Raises `InputError` for an item that is no sample, with what
-    had been scored until then as its `report`; `ParameterError` for two scorers of one name.
+    one on which a scorer raised. `report.spent` tells what the run sent and paid.
+
+    Raises `ParameterError` for an argument out of its range and for two scorers of one name.
+    Raises, with what had been scored until then as its `report`: `InputError` for an item that is
+    no sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C.
     """
-    scorers = check_scorers(scorers)
-    if keep not in ("rows", "summary"):
-        raise ParameterError(f'keep is "rows" or "summary", got {keep!r}')
-    report = Report([scorer.method for scorer in scorers], keep_rows=keep == "rows")
-    total = known_length(samples)
-    rows = score_rows(samples, scorers)
-    try:
-        for row in with_progress(rows, show=progress, total=total, unit="sample"):
+    from fullrecall.evaluation.driving import Run, rows_of
+
+    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
+    run = Run(check_scorers(scorers), limits)
+    report = _report(run, keep)
+    meter = Meter(
+        run.spending,
+        total=known_length(samples),
+        show=progress,
+        log_every=log_every,
+        on_progress=on_progress,
+    )
+    with stopping_between() as run.interruption, _into(report, run, meter):
+        for row in rows_of(as_samples(samples), run):
             report.add(row)
-    except InputError as error:
-        error.report = report
-        raise
+            meter.add(row)
     return report
 
 
-def score_rows(samples: Iterable[SampleLike], scorers: Sequence[Scorer]) -> Iterator[Row]:
-    """Yield each sample with its results as they are made; for streams that no memory holds.
+async def aevaluate(
+    samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
+    scorers: Sequence[Scorer] | Scorer,
+    *,
+    max_concurrency: int = 16,
+    timeout: float | None = 60.0,  # noqa: ASYNC109 - of one request, not of the whole
+    deadline: float | None = None,
+    retries: Retries | int = MOST,
+    store: Store | str | Path | None = None,
+    budget: Budget | None = None,
+    progress: bool = True,
+    on_progress: OnProgress | None = None,
+    log_every: float = LOG_EVERY,
+    keep: Keep = "rows",
+) -> Report:
+    """Return what `evaluate` does, without blocking the event loop that runs it.
 
-    Raises `InputError`, naming the position, for an item that is no sample.
+    Models are asked in this loop. Samples are read and scored in one thread beside it; they may
+    come from an asynchronous iterable too. Connections that models keep for this loop stay open:
+    `await model.aclose()` closes those of an `OpenAIChatModel`. A cancelled task ends the run;
+    what a `store` has is kept.
     """
-    for position, sample in enumerate(as_samples(samples), start=1):
-        yield Row(position, sample, tuple(score_one(scorer, sample) for scorer in scorers))
+    from fullrecall.evaluation.driving import Run, arows_of
+
+    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
+    run = Run(check_scorers(scorers), limits)
+    report = _report(run, keep)
+    meter = Meter(
+        run.spending,
+        total=known_length(samples),
+        show=progress,
+        log_every=log_every,
+        on_progress=on_progress,
+    )
+    drawn = samples if isinstance(samples, AsyncIterable) else as_samples(samples)
+    with _into(report, run, meter):
+        async for row in arows_of(drawn, run):
+            report.add(row)
+            meter.add(row)
+    return report
+
+
+@contextmanager
+def _into(report: Report, run: Run, meter: Meter) -> Iterator[None]:
+    """Show how far the run is; whatever ends it early goes with the report."""
+    run.beat = meter.beat
+    try:
+        with meter:
+            yield
+    except (InputError, RunStopped) as error:
+        error.report = report
+        raise
+    except KeyboardInterrupt:
+        raise Interrupted(report) from None
+    finally:
+        report.spent = run.spending.so_far()
+
+
+def _report(run: Run, keep: Keep) -> Report:
+    if keep not in ("rows", "summary"):
+        raise ParameterError(f'keep is "rows" or "summary", got {keep!r}')
+    return Report([scorer.method for scorer in run.scorers], keep_rows=keep == "rows")
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
@@ -67,18 +159,19 @@ def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
             f"samples is an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
     for position, item in enumerate(samples, start=1):
-        if isinstance(item, Sample):
-            yield item
-        elif isinstance(item, Mapping):
-            try:
-                sample = Sample(**item)
-            except InputError as error:
-                raise error.at(line=position) from None
-            yield sample
-        else:
-            raise InputError(
-                f"a Sample or a mapping is meant, got {type(item).__name__}", line=position
-            )
+        yield as_sample_at(item, position)
+
+
+def as_sample_at(item: object, position: int) -> Sample:
+    """Return an item as a `Sample`; raise `InputError`, naming its position, where it is none."""
+    if isinstance(item, Sample):
+        return item
+    if isinstance(item, Mapping):
+        try:
+            return Sample(**item)
+        except InputError as error:
+            raise error.at(line=position) from None
+    raise InputError(f"a Sample or a mapping is meant, got {type(item).__name__}", line=position)
 
 
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
@@ -107,15 +200,3 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
             )
         columns |= own
     return scorers
-
-
-def score_one(scorer: Scorer, sample: Sample) -> Result:
-    """Return the scorer's result; "unscored", with the exception as its reason, if it raises.
-
-    The one place where an exception becomes a result: none ends a run.
-    """
-    try:
-        return scorer.score(sample)
-    except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises
-        problem = f"{scorer.method.name} raised {type(error).__name__}: {error}"
-        return Result(scorer.method, Status.UNSCORED, note=problem)

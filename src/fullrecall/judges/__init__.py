@@ -1,6 +1,7 @@
 """Judges: who says whether a claim is supported."""
 
 from fullrecall.errors import JudgeError
+from fullrecall.judges.cascade import Cascade, VerbatimJudge
 from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
 from fullrecall.judges.llm import LLMJudge
 from fullrecall.judges.panel import Panel
@@ -20,6 +21,7 @@ from fullrecall.judges.protocols import (
 
 __all__ = [
     "Ask",
+    "Cascade",
     "ChatModel",
     "ChatRequest",
     "Citation",
@@ -34,5 +36,6 @@ __all__ = [
     "Message",
     "Panel",
     "Prompts",
+    "VerbatimJudge",
     "Verdict",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _ALIKE = str.maketrans({
@@ -19,6 +20,9 @@ FEWEST_WITHOUT_SPACES = 4
 
 _FEWEST_TO_MISSPELL = 4
 _WORD = re.compile(r"\w+")
+_PRINTED = re.compile(r"\S+")
+_UNEVEN = re.compile(r"\A\s|\s\s|\s\Z")
+_SPACES = {number: " " for number in range(128) if chr(number).isspace()}
 
 
 class Location(NamedTuple):
@@ -35,6 +39,10 @@ class Folded:
     __slots__ = ("offsets", "text")
 
     def __init__(self, text: str) -> None:
+        self.offsets: Sequence[int]
+        if text.isascii():
+            self.text, self.offsets = _folded_ascii(text)
+            return
         folded: list[str] = []
         offsets: list[int] = []
         for offset, character in enumerate(text):
@@ -55,6 +63,22 @@ class Folded:
         return Location(self.offsets[start], self.offsets[end - 1] + 1, similarity)
 
 
+def _folded_ascii(text: str) -> tuple[str, Sequence[int]]:
+    """Return what folding gives for ASCII, without going through it letter by letter."""
+    if _UNEVEN.search(text) is None:
+        return text.translate(_SPACES).lower(), range(len(text))
+    words: list[str] = []
+    offsets: list[int] = []
+    end = 0
+    for word in _PRINTED.finditer(text):
+        if words:
+            offsets.append(end)
+        start, end = word.span()
+        words.append(word[0])
+        offsets += range(start, end)
+    return " ".join(words).lower(), offsets
+
+
 def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location | None:
     """Return where `quote` stands in `context`, or None if it does not.
 
@@ -64,15 +88,30 @@ def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location
     more or less, of which long ones may be one letter off and numbers may not.
     """
     folded = Folded(context) if isinstance(context, str) else context
-    wanted = Folded(quote.strip().strip("\u2026").strip(".")).text
+    wanted = _wanted(quote)
+    found = next(_occurrences(wanted, folded), None)
+    if found is not None or not wanted or not _says_enough(wanted, folded.text):
+        return found
+    return _aligned(wanted, folded, least)
+
+
+def verbatim(quote: str, context: Folded) -> Iterator[Location]:
+    """Yield each place where `quote` stands in `context` as `locate` finds verbatim matches."""
+    return _occurrences(_wanted(quote), context)
+
+
+def _wanted(quote: str) -> str:
+    return Folded(quote.strip().strip("\u2026").strip(".")).text
+
+
+def _occurrences(wanted: str, folded: Folded) -> Iterator[Location]:
     if not wanted or not _says_enough(wanted, folded.text):
-        return None
+        return
     at = folded.text.find(wanted)
     while at >= 0:
         if _is_whole_words(folded.text, at, at + len(wanted)):
-            return folded.location(at, at + len(wanted), 1.0)
+            yield folded.location(at, at + len(wanted), 1.0)
         at = folded.text.find(wanted, at + 1)
-    return _aligned(wanted, folded, least)
 
 
 def _aligned(wanted: str, folded: Folded, least: float) -> Location | None:

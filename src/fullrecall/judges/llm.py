@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Any
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.flow import side_by_side
@@ -13,7 +15,6 @@ from fullrecall.judges.protocols import (
     ChatModel,
     ChatRequest,
     Completion,
-    Failure,
     Flow,
     Kind,
     Relation,
@@ -22,9 +23,6 @@ from fullrecall.judges.protocols import (
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.judges.verdicts import checked, merged
 from fullrecall.judges.windows import windows
-
-_FINAL = frozenset({Failure.REFUSED, Failure.TRANSPORT})
-"""Asking again in the same words mends neither; what retries a transport is its client."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class LLMJudge:
     reasks: int = 2
     prompts: Prompts = field(default_factory=Prompts)
     sample: int = 0
-    _splits: dict[tuple[Kind, str], Sequence[str]] = field(
+    _splits: dict[tuple[Kind, str], tuple[Completion, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -65,30 +63,32 @@ class LLMJudge:
         """Model and prompt version."""
         sampled = f",sample={self.sample}" if self.sample else ""
         how = f"{self.claims_per_call}/{self.window}/{self.reasks}"
-        return f"llm:{self.model.name}:prompts-{self.prompts.version}:{how}{sampled}"
+        return f"llm:{self.model.name}:prompts-{self.prompts.name}:{how}{sampled}"
 
     def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
         """Return the parts of `text`; each text is split once, and the parts are kept.
 
         Raises `JudgeError` where the model gives none, with the reason.
         """
-        known = self._splits.get((kind, text))
-        if known is not None:
-            return known
         request = self.prompts.split(text, kind=kind)
+        told = self._splits.get((kind, text), ())
+        heard: list[Completion] = []
         problem = ""
-        for _ in range(self.reasks + 1):
-            (completion,) = yield [Ask(self.model, request)]
+        for again in range(self.reasks + 1):
+            known = told[again] if again < len(told) else None
+            (completion,) = yield [Ask(self.model, _asked(request, again), _lists_items, known)]
+            heard.append(completion)
             items = None if completion.failure else text_items(completion.text)
             if items:
                 # Two samples may have asked at the same time: the first answer is everyone's.
-                return self._splits.setdefault((kind, text), tuple(items))
+                first = self._splits.setdefault((kind, text), tuple(heard))[-1]
+                return tuple(items if first is completion else text_items(first.text) or items)
             problem = completion.problem or (
                 "the model's reply lists nothing"
                 if items is not None
                 else "the model's reply is no JSON list of items"
             )
-            if completion.failure in _FINAL:
+            if completion.failure and completion.failure.is_final:
                 break
         raise JudgeError(f"the text could not be split into {kind}: {problem}")
 
@@ -143,34 +143,58 @@ class LLMJudge:
         """Ask about `numbers` until each has a valid verdict, or the re-asks are used up."""
         verdicts: dict[int, Verdict] = {}
         pending = list(numbers)
-        for _ in range(self.reasks + 1):
+        for again in range(self.reasks + 1):
             groups = [
                 pending[start : start + self.claims_per_call]
                 for start in range(0, len(pending), self.claims_per_call)
             ]
-            completions = yield [Ask(self.model, self._sampled(request(g, window))) for g in groups]
+            completions = yield [
+                Ask(
+                    self.model,
+                    _asked(request(group, window), again, self.sample),
+                    partial(_holds_a_verdict, asked=group, window=window, on_itself=on_itself),
+                )
+                for group in groups
+            ]
             pending = []
             for group, completion in zip(groups, completions, strict=True):
                 verdicts |= _read(completion, group, window, on_itself=on_itself)
-                if completion.failure not in _FINAL:
+                if not (completion.failure and completion.failure.is_final):
                     pending += [number for number in group if verdicts[number].label is None]
             if not pending:
                 break
         return verdicts
 
-    def _sampled(self, request: ChatRequest) -> ChatRequest:
-        if not self.sample:
-            return request
-        return ChatRequest(request.messages, request.schema, request.schema_name, self.sample)
+
+def _asked(request: ChatRequest, again: int, sample: int = 0) -> ChatRequest:
+    return replace(request, again=again, sample=sample) if again or sample else request
+
+
+def _lists_items(completion: Completion) -> bool:
+    return completion.failure is None and bool(text_items(completion.text))
+
+
+def _holds_a_verdict(
+    completion: Completion, *, asked: Sequence[int], window: Mapping[int, str], on_itself: bool
+) -> bool:
+    """Whether a reply has a valid verdict at all: what it lacks is asked for in other words."""
+    verdicts = _read(completion, asked, window, on_itself=on_itself)
+    return any(verdict.label for verdict in verdicts.values())
+
+
+@lru_cache(maxsize=64)
+def _objects(text: str) -> Sequence[Mapping[str, Any]]:
+    """Return the verdicts of a reply; whether it is accepted and what it says are read from one."""
+    return verdict_objects(text)
 
 
 def _read(
     completion: Completion, asked: Sequence[int], window: Mapping[int, str], *, on_itself: bool
 ) -> dict[int, Verdict]:
     """Return a verdict for each number; a failed completion's reason where it holds none."""
-    if completion.failure in _FINAL:
+    if completion.failure and completion.failure.is_final:
         return {number: Verdict(None, problem=completion.problem) for number in asked}
-    objects = verdict_objects(completion.text)
+    objects = _objects(completion.text)
     verdicts = checked(objects, asked, window, on_itself=on_itself)
     if completion.failure is None:
         return verdicts

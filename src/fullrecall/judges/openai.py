@@ -5,6 +5,8 @@ OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_u
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,7 +28,8 @@ class OpenAIChatModel:
     - `schema`: send the JSON schema of the answer. An endpoint that refuses it with status 400
       is asked again without, from then on.
     - `options`: more arguments of `chat.completions.create`, such as `max_tokens` or `seed`.
-    - `timeout`: seconds for one request; `max_retries`: the client's own, for transient errors.
+    - `timeout`: seconds for one request. The client's own retries are off: what drives the model
+      retries, and counts it.
 
     Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key where
     OpenAI's own endpoint needs one. Requests raise what the client raises.
@@ -38,7 +41,6 @@ class OpenAIChatModel:
     temperature: float | None = 0.0
     schema: bool = True
     timeout: float = 60.0
-    max_retries: int = 2
     options: dict[str, Any] = field(default_factory=dict, repr=False)
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
@@ -49,16 +51,14 @@ class OpenAIChatModel:
         if self.base_url is not None and not self.base_url.startswith(("http://", "https://")):
             raise ParameterError(f"base_url begins with http:// or https://, got {self.base_url!r}")
         try:
-            import openai
+            import openai  # noqa: F401 - clients are made when they are first used
         except ImportError:
             raise MissingExtraError("the openai package", "openai", "OpenAIChatModel") from None
-        try:
-            self._client = openai.OpenAI(**self._settings())
-        except openai.OpenAIError:
+        if self._settings()["api_key"] is None:
             raise ParameterError(
                 "no API key: set OPENAI_API_KEY, give api_key=…, or give the base_url of a "
                 "server that needs none"
-            ) from None
+            )
 
     @property
     def name(self) -> str:
@@ -66,13 +66,20 @@ class OpenAIChatModel:
         # Headers decide who asks, not what is answered, and may hold secrets.
         told = sorted(key for key in self.options if not key.startswith("extra_"))
         options = "".join(f",{key}={self.options[key]!r}" for key in told)
+        body = self.options.get("extra_body")
+        if body:  # it does decide what is answered, and is told by its digest alone
+            plain = json.dumps(body, sort_keys=True, default=str).encode()
+            options += f",body={hashlib.sha256(plain).hexdigest()[:8]}"
+        if "extra_body" in self.options:  # decides, and may be long or private: a digest tells
+            body = repr(sorted(dict(self.options["extra_body"]).items())).encode()
+            options += f",extra_body={hashlib.sha256(body).hexdigest()[:8]}"
         return f"openai:{self.model}@{self.base_url or 'default'},t={self.temperature}{options}"
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer; raises what the client raises."""
         from openai import APIConnectionError, BadRequestError
 
-        create = self._client.chat.completions.create
+        create = self._sync_client().chat.completions.create
         # Decided before the request: another one may find out meanwhile.
         with_schema = self.schema and request.schema is not None
         try:
@@ -117,7 +124,9 @@ class OpenAIChatModel:
 
     def close(self) -> None:
         """Close the connections of the sync path; the model can be used again."""
-        self._client.close()
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
     async def aclose(self) -> None:
         """Close the connections that this event loop opened."""
@@ -127,8 +136,18 @@ class OpenAIChatModel:
         if client is not None:
             await client.close()
 
-    def _unreachable(self, error: Exception) -> ConnectionError:
-        return ConnectionError(f"{error} ({self.base_url or 'OpenAI'})")
+    def _unreachable(self, error: Exception) -> OSError:
+        from openai import APITimeoutError
+
+        kind = TimeoutError if isinstance(error, APITimeoutError) else ConnectionError
+        return kind(f"{error} ({self.base_url or 'OpenAI'})")
+
+    def _sync_client(self) -> Any:
+        import openai
+
+        if self._client is None:
+            self._client = openai.OpenAI(**self._settings())
+        return self._client
 
     def _async_client(self) -> Any:
         # A connection belongs to the loop that opened it: one client for each loop.
@@ -148,7 +167,7 @@ class OpenAIChatModel:
             "base_url": self.base_url,
             "api_key": key,
             "timeout": self.timeout,
-            "max_retries": self.max_retries,
+            "max_retries": 0,
         }
 
     def _arguments(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:

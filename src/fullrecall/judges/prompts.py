@@ -7,6 +7,7 @@ provider's prompt cache serves all questions about the same contexts.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -134,6 +135,14 @@ class Prompts:
             raise ParameterError(
                 f"a prompt's braces do not fit ({error}): double those that are meant as they are"
             ) from None
+
+    @property
+    def name(self) -> str:
+        """The version, with a digest of the words where they are not the default's."""
+        if self == Prompts(version=self.version):
+            return self.version
+        words = json.dumps({**vars(self), "version": ""}, sort_keys=True)
+        return f"{self.version}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
     def attribution(
         self,

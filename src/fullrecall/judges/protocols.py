@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -30,20 +29,50 @@ class ChatRequest:
     schema_name: str = "answer"
     sample: int = 0
     """Which of several answers to the same request this is: it makes them distinct."""
+    again: int = 0
+    """How often it was asked before, in these words, without an answer that could be used."""
 
     def plain_schema(self) -> dict[str, Any]:
         """Return the schema as plain dicts and lists, as clients serialise it."""
-        plain: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
+        plain: dict[str, Any] = _plain(self.schema)
         return plain
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 class Failure(StrEnum):
-    """Why a completion holds no answer."""
+    """Why a completion holds no answer: the model's doing, or that of the way to it."""
 
     REFUSED = "the model refused"
     EMPTY = "the model's reply was empty"
     CUT_OFF = "the model's reply was cut off"
+    RATE_LIMIT = "the endpoint's rate limit was exceeded"
+    SERVER = "the endpoint failed"
+    TIMEOUT = "the endpoint did not answer in time"
+    CONNECTION = "the connection to the endpoint failed"
+    MALFORMED = "the endpoint's answer could not be read"
+    DENIED = "the endpoint denied access"
+    UNKNOWN = "the endpoint does not know the model"
+    INVALID = "the endpoint rejected the request"
     TRANSPORT = "the request failed"
+    """Whatever a client raised that says none of the above."""
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether the model itself replied, so that the way to it works."""
+        return self in (Failure.REFUSED, Failure.EMPTY, Failure.CUT_OFF)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether asking the model again in the same words mends nothing.
+
+        What retries the failures of the way to it is the driver, and it has done so by then.
+        """
+        return self not in (Failure.EMPTY, Failure.CUT_OFF)
 
 
 _CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
@@ -96,7 +125,12 @@ class Completion:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A model that completes chats. Exceptions are the driver's to handle: raise them freely."""
+    """A model that completes chats. Exceptions are the driver's to handle: raise them freely.
+
+    Drivers retry: a client's own retries come on top of theirs, so turn them off. A model that
+    keeps connections for each event loop may have an `async def aclose(self)` that closes those
+    of the running one; `evaluate` calls it before the loop that it made ends.
+    """
 
     @property
     def name(self) -> str:
@@ -113,10 +147,17 @@ class ChatModel(Protocol):
 
 
 class Ask(NamedTuple):
-    """One request to one model."""
+    """One request to one model.
+
+    `accepts` says of a completion whether it holds something of an answer: no other is ever
+    stored. None accepts every completion without a failure.
+    `known` is the completion where whoever asks has it already: drivers send nothing then.
+    """
 
     model: ChatModel
     request: ChatRequest
+    accepts: Callable[[Completion], bool] | None = None
+    known: Completion | None = None
 
 
 Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
@@ -142,7 +183,8 @@ class Verdict:
     `label` is None where there is no valid verdict, and `problem` says why. `together` tells
     whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
     share of judges that gave this label, None for a single judge. `others` are verdicts on the
-    same target that help too, from other windows or judges: each stands by itself.
+    same target that help too, from other windows or judges: each stands by itself. `judge` names
+    the one that settled it before the last of a cascade was asked; empty otherwise.
     """
 
     label: Label | None
@@ -151,6 +193,7 @@ class Verdict:
     problem: str = ""
     agreement: float | None = None
     others: tuple[Verdict, ...] = ()
+    judge: str = ""
 
 
 Kind: TypeAlias = Literal["claims", "questions", "entities"]

@@ -17,6 +17,7 @@ _THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\s*```\w*\s*")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
+_TRAILING_COMMA = re.compile(r",\s*[\]}]")
 _MOST_STARTS = 5_000
 """How many brackets of a reply are tried as the beginning of an answer."""
 
@@ -97,6 +98,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _without_trailing_commas(text: str) -> str:
     """Return `text` without commas before a closing bracket; strings stay as they are."""
+    if _TRAILING_COMMA.search(text) is None:
+        return text
     kept: list[str] = []
     quoted = escaped = False
     for character in text:

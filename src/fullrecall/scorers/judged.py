@@ -64,15 +64,19 @@ class JudgedScorer(FindingScorer):
         Blocks while models answer, in a running event loop too. Raises `InputError` where the
         fields make no sample; what could not be judged is "unscored", with the reason.
         """
-        result, usage = run(self._scored(as_sample(sample, sample_fields)))
+        result, usage = run(self.flow(as_sample(sample, sample_fields)))
         return replace(result, usage=usage)
 
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the same as `score`, the model's requests side by side where they can be."""
-        result, usage = await arun(self._scored(as_sample(sample, sample_fields)))
+        result, usage = await arun(self.flow(as_sample(sample, sample_fields)))
         return replace(result, usage=usage)
 
-    def _scored(self, sample: Sample) -> Flow[Result]:
+    def flow(self, sample: Sample) -> Flow[Result]:
+        """Return the scoring of a sample as a flow: it asks models through whoever drives it.
+
+        The result has no usage yet: it is the driver that knows what the answers cost.
+        """
         try:
             found = yield from self._judged(sample)
         except (Unmeasured, JudgeError) as why:
@@ -188,6 +192,7 @@ class JudgedScorer(FindingScorer):
             tuple(sorted(evidence, key=lambda item: item.rank)),
             verdict.label or "",
             verdict.agreement,
+            verdict.judge,
         )
 
 

@@ -1,0 +1,113 @@
+"""What is in a store: how much, of which models and scorers, and what it cost to make."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import StoreError
+from fullrecall.evaluation.store_file import VERSION, check, reading
+
+
+@dataclass(frozen=True)
+class ModelContents:
+    """The completions of one model, and the tokens that they took when they were made."""
+
+    model: str
+    completions: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True)
+class ScorerContents:
+    """The finished results of one scorer with these parameters, counted by status."""
+
+    scorer: str
+    parameters: Mapping[str, Any]
+    statuses: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a store holds. `first` and `last` are when rows were kept, in UTC; `size` in bytes."""
+
+    version: int
+    size: int
+    completions: int
+    results: int
+    first: str | None
+    last: str | None
+    models: tuple[ModelContents, ...]
+    scorers: tuple[ScorerContents, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+def read_contents(path: str | Path) -> Contents:
+    """Return what is in a store; writes nothing.
+
+    Raises `StoreError` for a file that is none.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise StoreError(f"there is no store {path}")
+    check(path)
+    try:
+        with closing(reading(path)) as connection:
+            return _contents(path, connection)
+    except sqlite3.Error as error:
+        raise StoreError(f"the store {path} cannot be read: {error}") from None
+
+
+def _contents(path: Path, connection: sqlite3.Connection) -> Contents:
+    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        return Contents(VERSION, _size(path), 0, 0, None, None, (), ())
+    connection.execute("BEGIN")  # one view of all tables, whatever another process writes
+    models = connection.execute(
+        "SELECT name, count(*), sum(prompt_tokens), sum(completion_tokens) "
+        "FROM completions JOIN names ON id = model GROUP BY model ORDER BY name"
+    ).fetchall()
+    scorers: dict[str, dict[str, int]] = {}
+    for name, status, count in connection.execute(
+        "SELECT name, status, count(*) FROM results JOIN names ON id = scorer "
+        "GROUP BY scorer, status ORDER BY name, status"
+    ):
+        scorers.setdefault(name, {})[status] = count
+    first, last = connection.execute(
+        "SELECT min(made), max(made) FROM "
+        "(SELECT made FROM completions UNION ALL SELECT made FROM results)"
+    ).fetchone()
+    return Contents(
+        VERSION,
+        _size(path),
+        sum(row[1] for row in models),
+        sum(sum(counts.values()) for counts in scorers.values()),
+        _date(first),
+        _date(last),
+        tuple(ModelContents(*row) for row in models),
+        tuple(_scorer(name, counts) for name, counts in scorers.items()),
+    )
+
+
+def _scorer(told: str, statuses: Mapping[str, int]) -> ScorerContents:
+    parameters = json.loads(told)
+    return ScorerContents(parameters.pop("scorer"), parameters, dict(statuses))
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a store with its log."""
+    log = path.with_name(f"{path.name}-wal")
+    return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+
+
+def _date(made: float | None) -> str | None:
+    return None if made is None else datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,168 @@
+"""What a run knows of the endpoint behind each model: how much it takes, and whether it answers.
+
+Requests are limited in all and for each model. A model's own limit adapts as TCP does (additive
+increase, multiplicative decrease; Chiu & Jain, 1989): a rate limit halves it, once for all that
+were on their way, and each round of answers raises it by one. A `Retry-After` holds back every
+request to that model.
+
+A model that does not answer anybody is not asked for every sample: once several requests in a row
+have failed for good, and every other that is on its way has too, the run is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fullrecall.judges.failures import Trouble
+from fullrecall.judges.flow import NotAsked
+from fullrecall.judges.protocols import Failure
+
+_IN_A_ROW = 5
+"""So many failures in a row, with no answer between, cast doubt on a model."""
+
+_HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION})
+"""Failures of which the first casts doubt where the model has never answered: every request to it
+has the same key, name and address."""
+
+
+class Endpoint:
+    """One model: its limit, its rest, its record. Lives in one event loop."""
+
+    def __init__(self, name: str, most: int, in_all: asyncio.Semaphore) -> None:
+        self.name = name
+        self.limit = float(most)
+        self.stopped: str | None = None
+        self._most = most
+        self._in_all = in_all
+        self._active = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._rests_until = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
+        self._cut_at = float("-inf")
+        self._open = 0
+        self._answered_at = float("-inf")
+        self._in_a_row = 0
+        self._doubt: Trouble | None = None
+        self._held: list[asyncio.Future[None]] = []
+
+    @asynccontextmanager
+    async def asking(self) -> AsyncIterator[float]:
+        """Hold an ask from its first request to its end, yield when it began.
+
+        Waits while the model is in doubt.
+
+        Raises `NotAsked` once the run is over for this model.
+        """
+        while self._doubt is not None and self.stopped is None:
+            told = asyncio.get_running_loop().create_future()
+            self._held.append(told)
+            await told
+        self.check()
+        self._open += 1
+        try:
+            yield asyncio.get_running_loop().time()
+        finally:
+            self._open -= 1
+            self._judge()
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[float]:
+        """Hold one of the requests that the endpoint takes at once; yield when it began."""
+        await self._enter()
+        try:
+            self.check()
+            async with self._in_all:
+                yield asyncio.get_running_loop().time()
+        finally:
+            self._active -= 1
+            self._wake()
+
+    def check(self) -> None:
+        """Raise `NotAsked` once the run is over for this model."""
+        if self.stopped is not None:
+            raise NotAsked(self.stopped)
+
+    def answers(self) -> None:
+        """Take note of a reply: the model answers, and may be asked a little more."""
+        self._answered_at = asyncio.get_running_loop().time()
+        self._in_a_row = 0
+        self.limit = min(float(self._most), self.limit + 1 / self.limit)
+        self._doubt = None
+        self._release()
+
+    def is_full(self, trouble: Trouble, began: float) -> None:
+        """Take note of a request, begun then, that the endpoint turned away for now."""
+        now = asyncio.get_running_loop().time()
+        if trouble.failure is Failure.RATE_LIMIT and began >= self._cut_at:
+            # What was on its way when the limit was cut tells nothing of the new one.
+            self._cut_at = now
+            self.limit = max(1.0, self.limit / 2)
+        if trouble.wait is not None:
+            self._rests_until = max(self._rests_until, now + trouble.wait)
+
+    def fails(self, trouble: Trouble, began: float, *, hopeless: bool = False) -> None:
+        """Take note of an ask, begun then, that failed for good, its retries included.
+
+        One that is `hopeless` casts doubt at once. Others than that count only if nobody was
+        answered since they began: those that hang come to their end after all others.
+        """
+        if began >= self._answered_at:
+            self._in_a_row += 1
+        never = self._answered_at == float("-inf")
+        hopeless = hopeless or (trouble.failure in _HOPELESS and never)
+        if hopeless or self._in_a_row >= _IN_A_ROW:
+            self._doubt = trouble
+
+    async def _enter(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._room() and not self._waiting and loop.time() >= self._rests_until:
+            self._active += 1
+            return
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        self._wake()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._active -= 1  # its turn goes to the next
+                self._wake()
+            raise
+
+    def _room(self) -> int:
+        return int(self.limit) - self._active
+
+    def _wake(self) -> None:
+        """Let as many go on as there is room for, in the order in which they came."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._rests_until:
+            if self._alarm is None:
+                self._alarm = loop.call_at(self._rests_until, self._rested)
+            return
+        while self._waiting and self._room() > 0:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._active += 1
+                turn.set_result(None)
+
+    def _rested(self) -> None:
+        self._alarm = None
+        self._wake()
+
+    def _judge(self) -> None:
+        """Stop once a model in doubt has answered nobody who was still waiting for it."""
+        if self._doubt is None or self._open or self.stopped is not None:
+            return
+        problem = f"{self._doubt.failure}: {self._doubt.detail}"
+        several = f"{self._in_a_row} requests in a row failed" if self._in_a_row > 1 else ""
+        self.stopped = f"{self.name} does not answer: {problem}" + (several and f" ({several})")
+        self._release()
+
+    def _release(self) -> None:
+        held, self._held = self._held, []
+        for told in held:
+            if not told.done():
+                told.set_result(None)

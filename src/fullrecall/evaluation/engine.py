@@ -1,0 +1,243 @@
+"""Samples side by side: many in flight, their rows in the order in which they came.
+
+The engine is fed one prepared sample after another and gives back the rows that are ready. It
+reads nothing itself, so that whoever feeds it may do so with or without an event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fullrecall.evaluation.asking import Asking
+from fullrecall.evaluation.keeping import Keeper
+from fullrecall.judges.flow import Done, NotAsked, advance, arun
+from fullrecall.judges.protocols import Ask, Flow
+from fullrecall.report.row import Row
+from fullrecall.result import Result, Status
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+
+_AHEAD = 64
+"""How many samples per request in flight may be finished before one that they wait behind."""
+
+_BEAT_SECONDS = 1.0
+"""Between two signs of life, for a display, while samples are in flight."""
+
+_INTERRUPTED = "the run was interrupted before it was judged"
+_LATE = "the run's deadline passed before it was judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A flow that asked something: where it stands, and where its result belongs."""
+
+    index: int
+    scorer: Scorer
+    flow: Flow[Result]
+    asked: Sequence[Ask]
+
+
+@dataclass(slots=True)
+class Work:
+    """A sample on its way: the results that it has, the flows that still ask."""
+
+    position: int
+    sample: Sample
+    results: list[Result | None]
+    begun: list[Begun] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all results are there."""
+        return self.task.done() if self.task is not None else not self.begun
+
+    def drop(self) -> None:
+        """Close the flows that were begun."""
+        for begun in self.begun:
+            begun.flow.close()
+
+    def row(self, scorers: Sequence[Scorer]) -> Row:
+        """Return the row; a result that is not there was interrupted."""
+        results = (
+            result or unscored(scorer, _INTERRUPTED)
+            for scorer, result in zip(scorers, self.results, strict=True)
+        )
+        return Row(self.position, self.sample, tuple(results))
+
+
+def prepared(
+    position: int, sample: Sample, scorers: Sequence[Scorer], keeper: Keeper | None = None
+) -> Work:
+    """Return a sample with all that takes no model: its flows are begun, other scores are made."""
+    work = Work(position, sample, [None] * len(scorers))
+    for index, scorer in enumerate(scorers):
+        make = getattr(scorer, "flow", None)
+        if make is None:
+            work.results[index] = score_one(scorer, sample)
+            continue
+        known = keeper.result(scorer, sample) if keeper is not None else None
+        if known is not None:
+            work.results[index] = known
+            continue
+        try:
+            flow = make(sample)
+            step = advance(flow, None)
+        except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
+            work.results[index] = raised(scorer, error)
+        else:
+            if isinstance(step, Done):
+                work.results[index] = step.value
+            else:
+                work.begun.append(Begun(index, scorer, flow, step))
+    return work
+
+
+def late(position: int, sample: Sample, scorers: Sequence[Scorer]) -> Work:
+    """Return a sample that comes after the run's deadline: nothing of it is measured."""
+    return Work(position, sample, [unscored(scorer, _LATE) for scorer in scorers])
+
+
+class Engine:
+    """Runs the flows of many samples; lives in one event loop.
+
+    `compute`, if given, runs a function away from the loop; `beat` is called once a second.
+    """
+
+    def __init__(
+        self,
+        scorers: Sequence[Scorer],
+        asking: Asking,
+        keeper: Keeper,
+        *,
+        max_concurrency: int,
+        beat: Callable[[], object],
+        compute: Callable[..., Awaitable[Any]] | None = None,
+    ) -> None:
+        self.asking = asking
+        self._scorers = scorers
+        self._keeper = keeper
+        self._most = max_concurrency
+        self._compute = compute
+        self._works: deque[Work] = deque()
+        self._running: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._interrupted = False
+        self._beating = asyncio.create_task(_beating(beat))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more samples are to be taken."""
+        return self._interrupted or self.asking.stopped is not None
+
+    def interrupt(self) -> None:
+        """Give up what is in flight; the next turn returns all rows there are."""
+        self._interrupted = True
+        for task in self._running:
+            task.cancel()
+        self._changed.set()
+
+    async def turn(self, work: Work, *, pause: float = 0.0) -> list[Row]:
+        """Take one more sample; return the rows that are ready, once there is room for another.
+
+        `pause` are seconds that the samples in flight are owed, after reading has held them up.
+        """
+        self._works.append(work)
+        if work.begun and not self._interrupted:
+            work.task = asyncio.create_task(self._finish(work))
+            self._running.add(work.task)
+            work.task.add_done_callback(self._finished)
+        if self._running:
+            await asyncio.sleep(pause)
+        rows = self._ready()
+        while not self._interrupted and not self._has_room:
+            await self._change()
+            rows += self._ready()
+        return rows
+
+    async def rest(self) -> list[Row]:
+        """Return the next rows once there are no more samples; none when all are returned."""
+        while self._works and not self._works[0].is_done and not self._interrupted:
+            await self._change()
+        if not self._interrupted:
+            return self._ready()
+        await self._ended()
+        works, self._works = self._works, deque()
+        return [work.row(self._scorers) for work in works]
+
+    async def close(self, *, connections: bool) -> None:
+        """Give up what is still in flight; close what models opened in this loop, if asked to."""
+        self.interrupt()
+        self._beating.cancel()
+        await self._ended()
+        if connections:
+            await self.asking.close()
+
+    async def _ended(self) -> None:
+        while self._running:
+            await asyncio.wait(self._running)
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._running) < self._most and len(self._works) < self._most * _AHEAD
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    def _ready(self) -> list[Row]:
+        rows = []
+        while self._works and self._works[0].is_done:
+            rows.append(self._works.popleft().row(self._scorers))
+        return rows
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._changed.set()
+
+    async def _finish(self, work: Work) -> None:
+        if len(work.begun) == 1:
+            await self._one(work, work.begun[0])
+        else:
+            await asyncio.gather(*(self._one(work, begun) for begun in work.begun))
+
+    async def _one(self, work: Work, begun: Begun) -> None:
+        try:
+            result, usage = await arun(
+                begun.flow, self.asking.answer, step=begun.asked, compute=self._compute
+            )
+            result = replace(result, usage=usage)
+            await self._keeper.keep_result(begun.scorer, work.sample, result)
+        except NotAsked as why:
+            result = unscored(begun.scorer, str(why))
+        except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
+            result = raised(begun.scorer, error)
+        work.results[begun.index] = result
+
+
+async def _beating(beat: Callable[[], object]) -> None:
+    while True:
+        await asyncio.sleep(_BEAT_SECONDS)
+        beat()
+
+
+def score_one(scorer: Scorer, sample: Sample) -> Result:
+    """Return the scorer's result; "unscored", with the exception as its reason, if it raises."""
+    try:
+        return scorer.score(sample)
+    except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises
+        return raised(scorer, error)
+
+
+def raised(scorer: Scorer, error: Exception) -> Result:
+    """Return what an exception inside a scorer makes of its result: it ends no run."""
+    return unscored(scorer, f"{scorer.method.name} raised {type(error).__name__}: {error}")
+
+
+def unscored(scorer: Scorer, why: str) -> Result:
+    """Return a result without a score, and why."""
+    return Result(scorer.method, Status.UNSCORED, note=why)

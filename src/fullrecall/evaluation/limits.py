@@ -1,0 +1,44 @@
+"""How much a run may ask at once, in all, and how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullrecall.errors import ParameterError
+from fullrecall.judges.retrying import Retries
+
+if TYPE_CHECKING:
+    from fullrecall.evaluation.budget import Budget
+    from fullrecall.evaluation.store import Store
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The options of a run that bound what it asks; `evaluate` says what each means.
+
+    Raises `ParameterError` for a value out of its range.
+    """
+
+    max_concurrency: int = 16
+    timeout: float | None = 60.0
+    deadline: float | None = None
+    retries: Retries | int = field(default_factory=Retries)
+    store: Store | str | Path | None = None
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        most = self.max_concurrency
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            raise ParameterError(f"max_concurrency is a whole number >= 1, got {most!r}")
+        for name in ("timeout", "deadline"):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0
+            ):
+                raise ParameterError(f"{name} is a number of seconds > 0 or None, got {value!r}")
+
+    def retrying(self) -> Retries:
+        """Return how failed requests are sent again."""
+        return self.retries if isinstance(self.retries, Retries) else Retries(self.retries)

@@ -1,0 +1,216 @@
+"""Recall after each stage of a retrieval: where an item that was missed in the end was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from io import StringIO
+from typing import Any, NamedTuple
+
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.evaluation.run import SampleLike, aevaluate, as_samples, evaluate
+from fullrecall.finding import Finding
+from fullrecall.report.report import Report
+from fullrecall.report.row import Row
+from fullrecall.report.summary import shown
+from fullrecall.result import Result, Status
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+
+FINAL = "final"
+"""What stands for the list that the retrieval ended with: `retrieved_contexts`."""
+
+
+class Lost(NamedTuple):
+    """A target that a stage had and the final list has not, or has less of.
+
+    `had` is the last stage that had it, there found in full at `rank`, None for in part; `by` is
+    the next stage on its way that had less of it, "final" for the step into the final list.
+    """
+
+    sample: str
+    question: str | None
+    score: str
+    target: str
+    had: str
+    rank: int | None
+    by: str
+
+
+class StageReports(Mapping[str, Report]):
+    """One report for each stage, in the order of the pipeline; the last, "final", is of the end.
+
+    A sample in which a stage did not run is unscored in that stage's report. Prints as a table.
+    """
+
+    def __init__(self, reports: Mapping[str, Report]) -> None:
+        self._reports = dict(reports)
+
+    def __getitem__(self, name: str) -> Report:
+        try:
+            return self._reports[name]
+        except KeyError:
+            raise KeyError(f"no stage {name!r}: there are {', '.join(self)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._reports)
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    @property
+    def final(self) -> Report:
+        """The report of the list that the retrieval ended with."""
+        return self[FINAL]
+
+    def lost(self) -> list[Lost]:
+        """Return every target that some stage had more of than the final list, sample by sample.
+
+        The whole lists count, whatever the scorers' k: an item that the final list has beyond k
+        was ranked low, not lost. Only recall is asked after, and only scored samples are.
+        """
+        return [
+            lost
+            for position, row in enumerate(self.final.rows)
+            for nth, result in enumerate(row.results)
+            if result.status is Status.SCORED and result.method.measure == "recall"
+            for lost in self._lost(position, nth, row, result)
+        ]
+
+    def _lost(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
+        stages = row.sample.retrieval_stages or ()
+        into = {stage.name: stage.into or FINAL for stage in stages}
+        found = {
+            stage.name: {finding.target.any_of: finding for finding in at_stage.findings}
+            for stage in stages
+            for at_stage in [self[stage.name].rows[position].results[nth]]
+            if at_stage.status is Status.SCORED
+        }
+        for finding in result.findings:
+            target = finding.target.any_of
+            had: dict[str, Finding] = {
+                name: findings[target] for name, findings in found.items() if target in findings
+            }
+            # Stages stand in the order in which they ran: no later one had more than is left.
+            last = next(
+                (name for name in reversed(had) if _credit(had[name]) > _credit(finding)), None
+            )
+            if last is None:
+                continue
+            by = into[last]
+            while by != FINAL and by not in had:  # what was not measured there is not blamed on it
+                by = into[by]
+            yield Lost(
+                row.label,
+                row.sample.user_input,
+                result.method.label,
+                finding.target.label,
+                last,
+                had[last].rank,
+                by,
+            )
+
+    def __str__(self) -> str:
+        from fullrecall.report import terminal
+
+        lost, sections = self.lost(), []
+        for nth, method in enumerate(self.final.methods):
+            rows = []
+            for name, report in self.items():
+                score = report.summary()[nth]
+                dropped = [item for item in lost if (item.score, item.by) == (method.label, name)]
+                cells = [shown(score.mean), shown(_whole(report, nth)), str(len(dropped))]
+                rows.append((name, [*cells, f"{score.scored:,}"]))
+            sections.append(terminal.Section(method.label, rows))
+        console = terminal.console(StringIO(), width=240)
+        heads = ("score", "in the\nwhole list", "targets\nlost here", "samples\nscored")
+        return terminal.printed(console, [terminal.table(heads, sections)])
+
+    def __repr__(self) -> str:
+        return f"StageReports({', '.join(self)})\n{self}"
+
+
+def evaluate_stages(
+    samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, **options: Any
+) -> StageReports:
+    """Score each stage's list as if it had been the final one, and the final one itself.
+
+    `samples` have `retrieval_stages`, as the adapters fill them in; `options` are `evaluate`'s,
+    without `keep`. All is one run of `evaluate`: a judge is asked once for each stage, but what
+    does not depend on what was retrieved, such as the claims of a reference, is asked once.
+
+    Raises what `evaluate` raises, and `InputError` for a stage that is named "final".
+    """
+    given = list(as_samples(samples))
+    names = _checked(given, options)
+    return _apart(evaluate(_each(given, names), scorers, **options), names, len(given))
+
+
+async def aevaluate_stages(
+    samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, **options: Any
+) -> StageReports:
+    """Return the same as `evaluate_stages`, without blocking the event loop."""
+    given = list(as_samples(samples))
+    names = _checked(given, options)
+    return _apart(await aevaluate(_each(given, names), scorers, **options), names, len(given))
+
+
+def stage_names(samples: Iterable[Sample]) -> list[str]:
+    """Return the names of all stages of `samples`, in the order of the pipeline.
+
+    A stage that only some samples have comes right behind the one that precedes it there.
+    """
+    names: list[str] = []
+    for sample in samples:
+        place = 0
+        for stage in sample.retrieval_stages or ():
+            if stage.name not in names:
+                names.insert(place, stage.name)
+            place = names.index(stage.name) + 1
+    return names
+
+
+def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]:
+    if "keep" in options:
+        raise ParameterError("evaluate_stages takes no keep=: where items were lost needs the rows")
+    names = stage_names(samples)
+    if FINAL in names:
+        raise InputError(
+            f"a stage is named {FINAL!r}, which is what the end of the retrieval is called: "
+            "give it another name",
+            field="retrieval_stages",
+        )
+    return [*names, FINAL]
+
+
+def _each(samples: Sequence[Sample], names: Sequence[str]) -> list[Sample]:
+    """Return the samples at each of the stages, one stage after the other."""
+    return [
+        sample if name == FINAL else sample.at_stage(name) for name in names for sample in samples
+    ]
+
+
+def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:
+    """Return the report of `_each`'s samples as one report for each stage."""
+    rows = report.rows
+    return StageReports({
+        name: Report.of(
+            report.methods,
+            (
+                replace(row, position=position)
+                for position, row in enumerate(rows[nth * samples : (nth + 1) * samples], start=1)
+            ),
+        )
+        for nth, name in enumerate(names)
+    })  # fmt: skip
+
+
+def _credit(finding: Finding) -> float:
+    return finding.credit_at()
+
+
+def _whole(report: Report, nth: int) -> float | None:
+    """Return the mean headline measure over the whole lists, whatever the scorer's k."""
+    values = [result.value(result.method.measure) for result in (r.results[nth] for r in report)]
+    scored = [value for value in values if value is not None]
+    return sum(scored) / len(scored) if scored else None

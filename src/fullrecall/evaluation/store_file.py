@@ -1,0 +1,138 @@
+"""The file of a store: is it one, and connections to it."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import StoreError
+
+VERSION = 1
+_APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
+_WAY_OUT = "name another file, or move this one away"
+_SIGNATURE = b"SQLite format 3\x00"
+PATIENCE = 30.0  # seconds to wait for another process's transaction, which takes milliseconds
+_CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is opened
+
+_SCHEMA = (
+    "CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE completions (
+        key BLOB PRIMARY KEY, model INTEGER NOT NULL REFERENCES names, made REAL NOT NULL,
+        prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
+        failure TEXT, detail BLOB NOT NULL, text BLOB NOT NULL, sum INTEGER NOT NULL
+    )""",
+    """CREATE TABLE results (
+        key BLOB PRIMARY KEY, scorer INTEGER NOT NULL REFERENCES names, made REAL NOT NULL,
+        status TEXT NOT NULL, result BLOB NOT NULL, sum INTEGER NOT NULL
+    )""",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+def check(path: Path) -> None:
+    """Raise `StoreError` for what is no store of ours, a damaged or a newer one; writes nothing."""
+    if not path.parent.is_dir():
+        raise StoreError(f"there is no directory {path.parent} for the store {path.name}")
+    if not path.exists():
+        return
+    try:
+        with path.open("rb") as file:
+            signature = file.read(len(_SIGNATURE))
+    except OSError as error:
+        raise StoreError(f"the store {path} cannot be read: {error.strerror}") from None
+    if not signature:
+        return
+    if signature != _SIGNATURE:
+        raise StoreError(f"{path} is no store, nor any SQLite file: {_WAY_OUT}")
+    try:
+        with closing(reading(path)) as connection:
+            _check_ours(path, connection)
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"the store {path} cannot be read: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+
+
+def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")  # one view, while another process makes the tables
+    application, version = (
+        _pragma(connection, name) for name in ("application_id", "user_version")
+    )
+    if path.stat().st_size <= _CHECKED:
+        whole = _pragma(connection, "quick_check(1)")
+        if whole != "ok":
+            raise StoreError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not application and not tables:
+        return  # made by a run that was killed before it wrote to it
+    if application != _APPLICATION:
+        raise StoreError(f"{path} is an SQLite file, and no store of fullrecall's: {_WAY_OUT}")
+    if version != VERSION:
+        raise StoreError(
+            f"{path} has version {version} of the store, this fullrecall knows {VERSION}: upgrade "
+            "fullrecall, or name another file"
+        )
+    connection.execute("SELECT 1 FROM completions, results, names LIMIT 1")
+
+
+def reading(path: Path) -> sqlite3.Connection:
+    """Return a connection that writes nothing."""
+    place = f"{path.absolute().as_uri()}?mode=ro"
+    connection = _connected(place)
+    try:
+        _pragma(connection, "schema_version")
+    except sqlite3.OperationalError:
+        # A directory that takes no -shm file: read as it stands, unless a run left a log there.
+        connection.close()
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        connection = _connected(f"{place}&immutable=1")
+    return connection
+
+
+def writing(path: Path) -> sqlite3.Connection:
+    """Return a connection that can write, the tables made; raises `sqlite3.Error`."""
+    connection = _connected(f"{path.absolute().as_uri()}?mode=rwc")
+    try:
+        _retried(connection, "PRAGMA journal_mode = WAL")
+        # The log is synced at each commit: what was reported as kept outlives a power cut.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        if not _pragma(connection, "application_id"):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _connected(place: str) -> sqlite3.Connection:
+    # Transactions are ours: no implicit BEGIN. The lock is ours too.
+    return sqlite3.connect(
+        place, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+
+
+def _retried(connection: sqlite3.Connection, statement: str) -> None:
+    """Execute what SQLite refuses at once, instead of waiting, while another process does it."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> Any:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]

@@ -1,0 +1,117 @@
+"""A loopback endpoint that speaks the OpenAI protocol and breaks it for chosen samples."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+Fault = Callable[["Exchange"], None]
+
+
+class Exchange(BaseHTTPRequestHandler):
+    """One request; a fault answers it in its own way."""
+
+    protocol_version = "HTTP/1.1"
+    endpoint: FaultyEndpoint
+
+    def do_POST(self) -> None:
+        """Answer rightly, or with the fault that is due."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.number = int(re.findall(r"Claim (\d+)", body["messages"][1]["content"])[0])
+        fault = self.endpoint.due(self.number)
+        if fault is not None:
+            fault(self)
+        else:
+            self.say(self.right())
+
+    def send(self, status: int, payload: bytes, **headers: str) -> None:
+        """Send a whole response."""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def say(self, content: str | None, *, finish: str = "stop", refusal: str | None = None) -> None:
+        """Send a chat completion with this message."""
+        self.send(200, self.completion(content, finish=finish, refusal=refusal))
+
+    def completion(
+        self, content: str | None, *, finish: str = "stop", refusal: str | None = None
+    ) -> bytes:
+        """Return the body of a chat completion."""
+        message = {"role": "assistant", "content": content, "refusal": refusal}
+        body: dict[str, Any] = {
+            "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
+        }  # fmt: skip
+        return json.dumps(body).encode()
+
+    def right(self, verdicts: int = 2) -> str:
+        """Return the right answer: of the two claims, as many as `number % 3` are supported."""
+        supported = {
+            "verdict": "supported", "together": False,
+            "citations": [{"context": 1, "quote": "what the context says"}],
+        }  # fmt: skip
+        missing = {"verdict": "not_supported", "citations": [], "together": False}
+        given = [
+            {"id": place, **(supported if place <= self.number % 3 else missing)}
+            for place in range(1, verdicts + 1)
+        ]
+        return json.dumps({"verdicts": given})
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+class FaultyEndpoint:
+    """Which samples are struck by which fault, once or always, and how often each has asked."""
+
+    def __init__(self) -> None:
+        self.base_url = ""
+        self.requests: Counter[int] = Counter()
+        self.released = threading.Event()
+        self._fault: Fault | None = None
+        self._struck: frozenset[int] = frozenset()
+        self._always = False
+        self._lock = threading.Lock()
+
+    def strikes(self, fault: Fault, struck: frozenset[int], *, always: bool) -> None:
+        """Answer the struck samples with the fault: always, or the first time that they ask."""
+        self._fault, self._struck, self._always = fault, struck, always
+
+    def due(self, number: int) -> Fault | None:
+        """Return the fault that a request of this sample gets, None for a right answer."""
+        with self._lock:
+            self.requests[number] += 1
+            first = self.requests[number] == 1
+        return self._fault if number in self._struck and (first or self._always) else None
+
+
+@pytest.fixture
+def faulty() -> Iterator[FaultyEndpoint]:
+    """Serve on a free loopback port until the test ends."""
+    endpoint = FaultyEndpoint()
+    handler = type("Handler", (Exchange,), {"endpoint": endpoint})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    endpoint.base_url = f"http://127.0.0.1:{server.server_port}/v1"
+    try:
+        yield endpoint
+    finally:
+        endpoint.released.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,185 @@
+"""Cheaper judging: what a first judge settles is not asked, and the report says how much it was."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from fullrecall import (
+    ClaimRecall,
+    EntityRecall,
+    LLMJudge,
+    ParameterError,
+    QuestionRecall,
+    Report,
+    Sample,
+    evaluate,
+)
+from fullrecall.judges import (
+    Cascade,
+    ChatRequest,
+    EmbeddedJudge,
+    LexicalJudge,
+    Panel,
+    VerbatimJudge,
+)
+from fullrecall.judges.flow import run
+from fullrecall.testing import ScriptedChatModel
+
+CONTEXT = (
+    'Notes. The tower is in Paris. It is a myth that the tower is green. "It opened in 1889!"\n'
+    "- It has two lifts\n\nIs it in Rome? Whoever says it leans is wrong."
+)
+
+
+def unsupported(request: ChatRequest) -> str:
+    """Find nothing supported."""
+    numbers = re.findall(r"^(\d+) ", request.messages[1].content.split("s:\n")[-1], re.MULTILINE)
+    return json.dumps({"verdicts": [
+        {"id": int(n), "verdict": "not_supported", "citations": [], "together": False}
+        for n in numbers
+    ]})  # fmt: skip
+
+
+def labels(judge: VerbatimJudge, targets: list[str], relation: str = "claim") -> list[str | None]:
+    """Return what a judge says of targets in `CONTEXT`."""
+    verdicts, _ = run(judge.attribute(targets, ["Other.", CONTEXT], relation=relation))  # type: ignore[arg-type]
+    return [verdict.label for verdict in verdicts]
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("The tower is in Paris.", True),
+        ("the tower  is in PARIS", True),
+        ("The tower is in Paris. It is a myth that the tower is green.", True),
+        ("It opened in 1889!", True),
+        ("It has two lifts.", True),
+        ("The tower is green.", False),  # said to be a myth
+        ("It is a myth", False),
+        ("It is in Rome.", False),
+        ("Is it in Rome?", False),  # asked, not said
+        ("It leans.", False),
+        ("The tower is in Par", False),
+        ("The tower was in Paris.", False),
+        ("tower", False),
+        ("", False),
+    ],
+)
+def test_a_claim_must_be_a_whole_sentence(claim: str, *, found: bool) -> None:
+    """Word for word, and nothing around it that could turn it into something else."""
+    assert labels(VerbatimJudge(), [claim]) == ["supported" if found else "not_supported"]
+
+
+def test_an_entity_must_be_whole_words() -> None:
+    """A mention is enough, within any sentence."""
+    assert labels(VerbatimJudge(), ["the tower is green", "Pari"], "entity") == [
+        "supported", "not_supported",
+    ]  # fmt: skip
+
+
+def test_only_what_is_left_is_asked() -> None:
+    """The model sees the claims that the first judges did not find; verdicts stay in order."""
+    model = ScriptedChatModel(unsupported)
+    claims = ["It leans.", "The tower is in Paris.", "It is tall.", "It opened in 1889!"]
+    sample = Sample(user_input="q", reference_claims=claims, retrieved_contexts=["No.", CONTEXT])
+    result = ClaimRecall(judge=Cascade([VerbatimJudge(), LLMJudge(model)])).score(sample)
+    (request,) = model.requests
+    assert [claim in request.messages[1].content.split("claims:\n")[1] for claim in claims] == [
+        True, False, True, False,
+    ]  # fmt: skip
+    assert [finding.judge for finding in result.findings] == ["", "verbatim", "", "verbatim"]
+    assert [finding.rank for finding in result.findings] == [None, 2, None, 2]
+    assert all(item.verified for finding in result.findings for item in finding.evidence)
+    assert result.score == 0.5
+
+
+def report(model: ScriptedChatModel) -> Report:
+    """Evaluate three samples: all settled, half settled, nothing settled."""
+    samples = [
+        Sample(user_input=f"q{n}", reference_claims=claims, retrieved_contexts=[CONTEXT])
+        for n, claims in enumerate(
+            [["The tower is in Paris."], ["It has two lifts.", "It is tall."], ["It leans."]]
+        )
+    ]
+    judge = Cascade([VerbatimJudge(), LLMJudge(model)])
+    return evaluate(samples, ClaimRecall(judge=judge), progress=False)
+
+
+def test_the_report_says_how_much_was_settled() -> None:
+    """Targets by judge, and the samples whose request was saved; parts add up; frames show it."""
+    model = ScriptedChatModel(unsupported)
+    made = report(model)
+    assert len(model.requests) == 2
+    settled = made.summary()[0].settled
+    assert settled == (4, {"verbatim": 2}, 1)
+    assert "2 of 4 targets in claim_recall settled without the last judge" in str(made.summary())
+    assert made.summary().to_dict()["scores"][0]["settled"]["samples"] == 1
+    both = Report.of_totals([json.loads(json.dumps(made.totals()))] * 2).summary()[0].settled
+    assert both == (8, {"verbatim": 4}, 2)
+    assert list(made.findings_to_pandas()["judge"].fillna("")) == ["verbatim", "verbatim", "", ""]
+
+
+def test_findings_keep_who_settled_them(tmp_path: object) -> None:
+    """A saved report says so too."""
+    path = f"{tmp_path}/r.jsonl"
+    report(ScriptedChatModel(unsupported)).save(path)
+    loaded = Report.load(path)
+    assert loaded.rows[0].results[0].findings[0].judge == "verbatim"
+    assert loaded.summary()[0].settled == (4, {"verbatim": 2}, 1)
+
+
+def test_without_a_cascade_nothing_is_said() -> None:
+    """A report of one judge has no word of it."""
+    sample = Sample(reference_claims=["It leans."], retrieved_contexts=[CONTEXT])
+    summary = evaluate([sample], ClaimRecall(judge=LexicalJudge()), progress=False).summary()
+    assert summary[0].settled is None
+    assert "settled" not in str(summary)
+    assert "settled" not in summary.to_dict()["scores"][0]
+
+
+def test_a_first_judge_that_cannot_tell_settles_nothing() -> None:
+    """Questions are the last judge's alone, and so is splitting them."""
+
+    def answers(request: ChatRequest) -> str:
+        if request.schema_name == "items":
+            return json.dumps({"items": ["Where is it?"]})
+        return unsupported(request)
+
+    model = ScriptedChatModel(answers)
+    judge = Cascade([VerbatimJudge(), LexicalJudge(threshold=0.95), LLMJudge(model)])
+    sample = Sample(user_input="Where is it?", retrieved_contexts=[CONTEXT])
+    result = QuestionRecall(judge=judge).score(sample)
+    assert (result.score, len(model.requests)) == (0.0, 2)
+
+
+def test_entities_are_settled_too() -> None:
+    """A name that stands in a context needs no model."""
+    model = ScriptedChatModel(unsupported)
+    judge = Cascade([VerbatimJudge(), LLMJudge(model)])
+    sample = Sample(reference_entities=["The tower"], retrieved_contexts=[CONTEXT])
+    assert EntityRecall(judge=judge).score(sample).score == 1.0
+    assert not model.requests
+
+
+def test_confidence_is_the_first_judge_s_threshold() -> None:
+    """A threshold that nothing reaches leaves all to the model; both are in the judge's name."""
+    model = ScriptedChatModel(unsupported)
+    sample = Sample(reference_claims=["The tower stands in Paris."], retrieved_contexts=[CONTEXT])
+    scores = []
+    for threshold in (0.05, 1.0):
+        judge = Cascade([EmbeddedJudge(threshold=threshold), LLMJudge(model)])
+        assert f"embedded:{threshold}" in judge.name
+        scores.append(ClaimRecall(judge=judge).score(sample).score)
+    assert (scores, len(model.requests)) == ([1.0, 0.0], 1)
+
+
+def test_a_cascade_of_one_is_refused() -> None:
+    """There must be somebody to hand on to; a cascade may sit on a panel."""
+    with pytest.raises(ParameterError, match="two judges"):
+        Cascade([VerbatimJudge()])
+    inner = Cascade([VerbatimJudge(), LexicalJudge()])
+    sample = Sample(reference_claims=["It has two lifts."], retrieved_contexts=[CONTEXT])
+    assert ClaimRecall(judge=Panel([inner, VerbatimJudge()])).score(sample).score == 1.0

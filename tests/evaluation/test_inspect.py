@@ -1,0 +1,196 @@
+"""`fullrecall inspect RUN`, and the options of `fullrecall evaluate` that keep and bound."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, evaluate
+from fullrecall.cli import app
+from fullrecall.evaluation.store import Store
+from fullrecall.judges import ChatRequest, Completion
+from fullrecall.testing import ScriptedChatModel
+
+SAMPLES = [
+    Sample(user_input=f"q{n}", reference_claims=["Stands."], retrieved_contexts=[f"It stands {n}."])
+    for n in range(3)
+]
+VERDICTS = json.dumps(
+    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
+)
+
+
+def answers(_: ChatRequest) -> Completion:
+    """Find nothing supported."""
+    return Completion(VERDICTS, 100, 20)
+
+
+def run(*arguments: str | Path) -> Result:
+    """Run the command line."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Return a store with three results of one scorer and two of another."""
+    path = tmp_path / "runs.sqlite"
+    judge = LLMJudge(ScriptedChatModel(answers, name="small"))
+    evaluate(SAMPLES, ClaimRecall(judge=judge), store=path, progress=False)
+    evaluate(SAMPLES[:2], ClaimRecall(judge=judge, depth=1), store=path, progress=False)
+    return path
+
+
+def test_a_store_is_shown(store: Path) -> None:
+    """Models with their tokens, scorers with their parameters, results by status."""
+    before = store.read_bytes()
+    shown = run("inspect", store)
+    assert shown.exit_code == 0
+    for told in (
+        "version 1", "3 completions", "360 tokens", "5 results", "model small",
+        "300 prompt and 60 answer tokens", "claim_recall: 3 scored", "claim_recall: 2 scored",
+        "depth = 1", "judge = llm:small",
+    ):  # fmt: skip
+        assert told in shown.output
+    assert store.read_bytes() == before
+
+
+def test_a_store_as_json(store: Path) -> None:
+    """The same for programs."""
+    plain = json.loads(run("inspect", store, "--json").output)
+    assert (plain["kind"], plain["version"], plain["completions"], plain["results"]) == (
+        "store", 1, 3, 5,
+    )  # fmt: skip
+    assert plain["models"] == [
+        {"model": "small", "completions": 3, "prompt_tokens": 300, "completion_tokens": 60}
+    ]
+    assert sorted(scorer["statuses"]["scored"] for scorer in plain["scorers"]) == [2, 3]
+    assert plain["first"] <= plain["last"]
+    assert plain["size"] >= store.stat().st_size
+
+
+def test_an_empty_store(tmp_path: Path) -> None:
+    """A store with nothing in it yet is one, and so is the file of a run killed at once."""
+    Store(tmp_path / "new").close()
+    (tmp_path / "killed").touch()
+    for name in ("new", "killed"):
+        shown = run("inspect", tmp_path / name)
+        assert (shown.exit_code, "0 completions" in shown.output) == (0, True)
+    assert not (tmp_path / "killed").stat().st_size
+
+
+def test_a_report_is_shown(tmp_path: Path) -> None:
+    """Its scorers and samples, and whether its writer was killed within a line."""
+    sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
+    path = tmp_path / "report.jsonl"
+    evaluate([sample] * 3, IdRecall(), progress=False).save(path)
+    shown = run("inspect", path)
+    assert (shown.exit_code, "report of 3 samples" in " ".join(shown.output.split())) == (0, True)
+    assert "0.500" in shown.output
+    assert "cut off" not in shown.output
+    path.write_bytes(path.read_bytes()[:-20])
+    assert "last line is cut off" in " ".join(run("inspect", path).output.split())
+    plain = json.loads(run("inspect", path, "--json").output)
+    assert (plain["kind"], plain["samples"], plain["cut_off"]) == ("report", 2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"question,answer\n", "no saved report"),
+        (b"SQLite format 3\x00" + b"junk" * 200, "damaged"),
+        (None, "No such file"),
+    ],
+)
+def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
+    """Exit code 2, and one sentence that names the file."""
+    path = tmp_path / "thing"
+    if content is not None:
+        path.write_bytes(content)
+    refused = run("inspect", path)
+    assert refused.exit_code == 2
+    assert problem in " ".join(refused.output.split())
+    assert "Traceback" not in refused.output
+
+
+@pytest.fixture
+def base_url() -> Iterator[str]:
+    """Serve a model that finds nothing supported, on a free loopback port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            payload = json.dumps(
+                {
+                    "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+                    "choices": [{
+                        "index": 0, "finish_reason": "stop",
+                        "message": {"role": "assistant", "content": VERDICTS},
+                    }],
+                    "usage": {
+                        "prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100,
+                    },
+                }
+            ).encode()  # fmt: skip
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
+    tmp_path: Path, base_url: str
+) -> None:
+    """Two calls, then the third sample in the next run; the cost is told."""
+    file = tmp_path / "samples.jsonl"
+    file.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in SAMPLES))
+
+    def again(*options: str) -> dict[str, Any]:
+        done = run(
+            "evaluate", file, "-s", "claim", "--judge", "openai:m", "--base-url", base_url,
+            "--store", tmp_path / "runs.sqlite", "--price", "1,10", "--json", *options,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        plain: dict[str, Any] = json.loads(done.output)
+        return plain
+
+    first = again("--budget-calls", "2", "--max-concurrency", "1")
+    assert first["scores"][0]["reasons"] == {"the budget of 2 calls is used up": 1}
+    assert (first["spent"]["calls"], first["spent"]["cost"]) == (2, pytest.approx(0.004))
+    second = again("--budget-calls", "2")
+    assert (second["scores"][0]["scored"], second["spent"]["calls"]) == (3, 1)
+    assert second["spent"]["results_reused"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--budget-calls", "3"], "openai:MODEL"),
+        (["--judge", "openai:m", "--budget-calls", "0"], "calls"),
+        (["--judge", "openai:m", "--budget-cost", "3"], "--price"),
+        (["--judge", "openai:m", "--budget-cost", "3", "--price", "cheap"], "PROMPT,ANSWER"),
+    ],
+)
+def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], problem: str) -> None:
+    """Exit code 2 and the way out, before the file is read."""
+    refused = run("evaluate", tmp_path / "samples.jsonl", "-s", "claim", *options)
+    assert refused.exit_code == 2
+    assert problem in refused.output

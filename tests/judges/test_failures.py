@@ -1,0 +1,112 @@
+"""What exceptions of any client mean, by what they carry and not by where they come from."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from fullrecall.judges import Failure
+from fullrecall.judges.failures import trouble_of
+from fullrecall.judges.retrying import Attempt, Retries
+
+
+def error(name: str, *, base: type[Exception] = Exception, **attributes: Any) -> Exception:
+    """Return an exception of a class of this name, with these attributes."""
+    made = type(name, (base,), attributes)("as told")
+    assert isinstance(made, Exception)
+    return made
+
+
+def response(status: int, **headers: str) -> Any:
+    """Return what clients keep of a response."""
+    return type("Response", (), {"status_code": status, "headers": headers})()
+
+
+@pytest.mark.parametrize(
+    ("raised", "failure"),
+    [
+        (error("APIStatusError", status_code=429), Failure.RATE_LIMIT),
+        (error("APIStatusError", status_code=429, code="insufficient_quota"), Failure.DENIED),
+        (error("HTTPStatusError", response=response(503)), Failure.SERVER),
+        (error("OverloadedError", status_code=529), Failure.SERVER),
+        (error("OldError", http_status=500), Failure.SERVER),
+        (error("GoogleError", code=429), Failure.RATE_LIMIT),
+        (
+            error("ClientError", response={"ResponseMetadata": {"HTTPStatusCode": 403}}),
+            Failure.DENIED,
+        ),
+        (error("APIError", status_code=404), Failure.UNKNOWN),
+        (error("APIError", status_code=400), Failure.INVALID),
+        (error("APIError", status_code=400, code="content_filter"), Failure.REFUSED),
+        (error("APIError", status_code=400, code="model_not_found"), Failure.UNKNOWN),
+        (error("RateLimitError"), Failure.RATE_LIMIT),
+        (error("ThrottlingException"), Failure.RATE_LIMIT),
+        (error("APITimeoutError", base=ConnectionError), Failure.TIMEOUT),
+        (TimeoutError("30 s"), Failure.TIMEOUT),
+        (ConnectionRefusedError("nobody"), Failure.CONNECTION),
+        (error("RemoteProtocolError"), Failure.CONNECTION),
+        (json.JSONDecodeError("no JSON", "x", 0), Failure.MALFORMED),
+        (error("AuthenticationError"), Failure.DENIED),
+        (KeyError("a mistake of one's own"), Failure.TRANSPORT),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
+)
+def test_each_is_known(raised: Exception, failure: Failure) -> None:
+    """By status, by code, by the class's name; the detail is the client's own words."""
+    trouble = trouble_of(raised)
+    assert trouble.failure is failure
+    assert trouble.detail == f"{type(raised).__name__}: {raised}"
+
+
+def test_the_cause_tells_where_the_exception_does_not() -> None:
+    """A framework's wrapper around a client's exception is looked through."""
+    wrapped = ValueError("the chain failed")
+    wrapped.__cause__ = error("RateLimitError", status_code=429)
+    trouble = trouble_of(wrapped)
+    assert trouble.failure is Failure.RATE_LIMIT
+    assert trouble.detail == "ValueError: the chain failed"
+
+
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"retry-after": "7"}, 7, 7),
+        ({"Retry-After": "0.5"}, 0.5, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25, 0.25),
+        ({"retry-after": format_datetime(datetime.now(UTC) + timedelta(hours=1))}, 3000, 3600),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0, 0),
+    ],
+)
+def test_how_long_to_wait(headers: dict[str, str], least: float, most: float) -> None:
+    """`Retry-After` in seconds, in milliseconds, and as an HTTP date."""
+    wait = trouble_of(error("RateLimitError", response=response(429, **headers))).wait
+    assert wait is not None
+    assert least <= wait <= most
+
+
+@pytest.mark.parametrize("told", [{}, {"retry-after": "soon"}, {"retry-after": "-3"}])
+def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
+    """Without the header, or with nonsense in it, the waits are ours."""
+    assert trouble_of(error("RateLimitError", response=response(429, **told))).wait is None
+
+
+@pytest.mark.parametrize(
+    ("raised", "times"),
+    [(TimeoutError(), 2), (ConnectionResetError(), 5), (error("APIError", status_code=400), 1)],
+)
+def test_how_often_it_is_tried(raised: Exception, times: int) -> None:
+    """What passes is sent again four times, a request that hung once, the rest never."""
+    tried = []
+
+    def attempt() -> Attempt:
+        tried.append(1)
+        trouble = trouble_of(raised)
+        return Attempt(trouble.completion(), trouble)
+
+    last = Retries(first_wait=0.0).tried(attempt)
+    assert len(tried) == times
+    assert last.trouble is not None
