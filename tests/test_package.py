@@ -17,12 +17,16 @@ SOURCE = Path(fullrecall.__file__).parent
 def test_the_surface_is_pinned() -> None:
     """A name that appears or vanishes is a decision, and shows here."""
     assert sorted(fullrecall.__all__) == [
-        "Claim", "ClaimRecall", "Context", "ContextPrecision", "ContextUtilization", "EntityRecall",
-        "Evidence", "Finding", "FullrecallError", "IdRecall", "InputError", "LLMJudge", "Method",
-        "Missed", "MissingExtraError", "ParameterError", "PrecisionRecall", "QuestionRecall",
-        "Reference", "Report", "ReportError", "Result", "Row", "Sample", "ScoreSummary", "Scorer",
-        "SpanRecall", "Stage", "Status", "Step", "Summary", "Target", "TextRecall", "Usage", "__version__",
-        "evaluate",
+        "Budget", "Cause", "Claim", "ClaimRecall", "Comparison", "Context",
+        "ContextPrecision", "ContextUtilization", "Diagnosed", "Diagnosis", "EntityRecall",
+        "Evidence", "Finding", "FullrecallError", "Gate", "GateResult", "IdRecall",
+        "InputError", "Interrupted", "Interval", "LLMJudge", "Method", "Missed",
+        "MissingExtraError", "ParameterError", "PrecisionRecall", "QuestionRecall",
+        "Reference", "Report", "ReportError", "Result", "Row", "RunStopped", "Sample",
+        "ScoreSummary", "Scorer", "SmallestK", "SpanRecall", "Stage", "StageReports",
+        "Status", "Step", "StoreError", "Summary", "Target", "TextRecall", "Usage",
+        "__version__", "aevaluate", "aevaluate_stages", "compare", "diagnose", "evaluate",
+        "evaluate_stages",
     ]  # fmt: skip
     for name in fullrecall.__all__:
         assert hasattr(fullrecall, name)
@@ -44,28 +48,22 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "extras", "usage"),
+    ("errors", "identifiers", "extras", "usage", "markup", "notebook"),
     ("context",),
     ("sample",),
     ("finding",),
     ("findings",),
     ("measures",),
     ("result",),
-    (
-        "report.summary",
-        "report.frames",
-        "report.row",
-        "report.saving",
-        "report.report",
-        "report",
-    ),
+    ("report",),
     ("judges",),
     ("scorers",),
     ("datasets", "collections"),
+    ("calibration", "diagnosis"),
     ("evaluation",),
     ("testing",),
     ("demo",),
-    ("cli",),
+    ("cli", "pytest_plugin"),
 )
 """Modules may import from their own row and from the rows above."""
 

@@ -159,6 +159,11 @@ class Result:
         )
         return f"{sentence}; {self.note}" if self.note else sentence
 
+    def _repr_html_(self) -> str:
+        from fullrecall.notebook import result_html
+
+        return result_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back, without the method."""
         plain: dict[str, Any] = {"status": str(self.status)}

@@ -1,4 +1,4 @@
-"""The command line: `fullrecall demo`, `fullrecall evaluate FILE`.
+"""The command line: `fullrecall demo`, `evaluate FILE`, `compare BEFORE AFTER`, `gate REPORT`.
 
 Exit codes: 0 done; 2 wrong usage or input that cannot be read; 130 interrupted; 141 whatever
 read the output has closed it.
@@ -12,7 +12,15 @@ from typing import Annotated
 
 import typer
 
-from fullrecall.cli import demonstrating, evaluating
+from fullrecall.cli import (
+    comparing,
+    demonstrating,
+    diagnosing,
+    evaluating,
+    gating,
+    inspecting,
+    paging,
+)
 
 __all__ = ["app", "main"]
 
@@ -24,6 +32,7 @@ Measures the context recall of retrievers: by document ID, text, characters, ent
 [bold]Start here[/]
   fullrecall demo
   fullrecall evaluate answers.jsonl --k 5 --missed 20
+  fullrecall gate report.jsonl --min-recall 0.9 --at 10
 """
 
 app = typer.Typer(
@@ -59,6 +68,11 @@ def _fullrecall(
 
 app.command(help=demonstrating.HELP)(demonstrating.demo)
 app.command(help=evaluating.HELP)(evaluating.evaluate)
+app.command(help=comparing.HELP)(comparing.compare)
+app.command(help=gating.HELP)(gating.gate)
+app.command(help=diagnosing.HELP)(diagnosing.diagnose)
+app.command(help=inspecting.HELP)(inspecting.inspect)
+app.command(help=paging.HELP)(paging.page)
 
 
 def main() -> None:

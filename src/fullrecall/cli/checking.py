@@ -16,3 +16,10 @@ def at_least(least: int) -> Callable[[int], int]:
         return value
 
     return checked
+
+
+def above_zero(value: float | None) -> float | None:
+    """Refuse numbers that are not above zero; None is no number."""
+    if value is not None and not value > 0:
+        raise typer.BadParameter(f"a number above 0 is meant, got {value:g}")
+    return value

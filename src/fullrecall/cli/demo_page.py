@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fullrecall.demo import Demonstration
     from fullrecall.finding import Finding
-    from fullrecall.report import Report, Row
+    from fullrecall.report import Report, Row, ScoreSummary
     from fullrecall.result import Result
 
 _THROUGH = {"BM25": "LangChain", "dense": "LlamaIndex"}
@@ -70,25 +70,15 @@ def _table(reports: Mapping[str, Report], k: int) -> Table:
     by_id = [summary["id_recall"] for summary in summaries]
     by_span = [summary["span_recall"] for summary in summaries]
     by_claim = [summary["claim_recall"] for summary in summaries]
-    documents = [
-        (f"recall@{cut}", [shown(score.at[cut]) for score in by_id]) for cut in by_id[0].method.ks
-    ]
+    documents = _recalls(by_id, by_id[0].method.ks)
     documents += [
         (f"precision@{early}", [shown(_mean(r, "precision", early)) for r in reports.values()]),
         (f"all found@{k}", [shown(score.means["all_found"]) for score in by_id]),
         (f"MRR@{k}", [shown(score.means["reciprocal_rank"]) for score in by_id]),
         (f"nDCG@{k}", [shown(score.means["ndcg"]) for score in by_id]),
     ]
-    characters = [
-        (f"recall@{cut}", [shown(score.at[cut]) for score in by_span])
-        for cut in by_span[0].method.ks
-        if cut in (early, k)
-    ]
-    claims = [
-        (f"recall@{cut}", [shown(score.at[cut]) for score in by_claim])
-        for cut in by_claim[0].method.ks
-        if cut in (early, k)
-    ]
+    two = sorted({early, k} & set(by_id[0].method.ks))
+    characters, claims = _recalls(by_span, two), _recalls(by_claim, two)
     sections = [
         terminal.Section("by document (IdRecall)", documents),
         terminal.Section("by characters (SpanRecall)", characters),
@@ -96,6 +86,15 @@ def _table(reports: Mapping[str, Report], k: int) -> Table:
         terminal.coverage(by_id),
     ]
     return terminal.table([f"{name}\n{_THROUGH[name]}" for name in reports], sections)
+
+
+def _recalls(scores: Sequence[ScoreSummary], ks: Iterable[int]) -> list[tuple[str, list[str]]]:
+    """Return a row for recall at each of `ks`, and below it one for its intervals."""
+    rows = []
+    for k in ks:
+        rows.append((f"recall@{k}", [shown(score.at[k]) for score in scores]))
+        rows += terminal.sureness([score.at_intervals[k] for score in scores])
+    return rows
 
 
 def _missed(reports: Mapping[str, Report], k: int, limit: int) -> Iterator[RenderableType]:
@@ -173,7 +172,8 @@ def _nearest_miss(row: Row) -> float:
 def _next_steps(output: Path | None) -> Iterator[RenderableType]:
     saving = ("fullrecall demo --output reports", "each question with its ranks, in JSON")
     if output is not None:
-        yield Text(f"Saved in {output}: every question with its ranks, one line for each.")
+        yield Text(f"Saved in {output}: every question with its ranks, one line for each, and as")
+        yield "web pages; compared.html has both retrievers side by side."
         yield ""
         saving = ("fullrecall evaluate --help", "the options, and what a line of FILE holds")
     yield Text("Next", style="bold")

@@ -54,7 +54,8 @@ def demo(
             "-o",
             metavar="DIRECTORY",
             show_default=False,
-            help="Save both reports there, as bm25.jsonl and dense.jsonl.",
+            help="Save both reports there, as bm25.jsonl and dense.jsonl, and as web pages: each "
+            "one, and both side by side as compared.html.",
         ),
     ] = None,
 ) -> None:
@@ -88,10 +89,19 @@ def demo(
 def _save(demonstration: Demonstration, directory: Path) -> None:
     from fullrecall.cli.printing import fail
     from fullrecall.cli.problems import explained
+    from fullrecall.report import compare
 
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, report in demonstration.reports.items():
             report.save(directory / f"{name.lower()}.jsonl")
+            report.to_html(
+                directory / f"{name.lower()}.html",
+                title=f"The standard library's documentation, {name}",
+            )
+        before, after = demonstration.reports.values()
+        compare(before, after).to_html(
+            directory / "compared.html", title=" and ".join(demonstration.reports)
+        )
     except OSError as error:
         fail(*explained(error))

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fullrecall.cli.checking import at_least
+from fullrecall.cli.budgeting import budget_of
+from fullrecall.cli.checking import above_zero, at_least
 from fullrecall.cli.choosing import ScorerName, Settings
 from fullrecall.cli.judging import KINDS, JudgeOptions
 
@@ -139,6 +140,82 @@ def evaluate(
             help="claim: no credit for what the judge does not quote from the context.",
         ),
     ] = False,
+    max_concurrency: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            callback=at_least(1),
+            rich_help_panel=_JUDGING,
+            help="How many requests are on their way to a model at a time.",
+        ),
+    ] = 16,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            callback=above_zero,
+            rich_help_panel=_JUDGING,
+            help="How long one request may take; then it is sent once more.",
+        ),
+    ] = 60.0,
+    deadline: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            callback=above_zero,
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="How long the whole run may take; what is left is unscored. Without it: as long "
+            "as it takes.",
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="Keep what the model answers in this file (.sqlite): a run that was stopped goes "
+            "on from there, and nothing is paid twice.",
+        ),
+    ] = None,
+    budget_calls: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="Send so many requests at most; what is left is unscored, and with --store a "
+            "later run goes on.",
+        ),
+    ] = None,
+    budget_tokens: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="Stop likewise at so many tokens of prompts and answers.",
+        ),
+    ] = None,
+    budget_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COST",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="Stop likewise at this cost, by --price.",
+        ),
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROMPT,ANSWER",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="What a million prompt tokens and a million answer tokens of the model cost.",
+        ),
+    ] = None,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -183,8 +260,9 @@ def evaluate(
             metavar="REPORT",
             show_default=False,
             rich_help_panel=_SHOWING,
-            help="Save every sample with its results as it is scored (.jsonl). A run that is "
-            "stopped keeps what it had.",
+            help="Save every sample with its results as it is scored (.jsonl): what compare and "
+            "gate read. A run that is stopped keeps what it had. Or write at the end, by the "
+            "name's ending: .csv, .json, .md, .xml (JUnit), .html.",
         ),
     ] = None,
     as_json: Annotated[
@@ -207,6 +285,7 @@ def evaluate(
 ) -> None:
     """Score the samples of a file and print what they add up to; see `HELP`."""
     from fullrecall.cli.running import Request, run_evaluation
+    from fullrecall.evaluation.limits import Limits
 
     run_evaluation(
         Request(
@@ -223,6 +302,19 @@ def evaluate(
                 min_grade=min_grade,
                 zero_division=zero_division,
                 judging=JudgeOptions(judge, base_url, require_evidence),
+            ),
+            limits=Limits(
+                max_concurrency=max_concurrency,
+                timeout=timeout,
+                deadline=deadline,
+                store=store,
+                budget=budget_of(
+                    calls=budget_calls,
+                    tokens=budget_tokens,
+                    cost=budget_cost,
+                    price=price,
+                    judge=judge,
+                ),
             ),
             missed=missed,
             output=output,

@@ -1,35 +1,94 @@
-"""Where a report may be written: nowhere that costs the user a file."""
+"""Where a report may be written, and as what: nowhere that costs the user a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import typer
 
+from fullrecall.report import Report
+
 _OPTION = "--output"
+
+STARTS: Mapping[str, bytes] = {
+    ".jsonl": b'{"kind": "fullrecall report"',
+    ".json": b'{\n "kind": "fullrecall scores"',
+    ".csv": b"sample,user_input,group",
+    ".md": b"### Context recall, ",
+    ".xml": b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="fullrecall"',
+    ".html": b'<meta name="generator" content="fullrecall',
+}
+"""What the ending of a file's name says it is to be, and what stands in the head of our own."""
+
+_HEAD = 1024
 
 
 def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
-    """Raise `typer.BadParameter` where writing to `path` would overwrite what is no report."""
-    if not path.exists():
-        if not path.parent.is_dir():
-            raise typer.BadParameter(f"there is no directory {path.parent}", param_hint=_OPTION)
-        return
-    if path.is_dir():
-        raise typer.BadParameter(f"{path} is a directory: name a file", param_hint=_OPTION)
-    if any(given is not None and path.samefile(given) for given in inputs):
+    """Raise `typer.BadParameter` where `path` cannot be, or must not be, what is written.
+
+    Because its ending is no format of ours, or because what is there is no report.
+    """
+    if path.exists() and any(given is not None and path.samefile(given) for given in inputs):
         raise typer.BadParameter(
             f"{path} is what is read: the report would overwrite it", param_hint=_OPTION
         )
-    if path.is_file() and not _is_replaceable(path):
+    check_writable(path, _OPTION)
+    if not _is_device(path) and path.suffix not in STARTS:
         raise typer.BadParameter(
-            f"{path} exists and is no saved report: name another file", param_hint=_OPTION
+            f"{path.name!r} ends in none of {', '.join(STARTS)}: .jsonl is what fullrecall reads "
+            "back, the others are for spreadsheets, CI and people",
+            param_hint=_OPTION,
         )
 
 
+def check_writable(path: Path, option: str) -> None:
+    """Raise `typer.BadParameter` where writing to `path` would overwrite what is not ours."""
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise typer.BadParameter(f"there is no directory {path.parent}", param_hint=option)
+        return
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a directory: name a file", param_hint=option)
+    if path.is_file() and not _is_replaceable(path):
+        raise typer.BadParameter(
+            f"{path} exists and is no saved report: name another file", param_hint=option
+        )
+
+
+def is_exported(path: Path | None) -> bool:
+    """Whether the report is to be written in one of the formats that are made at the end."""
+    return (
+        path is not None
+        and not _is_device(path)
+        and path.suffix != ".jsonl"
+        and path.suffix in STARTS
+    )
+
+
+def export(report: Report, path: Path) -> None:
+    """Write the report to `path` as what its name says."""
+    match path.suffix:
+        case ".json":
+            report.to_json(path)
+        case ".csv":
+            report.to_csv(path)
+        case ".md":
+            report.to_markdown(path)
+        case ".xml":
+            report.to_junit(path)
+        case ".html":
+            report.to_html(path)
+
+
+def _is_device(path: Path) -> bool:
+    """Whether `path` is there and no file, such as a pipe: it takes the lines as they come."""
+    return path.exists() and not path.is_file()
+
+
 def _is_replaceable(path: Path) -> bool:
-    """Whether a file is empty or a report that was saved before."""
+    """Whether a file is empty or a report that was written before."""
     with path.open("rb") as file:
-        start = file.read(64)
-    return not start or start.startswith(b'{"kind": "fullrecall report"')
+        head = file.read(_HEAD)
+    ours = STARTS.get(path.suffix)
+    return not head or (ours is not None and ours in head)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -34,6 +37,16 @@ def write(text: str) -> None:
         # Python flushes once more at exit, which would fail again, and aloud.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(PIPE_CLOSED) from None
+
+
+@contextmanager
+def noting() -> Iterator[None]:
+    """Print what is warned of as notes on standard error, without the line of code it came from."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        yield
+    for warning in warned:
+        sys.stderr.write(f"Note: {warning.message}\n")
 
 
 def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:

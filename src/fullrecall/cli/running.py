@@ -17,21 +17,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from fullrecall.cli.choosing import ScorerName, Settings, chosen, is_left_unjudged
-from fullrecall.cli.interrupting import stopping_between, until
 from fullrecall.cli.missing import MissedSamples
-from fullrecall.cli.outputs import check_output
+from fullrecall.cli.outputs import check_output, export, is_exported
 from fullrecall.cli.printing import INTERRUPTED, fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.datasets import read, read_trec
-from fullrecall.errors import FullrecallError, InputError
-from fullrecall.evaluation import score_rows
-from fullrecall.evaluation.progress import with_progress
+from fullrecall.errors import FullrecallError, InputError, RunStopped
+from fullrecall.evaluation.interrupting import stopping_between
+from fullrecall.evaluation.limits import Limits
+from fullrecall.evaluation.progress import Meter
 from fullrecall.report import Report, terminal
 from fullrecall.report.saving import Writer
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
-    from fullrecall.report import Row
     from fullrecall.scorers import FindingScorer
 
 
@@ -45,6 +44,7 @@ class Request:
     rename: list[str]
     scorers: list[ScorerName]
     settings: Settings
+    limits: Limits
     missed: int
     output: Path | None
     as_json: bool
@@ -106,23 +106,35 @@ def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
 
 
 def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
-    report = Report([scorer.method for scorer in scorers], keep_rows=False)
+    from fullrecall.evaluation.driving import Run, rows_of
+
+    exported = is_exported(request.output)
+    report = Report([scorer.method for scorer in scorers], keep_rows=exported)
     outcome = Outcome(report, MissedSamples(request.missed, report.methods))
-    progress = not (request.quiet or request.as_json)
     try:
         with ExitStack() as opened:
             writer = None
-            if request.output is not None:
+            if request.output is not None and not exported:
                 writer = opened.enter_context(Writer(request.output, report.methods))
-            asked = opened.enter_context(stopping_between())
-            rows: Iterator[Row] = until(asked, score_rows(samples, scorers))
-            for row in with_progress(rows, show=progress, total=None, unit=" samples"):
+            run = Run(scorers, request.limits)
+            opened.callback(lambda: setattr(report, "spent", run.spending.so_far()))
+            show = not (request.quiet or request.as_json)
+            meter = opened.enter_context(Meter(run.spending, total=None, show=show))
+            run.beat = meter.beat
+            run.interruption = opened.enter_context(stopping_between())
+            for row in rows_of(samples, run):
                 report.add(row)
                 outcome.missed.add(row)
                 if writer is not None:
                     writer.write(row)
+                meter.add(row)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
+    if request.output is not None and exported:
+        try:
+            export(report, request.output)
+        except (FullrecallError, OSError) as stopped:
+            outcome.stopped = outcome.stopped or stopped
     return outcome
 
 
@@ -130,8 +142,11 @@ def _show(
     outcome: Outcome, scorers: list[FindingScorer], request: Request, *, unjudged: bool
 ) -> None:
     summary = outcome.report.summary()
+    spent = outcome.report.spent
     if request.as_json:
         plain = {"complete": outcome.stopped is None, **summary.to_dict()}
+        if spent is not None and spent.sentence():
+            plain["spent"] = spent._asdict()
         write(json.dumps(plain, indent=2) + "\n")
         return
     if not len(outcome.report):
@@ -140,6 +155,8 @@ def _show(
     if request.quiet:
         return
     notes = terminal.gaps(summary)
+    if spent is not None and spent.sentence():
+        notes.append(spent.sentence())
     if not request.scorers:
         names = ", ".join(scorer.method.name for scorer in scorers)
         notes.append(f"Scored by what the first sample has: {names}. --scorer chooses others.")
@@ -166,7 +183,9 @@ def _stop(outcome: Outcome, request: Request) -> None:
         _check_something_scored(outcome)
         return
     count = len(outcome.report)
-    kept = f", saved in {request.output}" if count and request.output is not None else ""
+    if isinstance(outcome.stopped, RunStopped):  # the rows at its end are those it gave up
+        count = max(score.scored + score.undefined for score in outcome.report.summary())
+    kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
     scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):
         fail("interrupted", scored, code=INTERRUPTED)

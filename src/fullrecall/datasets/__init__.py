@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from fullrecall.datasets.contexts import read_contexts
 from fullrecall.datasets.csv_files import read_csv
 from fullrecall.datasets.frames import from_rows
 from fullrecall.datasets.json_files import read_json
@@ -34,6 +35,7 @@ __all__ = [
     "from_labelled_rag",
     "from_rows",
     "read",
+    "read_contexts",
     "read_csv",
     "read_embedding_qa",
     "read_jsonl",

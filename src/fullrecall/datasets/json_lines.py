@@ -36,10 +36,11 @@ def read_jsonl(
     """
     check_limit(max_line_bytes)
     name, columns = existing_file(path), Columns(rename)
-    return in_file(name, to_samples(_json_lines(name, max_line_bytes), columns))
+    return in_file(name, to_samples(json_lines(name, max_line_bytes), columns))
 
 
-def _json_lines(path: str, max_line_bytes: int) -> Iterator[tuple[int, object]]:
+def json_lines(path: str, max_line_bytes: int) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the objects of a JSON Lines file with their line numbers, blank lines skipped."""
     for line, text in text_lines(path, max_line_bytes):
         if not text.strip():
             continue

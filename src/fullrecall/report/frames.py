@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.extras import pandas
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
 
 def scores(report: Report) -> pd.DataFrame:
     """Return one row per sample; see `Report.to_pandas`."""
-    rows = []
+    columns = score_columns(report)
+    frame: pd.DataFrame = pandas("Report.to_pandas()").DataFrame(
+        list(score_rows(report)), columns=columns
+    )
+    numeric = _numeric(report)
+    return frame.astype({name: "float64" for name in columns if name in numeric})
+
+
+def score_rows(report: Report) -> Iterator[dict[str, Any]]:
+    """Yield each sample's cells by the names of `score_columns`."""
     for row in report.rows:
         cells: dict[str, Any] = {
             "sample": row.label,
@@ -31,16 +41,13 @@ def scores(report: Report) -> pd.DataFrame:
                 cells[f"{name}@{k}"] = value
             cells[f"{name}_status"] = str(result.status)
             cells[f"{name}_reason"] = result.reason
-        rows.append(cells)
-    frame: pd.DataFrame = pandas("Report.to_pandas()").DataFrame(rows, columns=_columns(report))
-    numeric = [name for name in frame.columns if name in _score_columns(report)]
-    return frame.astype(dict.fromkeys(numeric, "float64"))
+        yield cells
 
 
 def findings(report: Report) -> pd.DataFrame:
     """Return one row per target; see `Report.findings_to_pandas`."""
     columns = ["sample", "score", "target", "found", "rank", "credit", "weight", "grade", "ranks"]
-    columns += ["verdict", "agreement", "verified", "problem"]
+    columns += ["verdict", "agreement", "judge", "verified", "problem"]
     rows: list[tuple[Any, ...]] = [
         (
             row.label,
@@ -54,6 +61,7 @@ def findings(report: Report) -> pd.DataFrame:
             list(finding.ranks),
             finding.verdict or None,
             finding.agreement,
+            finding.judge or None,
             _verified(finding),
             None,
         )
@@ -63,7 +71,7 @@ def findings(report: Report) -> pd.DataFrame:
     ]
     nothing = (None,) * 5
     rows += [
-        (row.label, result.method.name, target, *nothing, [], None, None, None, problem)
+        (row.label, result.method.name, target, *nothing, [], None, None, None, None, problem)
         for row in report.rows
         for result in row.results
         for target, problem in result.unmeasured
@@ -78,14 +86,15 @@ def _verified(finding: Finding) -> bool | None:
     return all(quoted) if quoted else None
 
 
-def _score_columns(report: Report) -> list[str]:
+def _numeric(report: Report) -> list[str]:
     names = []
     for method in report.methods:
         names += [method.label, *(f"{method.name}@{k}" for k in method.ks)]
     return list(dict.fromkeys(names))
 
 
-def _columns(report: Report) -> list[str]:
+def score_columns(report: Report) -> list[str]:
+    """Return the names of a frame of scores, in order."""
     columns = ["sample", "user_input", "group"]
     for method in report.methods:
         columns += [method.label, *(f"{method.name}@{k}" for k in method.ks)]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ReportError
 from fullrecall.report import frames, saving
 from fullrecall.report.row import Missed, Row
+from fullrecall.report.statistics import CONFIDENCE
 from fullrecall.report.summary import Summary, Tally
 from fullrecall.result import Method, Status
+from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from fullrecall.report.page import Diagnosis
+    from fullrecall.report.smallest_k import SmallestK
 
 
 class Report:
@@ -21,6 +28,8 @@ class Report:
 
     def __init__(self, methods: Sequence[Method], *, keep_rows: bool = True) -> None:
         self.methods = tuple(methods)
+        self.spent: Spent | None = None
+        """What the run that made this report sent and paid; None for one that was loaded."""
         self._rows: list[Row] | None = [] if keep_rows else None
         self._tallies = [Tally(method) for method in self.methods]
         self._counted = 0
@@ -58,11 +67,61 @@ class Report:
 
     def summary(self) -> Summary:
         """Return the mean of each score, at each k, with how many samples it stands on."""
-        if self._rows is not None:
-            for row in self._rows[self._counted :]:
-                self._count(row)
-            self._counted = len(self._rows)
-        return Summary([tally.summary() for tally in self._tallies], len(self))
+        return Summary([tally.summary() for tally in self.tallies], len(self))
+
+    def totals(self) -> dict[str, Any]:
+        """Return what the summary is made from, as plain JSON values for `of_totals`.
+
+        Small however many samples there are: what a worker sends of its part of a data set.
+        """
+        return {
+            "samples": len(self),
+            "tallies": [tally.to_dict() for tally in self.tallies],
+        }
+
+    @classmethod
+    def of_totals(cls, parts: Iterable[Mapping[str, Any]]) -> Report:
+        """Return a report without rows from the `totals` of its parts.
+
+        Its summary is that of the whole to the last bit, however the samples were parted. Raises
+        `ReportError` where parts were scored in different ways, or there are none.
+        """
+        reports = []
+        for plain in parts:
+            tallies = [Tally.from_dict(tally) for tally in plain["tallies"]]
+            part = cls([tally.method for tally in tallies], keep_rows=False)
+            part._tallies, part._length = tallies, plain["samples"]
+            reports.append(part)
+        return cls.merged(reports)
+
+    @classmethod
+    def merged(cls, reports: Iterable[Report]) -> Report:
+        """Return the parts of one evaluation as a whole, in the order given.
+
+        It keeps rows, numbered anew, if all of the parts do. Raises `ReportError` where parts
+        were scored in different ways, or there are none.
+        """
+        parts = list(reports)
+        if not parts:
+            raise ReportError("no report to merge: give at least one")
+        for part in parts:
+            if part.methods != parts[0].methods:
+                raise ReportError(
+                    f"reports of {_names(parts[0].methods)} and of {_names(part.methods)} are no "
+                    "parts of one evaluation: give each the same scorers with the same parameters"
+                )
+        if all(part.keeps_rows for part in parts):
+            rows = (row for part in parts for row in part.rows)
+            return cls.of(
+                parts[0].methods,
+                (replace(row, position=position) for position, row in enumerate(rows, start=1)),
+            )
+        whole = cls(parts[0].methods, keep_rows=False)
+        for part in parts:
+            whole._length += len(part)
+            for ours, theirs in zip(whole._tallies, part.tallies, strict=True):
+                ours.merge(theirs)
+        return whole
 
     def missed(self, k: int | None = None) -> list[Missed]:
         """Return every target that was not found, sample by sample.
@@ -88,6 +147,40 @@ class Report:
                 ]
         return found
 
+    def smallest_k(
+        self,
+        target: float,
+        confidence: float = CONFIDENCE,
+        *,
+        score: str | None = None,
+        measure: str | None = None,
+        largest: int | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> SmallestK:
+        """Return the smallest k at which the mean reaches `target` with `confidence`.
+
+        The mean of the headline of `score` (which may be left out where there is one score), or
+        of another `measure` of it, at each k from `largest` down: as many contexts as were
+        retrieved at most, if it is None. `confidence` holds over the whole search. "No k reaches
+        it" is an answer too: its `k` is None, its `reason` says why. What the contexts cost is
+        counted in characters, and in tokens as `count_tokens(text)` counts them, else one for
+        every 4 characters.
+
+        Raises `ReportError` where the report keeps no rows or does not have the score,
+        `ParameterError` for a value out of range, `MissingExtraError` without SciPy.
+        """
+        from fullrecall.report.smallest_k import smallest_k
+
+        return smallest_k(
+            self,
+            target,
+            confidence,
+            score=score,
+            measure=measure,
+            largest=largest,
+            count_tokens=count_tokens,
+        )
+
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per sample and one column per score, with its status and reason.
 
@@ -99,6 +192,74 @@ class Report:
     def findings_to_pandas(self) -> pd.DataFrame:
         """Return one row per target: found or not, at which rank, with which credit."""
         return frames.findings(self)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, one JSON object: the summary and each sample's scores.
+
+        `save` keeps everything, contexts and evidence included; this is for other programs.
+        """
+        from fullrecall.report import exports
+
+        return exports.written(exports.as_json(self), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
+
+        A text that a spreadsheet would run as a formula gets an apostrophe in front.
+        """
+        from fullrecall.report import exports
+
+        return exports.written(exports.as_csv(self), path)
+
+    def to_junit(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.
+
+        A sample that misses something is a failure, an unscored one an error, an undefined one is
+        skipped.
+        """
+        from fullrecall.report import exports, junit
+
+        return exports.written(junit.of_report(self), path)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, the summary as tables in GitHub's Markdown."""
+        from fullrecall.report import exports, markdown
+
+        return exports.written(markdown.of_summary(self.summary()), path)
+
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        diagnosis: Diagnosis | None = None,
+        title: str | None = None,
+    ) -> str:
+        """Return the report as one HTML page, and write it to `path` if one is given.
+
+        The page is whole: it needs no server and fetches nothing. It shows the summary, the
+        curves over k, and every sample with its contexts, targets and evidence, to be sorted,
+        filtered and searched. A `diagnosis` adds why each target was missed. A file of that name
+        is replaced once all is written. Raises `ReportError` where the report keeps no rows.
+        """
+        from fullrecall.report.page import report_page, write
+
+        page = report_page(self, diagnosis=diagnosis, title=title)
+        if path is not None:
+            write(page, path)
+        return page
+
+    def plot_recall_at_k(
+        self, ax: Axes | None = None, *, scores: Iterable[str] | None = None
+    ) -> Axes:
+        """Draw the mean of each score over its ks, with 95% intervals as bands; return the axes.
+
+        On `ax`, or on new axes if it is None; nothing is shown or saved. `scores` names which,
+        without it all whose headline is recall. Raises `ReportError` where none has a mean,
+        `MissingExtraError` without Matplotlib.
+        """
+        from fullrecall.report.plots import recall_at_k
+
+        return recall_at_k(self, ax, scores=scores)
 
     def save(self, path: str | Path) -> None:
         """Write the report as JSON lines: a head with the methods, then one line per sample.
@@ -124,10 +285,32 @@ class Report:
         methods, rows = saving.read(path)
         return cls.of(methods, rows)
 
+    def _repr_html_(self) -> str:
+        from fullrecall.notebook import report_html
+
+        return report_html(self)
+
     def __repr__(self) -> str:
-        names = ", ".join(method.label for method in self.methods)
-        return f"Report({len(self)} samples, {names})\n{self.summary()}"
+        return f"Report({len(self)} samples, {_names(self.methods)})\n{self.summary()}"
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the report has the samples one by one, and not their totals only."""
+        return self._rows is not None
+
+    @property
+    def tallies(self) -> list[Tally]:
+        """The running totals of each score, with every row in them."""
+        if self._rows is not None:
+            for row in self._rows[self._counted :]:
+                self._count(row)
+            self._counted = len(self._rows)
+        return self._tallies
 
     def _count(self, row: Row) -> None:
         for tally, result in zip(self._tallies, row.results, strict=True):
-            tally.add(result)
+            tally.add(result, row.sample.group)
+
+
+def _names(methods: Iterable[Method]) -> str:
+    return ", ".join(method.label for method in methods)

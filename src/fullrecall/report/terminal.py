@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fullrecall.report.summary import shown
@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.padding import Padding
     from rich.table import Table
+    from rich.text import Text
 
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.gate import GateResult
+    from fullrecall.report.statistics import Interval
     from fullrecall.report.summary import ScoreSummary, Summary
     from fullrecall.result import Method
 
-_LABELS = {
+LABELS = {
     "precision": "precision",
     "f1": "F1",
     "hit": "hit rate",
@@ -25,6 +29,13 @@ _LABELS = {
     "ndcg": "nDCG",
 }
 """The measures of a summary as their means are called."""
+
+
+WIDEST = 240
+"""Columns of a table as text: as wide as its scores need, whatever the terminal."""
+
+_NAMED = 5
+"""How many samples or targets a sentence names of many."""
 
 
 class Section(NamedTuple):
@@ -68,10 +79,14 @@ def summary_table(summary: Summary) -> Table:
     """Return a summary with its scores side by side: their means, and what these stand on."""
     scores = list(summary)
     ks = sorted({k for score in scores for k in score.at})
-    at_k = [(f"@{k}", [shown(score.at.get(k)) for score in scores]) for k in ks]
+    at_k = []
+    for k in ks:
+        at_k.append((f"@{k}", [shown(score.at.get(k)) for score in scores]))
+        at_k += sureness([score.at_intervals.get(k) for score in scores])
     means = [
         ("score", [shown(score.mean) for score in scores]),
-        *((label, [shown(s.means[name]) for s in scores]) for name, label in _LABELS.items()),
+        *sureness([score.interval for score in scores]),
+        *((label, [shown(s.means[name]) for s in scores]) for name, label in LABELS.items()),
     ]
     sections = [Section("score at k", at_k)] if at_k else []
     methods = [score.method for score in scores]
@@ -83,14 +98,29 @@ def summary_table(summary: Summary) -> Table:
 
 def coverage(scores: Sequence[ScoreSummary]) -> Section:
     """Return how many samples each mean stands on."""
-    return Section(
-        "samples",
-        [
-            ("scored", [f"{score.scored:,}" for score in scores]),
-            ("undefined", [f"{score.undefined:,}" for score in scores]),
-            ("unscored", [f"{score.unscored:,}" for score in scores]),
-        ],
-    )
+    rows = [("scored", [f"{score.scored:,}" for score in scores])]
+    if any(score.groups < score.scored for score in scores):
+        rows.append(("in groups", [f"{score.groups:,}" for score in scores]))
+    rows += [
+        ("undefined", [f"{score.undefined:,}" for score in scores]),
+        ("unscored", [f"{score.unscored:,}" for score in scores]),
+    ]
+    return Section("samples", rows)
+
+
+def sureness(intervals: Sequence[Interval | None]) -> list[tuple[str, list[str]]]:
+    """Return the row of 95% intervals that stands below a row of means; none if there are none."""
+    if not any(intervals):
+        return []
+    return [("  95%", [between(interval) for interval in intervals])]
+
+
+def between(interval: Interval | None) -> str:
+    """Return an interval as a table shows it, such as `.912-.931`; a dash where there is none."""
+    if interval is None:
+        return "-"
+    low, high = (f"{end:.3f}".replace("0.", ".", 1) for end in interval[:2])
+    return f"{low}–{high}"  # noqa: RUF001 - from to
 
 
 def gaps(summary: Summary) -> list[str]:
@@ -104,6 +134,20 @@ def gaps(summary: Summary) -> list[str]:
             f"{count:,} unscored in {name}: {one_line(reason, 300)}"
             for reason, count in score.reasons.items()
         ]
+        if score.unscored and score.scored and score.bounds is not None:
+            low, high = map(shown, score.bounds)
+            sentences.append(
+                f"{name} would be {low} if what is unscored were all 0, and {high} if all 1"
+            )
+        if score.settled is not None:
+            by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
+            sentences.append(
+                f"{score.settled.total:,} of {score.settled.targets:,} targets in {name} settled "
+                f"without the last judge ({by}), who was not asked in {score.settled.samples:,} "
+                "samples"
+            )
+    if any(score.groups > 1 and score.interval is None for score in summary):
+        sentences.append("no intervals without SciPy: pip install 'fullrecall[stats]'")
     return sentences
 
 
@@ -143,3 +187,120 @@ def _cut(method: Method) -> str:
 
 def _head(name: str) -> str:
     return name.replace("_", "\n", 1)
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Return a comparison: for each score and k the means, their difference, its interval, p."""
+    sections = []
+    several = len(comparison) > 1
+    for score in comparison:
+        rows = []
+        if score.difference is not None:
+            cells = _difference(
+                score.before, score.after, score.difference, score.interval, score.p
+            )
+            adjusted = [f"{score.p_adjusted:.4f}"] if several else []
+            rows.append(("score", [*cells, *adjusted]))
+        rows += [
+            (f"@{k}", [*_difference(*one), *([""] if several else [])])
+            for k, one in score.at.items()
+        ]
+        sections.append(Section(score.name, rows))
+    percent = f"{100 * comparison.confidence:g}%"
+    heads = ["before", "after", "difference", f"{percent} interval", "p"]
+    return table([*heads, "p (Holm)"] if several else heads, sections)
+
+
+def comparison_notes(comparison: Comparison) -> list[str]:
+    """Return one sentence for all that a comparison stands on, and for what it leaves out."""
+    how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
+    notes = [f"{len(comparison.pairs):,} samples, paired by {how}"]
+    for score in comparison:
+        notes.append(
+            f"{score.name}: {score.wins:,} better, {score.ties:,} the same, {score.losses:,} "
+            f"worse, of {score.samples:,}"
+            + (f" in {score.groups:,} groups" if score.groups < score.samples else "")
+        )
+        if score.margin is not None:
+            notes.append(f"{score.name}: {_inferiority(score)}")
+        kinds = {
+            "unscored": "unscored in one report or both",
+            "undefined_in_one": "without reference items in one report",
+            "undefined": "without reference items",
+        }
+        notes += [
+            f"{score.unpaired[kind]:,} not compared in {score.method.name}: {why}"
+            for kind, why in kinds.items()
+            if score.unpaired[kind]
+        ]
+    for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
+        if labels:
+            first = one_line(", ".join(labels[:_NAMED]), 120)
+            more = f", … and {len(labels) - _NAMED:,} more" if len(labels) > _NAMED else ""
+            notes.append(f"{len(labels):,} only in the report {which}: {first}{more}")
+    if comparison.unmatched:
+        notes.append(f"scored in one report only: {', '.join(comparison.unmatched)}")
+    return notes
+
+
+def flips(score: ScoreComparison, limit: int) -> Iterator[RenderableType]:
+    """Yield the `limit` samples whose score changed most, with the targets that made it."""
+    from rich.text import Text
+
+    if not limit or not score.flips:
+        return
+    count = len(score.flips)
+    first = f", the {limit} largest changes:" if count > limit else ":"
+    some = "samples changed" if count > 1 else "sample changed"
+    yield Text(f"{count:,} {some} in {score.name}{first}", style="bold")
+    for flip in score.flips[:limit]:
+        yield ""
+        yield Text.assemble(
+            (one_line(flip.sample, 60), "bold cyan"),
+            f"  {one_line(flip.question or '', 200)}",
+        )
+        style = "green" if flip.change > 0 else "yellow"
+        yield indented(Text(f"{flip.before:.3f} → {flip.after:.3f}", style=style))
+        for targets, what in ((flip.gained, "found now"), (flip.lost, "lost")):
+            for target in targets[:_NAMED]:
+                yield indented(Text(f"{what}: {one_line(target, 120)}"))
+            if len(targets) > _NAMED:
+                yield indented(Text(f"… and {len(targets) - _NAMED:,} more {what}"))
+
+
+def signed(value: float) -> str:
+    """Return a difference as a table shows it, such as `+.012`."""
+    return f"{value:+.3f}".replace("0.", ".", 1)
+
+
+def _difference(
+    before: float | None,
+    after: float | None,
+    difference: float,
+    interval: Interval | None,
+    p: float | None,
+) -> list[str]:
+    ends = "-" if interval is None else f"{signed(interval.low)} to {signed(interval.high)}"
+    chance = "-" if p is None else f"{p:.4f}"
+    return [shown(before), shown(after), signed(difference), ends, chance]
+
+
+def _inferiority(score: ScoreComparison) -> str:
+    margin = f"{score.margin:g}"
+    if score.bounds is None:
+        return f"whether the loss is within {margin} cannot be told: too few samples"
+    least = f"{100 * score.bounds.confidence:g}% sure of at least {signed(score.bounds.low)}"
+    if score.non_inferior:
+        return f"not worse by more than {margin} ({least})"
+    return f"a loss of more than {margin} is not ruled out ({least})"
+
+
+def verdicts(result: GateResult) -> Iterator[Text]:
+    """Yield one line for each check of a gate, with its verdict in front."""
+    from rich.text import Text
+
+    styles = {"pass": "bold green", "fail": "bold red", "cannot_tell": "bold yellow"}
+    for check in result.checks:
+        yield Text.assemble(
+            (check.verdict.words.upper(), styles[check.verdict]), "  ", check.reason
+        )

@@ -1,0 +1,122 @@
+"""`fullrecall diagnose REPORT`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fullrecall.cli.checking import at_least
+
+if TYPE_CHECKING:
+    from fullrecall.diagnosis import Diagnosed
+
+HELP = """\
+Say why each item of a saved report was missed: not in the corpus, beyond k, dropped by a \
+reranker, split across chunks, a near duplicate, an ID of another level, denied by the judge.
+
+The report itself tells part of it; the corpus, one context a line, tells the rest.
+
+[bold]A line of the corpus[/]
+  {"id": "doc_7", "text": "The Eiffel Tower is in Paris."}
+
+[bold]Examples[/]
+  fullrecall evaluate answers.jsonl --output report.jsonl
+  fullrecall diagnose report.jsonl --corpus chunks.jsonl
+  fullrecall diagnose report.jsonl --corpus chunks.jsonl --at 5 --html report.html
+"""
+
+
+def diagnose(
+    report: Annotated[
+        Path,
+        typer.Argument(metavar="REPORT", show_default=False, help="A report: evaluate --output."),
+    ],
+    *,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="What is indexed: JSON Lines with id and text, also as .gz.",
+        ),
+    ] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(
+            "--at",
+            metavar="K",
+            show_default=False,
+            help="Diagnose what the first K miss. Without it: each scorer's own k.",
+        ),
+    ] = None,
+    near_duplicate: Annotated[
+        float,
+        typer.Option(metavar="0…1", help="How similar two texts are that count as twins."),
+    ] = 0.9,
+    min_run: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            callback=at_least(1),
+            help="The shortest run of characters that is no chance.",
+        ),
+    ] = 32,
+    misses: Annotated[
+        int, typer.Option(metavar="N", callback=at_least(0), help="List N misses of each cause.")
+    ] = 3,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Write the report's page with the causes."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the diagnosis as JSON and nothing else.")
+    ] = False,
+) -> None:
+    """Diagnose a saved report and print the causes; see `HELP`."""
+    import json
+
+    from fullrecall.cli.outputs import check_writable
+    from fullrecall.cli.printing import fail, show, write
+    from fullrecall.cli.problems import explained
+    from fullrecall.datasets import read_contexts
+    from fullrecall.diagnosis import diagnose as diagnosed
+    from fullrecall.errors import FullrecallError
+    from fullrecall.report import Report
+
+    if html is not None:
+        check_writable(html, "--html")
+    try:
+        loaded = Report.load(report)
+        found = diagnosed(
+            loaded,
+            k=at,
+            corpus=None if corpus is None else read_contexts(corpus),
+            near_duplicate=near_duplicate,
+            min_run=min_run,
+        )
+        if html is not None:
+            loaded.to_html(html, diagnosis=found)
+    except (FullrecallError, OSError) as error:
+        fail(*explained(error))
+    if as_json:
+        write(json.dumps(found.to_dict(), indent=2) + "\n")
+        return
+    write(str(found))
+    for cause in found.counts():
+        examples = [miss for miss in found if miss.cause == cause][:misses]
+        if examples:
+            show("", *(_line(miss) for miss in examples))
+    if html is not None:
+        show("", f"Written to {html}.")
+
+
+def _line(miss: Diagnosed) -> str:
+    from fullrecall.report.terminal import one_line
+
+    where = f"{one_line(miss.sample, 40)}, {miss.score}"
+    cause = str(miss.cause).replace("_", " ")
+    return f"{where}: {one_line(miss.target, 80)}: {cause}, {one_line(miss.detail, 200)}"

@@ -1,0 +1,117 @@
+"""One missed target with all that its cause is looked for in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fullrecall.context import Context
+from fullrecall.diagnosis.corpus import Corpus
+from fullrecall.finding import Finding
+from fullrecall.report.row import Row
+from fullrecall.result import Result
+from fullrecall.scorers.alignment import Overlap, covered, total
+from fullrecall.scorers.passages import Passage
+
+Find = Callable[[Sequence[Context]], int | None]
+"""The rank at which a list of contexts holds the item whole, None if it does not."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The parameters of a diagnosis; see `diagnose`."""
+
+    near_duplicate: float = 0.9
+    min_run: int = 32
+    deep_k: int = 100
+
+
+@dataclass(frozen=True)
+class Item:
+    """What would have served: one ID, one text with its place, or both.
+
+    `label` is what names it to a human. `passage` is None where no text is known.
+    """
+
+    label: str
+    id: str | None = None
+    passage: Passage | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the item, empty where none is known."""
+        return (self.passage.text or "") if self.passage is not None else ""
+
+    def is_in(self, context: Context, min_run: int) -> bool:
+        """Return whether a context is this item, or holds all of its text."""
+        if self.id is not None and context.id == self.id:
+            return True
+        # An item that is known by its ID alone is nothing else: a twin's text is a near duplicate.
+        return self.id is None and self.share_in([context], min_run) == 1.0
+
+    def parts_in(self, contexts: Sequence[Context], min_run: int) -> dict[int, Overlap]:
+        """Return what each of `contexts` holds of the item's text, by 1-based rank."""
+        if self.passage is None or self.passage.is_empty:
+            return {}
+        parts = {
+            rank: self.passage.overlap(Passage.of(context), min_run)
+            for rank, context in enumerate(contexts, start=1)
+            if self.passage.comparable(Passage.of(context))
+        }
+        return {rank: part for rank, part in parts.items() if part.runs}
+
+    def share_in(self, contexts: Sequence[Context], min_run: int) -> float:
+        """Return the share of the item's characters that `contexts` hold together."""
+        return self.share_of(self.parts_in(contexts, min_run).values())
+
+    def share_of(self, parts: Iterable[Overlap]) -> float:
+        """Return the share of the item's characters that overlaps with it cover together."""
+        length = self.passage.length if self.passage is not None else 0
+        return total(covered(length, parts)) / length if length else 0.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A target that was missed, one item that would have served, and where to look for it.
+
+    `k` is the cut-off, `judged` whether a judge decided. `find` tells where a list of contexts
+    holds the item: as the scorer sees it where the scorer is known, else by ID and text.
+    `deeper` returns what the retriever brings at `deep_k`, None where there is no retriever.
+    `same_level` tells whether any reference ID of the report was ever retrieved.
+    """
+
+    row: Row
+    result: Result
+    finding: Finding
+    k: int | None
+    item: Item
+    judged: bool
+    find: Find
+    corpus: Corpus | None
+    deeper: Callable[[], Sequence[Context]] | None
+    same_level: bool
+    limits: Limits
+
+    @property
+    def judged_without_item(self) -> bool:
+        """Whether only the judge could tell what supports the target, and was not asked."""
+        return self.judged and self.item.passage is None and self.item.id is None
+
+    @cached_property
+    def retrieved(self) -> tuple[Context, ...]:
+        """The whole list that was retrieved, IDs alone made contexts."""
+        return retrieved(self.row)
+
+    @cached_property
+    def within_k(self) -> tuple[Context, ...]:
+        """The first k of what was retrieved."""
+        return self.retrieved[: self.k]
+
+
+def retrieved(row: Row) -> tuple[Context, ...]:
+    """Return what was retrieved for a sample as contexts, one without ID and text left empty."""
+    sample = row.sample
+    if sample.retrieved_contexts is not None:
+        return sample.retrieved_contexts
+    return tuple(Context("", id=given) for given in sample.retrieved_context_ids or ())

@@ -1,0 +1,167 @@
+"""Results, summaries and comparisons as a notebook shows them: small tables, no script.
+
+They take the notebook's own colours, light or dark. Every text in them is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from fullrecall.markup import visible
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from fullrecall.finding import Evidence, Finding
+    from fullrecall.report.comparison import Comparison
+    from fullrecall.report.report import Report
+    from fullrecall.report.statistics import Interval
+    from fullrecall.report.summary import Summary
+    from fullrecall.result import Result
+
+TARGETS_SHOWN = 50
+"""Targets of one result that its table lists."""
+
+_CHARACTERS_SHOWN = 400
+
+
+def result_html(result: Result) -> str:
+    """Return a result: its score, its reason, and each target with its evidence."""
+    score = str(result.status) if result.score is None else f"{result.score:.3f}"
+    rows = [_target(finding, result) for finding in result.findings[:TARGETS_SHOWN]]
+    rows += [
+        [_cut(target), visible("not judged"), _dash(None), _dash(None), visible(why)]
+        for target, why in result.unmeasured
+    ]
+    more = len(result.findings) - TARGETS_SHOWN
+    return str(
+        _markup("<div><p><b>{}</b> {}: {}</p>{}{}</div>").format(
+            visible(result.method.label),
+            score,
+            visible(result.reason),
+            _table(["target", "outcome", "rank", "credit", "evidence"], rows) if rows else "",
+            _markup("<p>and {} more targets</p>").format(f"{more:,}") if more > 0 else "",
+        )
+    )
+
+
+def summary_html(summary: Summary) -> str:
+    """Return a summary: for each score its mean, interval and coverage, then the mean at each k."""
+    ks = sorted({k for score in summary for k in score.at})
+    heads = ["score", "mean", "95% interval", "scored", "undefined", "unscored"]
+    rows = [
+        [
+            visible(score.name),
+            _markup("<b>{}</b>").format(_number(score.mean)),
+            _interval(score.interval),
+            *(f"{n:,}" for n in (score.scored, score.undefined, score.unscored)),
+            *(_number(score.at.get(k)) for k in ks),
+        ]
+        for score in summary
+    ]
+    reasons = [
+        (score.name, f"{count:,} unscored, {reason}")
+        for score in summary
+        for reason, count in score.reasons.items()
+    ]
+    return str(
+        _markup("<div>{}{}</div>").format(
+            _table([*heads, *(f"@{k}" for k in ks)], rows),
+            _markup("").join(
+                _markup("<p>{}: {}</p>").format(visible(name), _cut(reason))
+                for name, reason in reasons
+            ),
+        )
+    )
+
+
+def report_html(report: Report) -> str:
+    """Return a report's summary, with how many samples it is of."""
+    return str(
+        _markup("<div><p>{} samples</p>{}</div>").format(
+            f"{len(report):,}", _markup(summary_html(report.summary()))
+        )
+    )
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Return a comparison: for each score the paired difference, and what changed."""
+    percent = f"{100 * comparison.confidence:g}% interval"
+    heads = ["score", "before", "after", "difference", percent, "p (Holm)"]
+    heads += ["better", "same", "worse", "compared"]
+    rows = [
+        [
+            visible(score.name),
+            _number(score.before),
+            _number(score.after),
+            _markup("<b>{}</b>").format(_number(score.difference, "+.3f")),
+            _interval(score.interval, "+.3f"),
+            _number(score.p_adjusted),
+            *(f"{n:,}" for n in (score.wins, score.ties, score.losses, score.samples)),
+        ]
+        for score in comparison
+    ]
+    return str(_markup("<div>{}</div>").format(_table(heads, rows)))
+
+
+def _target(finding: Finding, result: Result) -> list[object]:
+    k = result.method.k
+    credit = finding.credit_at(k)
+    found = "found" if finding.found_at(k) else "found in part" if credit else "missed"
+    verdict = f", judged {finding.verdict}" if finding.verdict else ""
+    return [
+        _cut(finding.target.label),
+        visible(f"{found}{verdict}"),
+        _dash(finding.rank),
+        f"{credit:.3f}",
+        _markup("<br>").join(_evidence(item) for item in finding.evidence) or _dash(None),
+    ]
+
+
+def _evidence(item: Evidence) -> Markup:
+    place = f"rank {item.rank}"
+    if item.quote is None:
+        known = "" if item.similarity is None else f", similarity {item.similarity:.2f}"
+        return _markup("{}{}").format(place, known)
+    # `mark` has a colour of its own on either ground; what was not found there is not marked.
+    shape = "{}: <mark>{}</mark>" if item.verified else "{}, not in the context: <s>{}</s>"
+    return _markup(shape).format(place, _cut(item.quote))
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
+    cell = _markup('<td style="text-align:left;vertical-align:top">{}</td>')
+    line = _markup("<tr>{}</tr>")
+    head = _markup("").join(
+        _markup('<th style="text-align:left">{}</th>').format(name) for name in heads
+    )
+    body = _markup("").join(
+        line.format(_markup("").join(cell.format(value) for value in row)) for row in rows
+    )
+    return _markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body)
+
+
+def _markup(source: str) -> Markup:
+    """Return our own markup; what is formatted into it is escaped."""
+    from markupsafe import Markup
+
+    return Markup(source)  # noqa: S704
+
+
+def _cut(text: str) -> Markup:
+    over = len(text) > _CHARACTERS_SHOWN
+    return visible(f"{text[: _CHARACTERS_SHOWN - 1]}…" if over else text)
+
+
+def _dash(value: object) -> str:
+    return "–" if value is None else str(value)  # noqa: RUF001 - a dash for no value
+
+
+def _number(value: float | None, shape: str = ".3f") -> str:
+    return _dash(None) if value is None else format(value, shape)
+
+
+def _interval(interval: Interval | None, shape: str = ".3f") -> str:
+    if interval is None:
+        return _dash(None)
+    return f"{interval.low:{shape}} to {interval.high:{shape}}"

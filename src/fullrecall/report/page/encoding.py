@@ -1,0 +1,33 @@
+"""Data as it may stand in a page: it ends no script, and is never run."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from typing import Any
+
+# `<`, `>` and `&` can end or open something in HTML, the separators end lines in old scripts, the
+# overrides would reorder the page's source, and half an emoji does not go into UTF-8.
+_UNSAFE_IN_SCRIPT = re.compile(
+    "[<>&\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def script_json(value: Any) -> str:
+    """Return `value` as JSON that can end neither its `<script>` nor a line of it."""
+    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _UNSAFE_IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
+
+
+def source_hash(code: str) -> str:
+    """Return the hash by which a content security policy allows an inline script or style."""
+    return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
+
+
+def utf16_offset(text: str, offset: int) -> int:
+    """Return an offset in characters as one in UTF-16 code units, as scripts count them."""
+    if text.isascii():
+        return offset
+    return offset + sum(character > "\uffff" for character in text[:offset])

@@ -1,0 +1,708 @@
+"use strict";
+// The table of samples. Everything that is shown goes through text nodes: nothing that the data
+// holds is ever read as markup.
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const byId = (id) => document.getElementById(id);
+  const { sides, scores, causes, samples, perBlock, texts: textBlocks } = read("index");
+  const paired = sides.length > 1;
+  const last = sides.length - 1;
+  const PER_PAGE = 50;
+  const CONTEXTS_SHOWN = 10;
+  const LONG = 2000;
+  const AROUND = 300;
+
+  // ---- Data: blocks are parsed when they are first asked for.
+
+  const blocks = new Map();
+  const block = (id) => {
+    if (!blocks.has(id)) blocks.set(id, read(id));
+    return blocks.get(id);
+  };
+  const starts = [];
+  textBlocks.reduce((start, count) => (starts.push(start), start + count), 0);
+  const text = (number) => {
+    if (number === undefined) return "";
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (starts[middle] <= number) low = middle;
+      else high = middle - 1;
+    }
+    return block(`texts-${low}`)[number - starts[low]];
+  };
+  const detail = (position) =>
+    block(`details-${Math.floor(position / perBlock)}`)[position % perBlock];
+
+  // ---- Elements.
+
+  const INVISIBLE =
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+  const shown = (string) => {
+    const nodes = [];
+    let from = 0;
+    for (const found of string.matchAll(INVISIBLE)) {
+      nodes.push(string.slice(from, found.index));
+      const number = found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+      nodes.push(element("span", { class: "code" }, [`U+${number}`]));
+      from = found.index + found[0].length;
+    }
+    nodes.push(string.slice(from));
+    return nodes;
+  };
+  function element(name, attributes = {}, children = []) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === false || value === undefined || value === null) continue;
+      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+      else made.setAttribute(key, value === true ? "" : value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+  const isolated = (string, attributes = {}) => element("bdi", attributes, shown(string));
+  const number = (value, digits = 3) =>
+    value === null || value === undefined ? "–" : value.toFixed(digits);
+  const brief = (value) => (Number.isInteger(value) ? String(value) : String(+value.toPrecision(4)));
+  const counted = (count, one, many = `${one}s`) =>
+    `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+
+  // ---- What the table holds. A cell is [score or status, number missed].
+
+  const cellOf = (sample, side, nth) => (sample.v[side] ? sample.v[side][nth] : null);
+  const scoreOf = (cell) => (cell && typeof cell[0] === "number" ? cell[0] : null);
+  const change = (sample, nth) => {
+    const before = scoreOf(cellOf(sample, 0, nth));
+    const after = scoreOf(cellOf(sample, 1, nth));
+    return before === null || after === null ? null : after - before;
+  };
+  // Precision looks for the same targets once more: they are counted by recall, if there is any.
+  const counting = scores.some((score) => score.measure === "recall")
+    ? scores.map((score) => score.measure === "recall")
+    : scores.map(() => true);
+  // None where nothing was scored: what was not measured was not missed.
+  const missedIn = (sample) => {
+    const cells = scores.map((_, nth) => cellOf(sample, last, nth));
+    const counts = cells.filter((cell, nth) => counting[nth] && scoreOf(cell) !== null);
+    return counts.length ? counts.reduce((sum, cell) => sum + cell[1], 0) : null;
+  };
+  const missed = samples.map(missedIn);
+
+  const columns = [
+    { key: "sample", name: "Sample", head: ["Sample"], value: (_, position) => position },
+    { key: "question", name: "Question", head: ["Question"], value: (sample) => sample.q || null },
+    ...scores.map((score, nth) => ({
+      key: `score-${nth}`,
+      name: `${score.letter} ${score.label}${paired ? " (change)" : ""}`,
+      numeric: true,
+      head: [element("span", { class: "letter" }, [score.letter]), " ", isolated(score.label)],
+      value: paired
+        ? (sample) => change(sample, nth)
+        : (sample) => scoreOf(cellOf(sample, last, nth)),
+    })),
+    { key: "missed", name: "Missed", numeric: true, head: ["Missed"], value: (_, position) => missed[position] },
+    ...(causes.length
+      ? [{ key: "cause", name: "Cause", head: ["Cause"], value: (sample) => (sample.c ? causes[sample.c[0]][1] : null) }]
+      : []),
+  ];
+
+  const state = { sort: "sample", down: false, page: 0, open: new Set(), shown: [] };
+
+  // ---- Search: words are looked for in all that a sample holds, its contexts included.
+
+  let lowered = null;
+  let owned = null;
+  const numbersOf = (entry) => {
+    const found = new Set();
+    const add = (...numbers) => numbers.forEach((one) => one !== undefined && found.add(one));
+    const context = (one) => add(one.t, one.i, one.d, one.m);
+    add(entry.q, entry.a, entry.m);
+    for (const side of entry.x) {
+      if (!side) continue;
+      add(side.r, side.e);
+      (side.c || []).forEach(context);
+      for (const stage of side.s || []) {
+        add(stage.n);
+        stage.c.forEach(context);
+      }
+      for (const result of side.f) {
+        add(result.w);
+        for (const target of result.t || []) {
+          add(target.t, target.v, target.d);
+          for (const item of target.e || []) add(item.q);
+        }
+        for (const pair of result.u || []) add(...pair);
+      }
+    }
+    return Uint32Array.from(found);
+  };
+  const prepare = () => {
+    lowered = textBlocks.flatMap((_, nth) => block(`texts-${nth}`).map((one) => one.toLowerCase()));
+    owned = samples.map((_, position) => numbersOf(detail(position)));
+  };
+  const searched = (query) => {
+    const words = query.toLowerCase().match(/"[^"]+"|\S+/g);
+    if (!words) return null;
+    if (!lowered) prepare();
+    const wanted = words.map((word) => word.replace(/^"(.+)"$/, "$1"));
+    const holding = wanted.map((word) => lowered.map((one) => one.includes(word)));
+    return samples.map((sample, position) => {
+      const label = `${sample.l}\n${sample.g || ""}`.toLowerCase();
+      return wanted.every(
+        (word, nth) => label.includes(word) || owned[position].some((one) => holding[nth][one]),
+      );
+    });
+  };
+
+  // ---- Filters.
+
+  const controls = byId("controls");
+  const filters = {
+    search: byId("search"),
+    score: byId("by-score"),
+    outcome: byId("by-outcome"),
+    cause: byId("by-cause"),
+  };
+  const OUTCOMES = {
+    missed: (cells) => cells.some((cell, nth) => cell && cell[1] > 0 && cells.counts[nth]),
+    found: (cells) =>
+      cells.some((cell) => scoreOf(cell) !== null) &&
+      cells.every((cell, nth) => scoreOf(cell) === null || !cell[1] || !cells.counts[nth]),
+    undefined: (cells) => cells.some((cell) => cell && cell[0] === "undefined"),
+    unscored: (cells) => cells.some((cell) => cell && cell[0] === "unscored"),
+  };
+  const CHANGES = {
+    changed: (changes) => changes.some((one) => one !== null && one !== 0),
+    better: (changes) => changes.some((one) => one > 0),
+    worse: (changes) => changes.some((one) => one < 0),
+    same: (changes) => changes.every((one) => one === 0),
+    unpaired: (changes) => changes.some((one) => one === null),
+  };
+  const selected = () => {
+    const only = filters.score.value === "" ? null : Number(filters.score.value);
+    const nths = only === null ? scores.map((_, nth) => nth) : [only];
+    const counts = nths.map((nth) => only !== null || counting[nth]);
+    const outcome = filters.outcome.value;
+    const cause = filters.cause ? filters.cause.value : "";
+    const hits = searched(filters.search.value);
+    const keeps = (sample) => {
+      if (outcome in CHANGES) return CHANGES[outcome](nths.map((nth) => change(sample, nth)));
+      if (!(outcome in OUTCOMES)) return true;
+      const over = outcome === "missed" || outcome === "found" ? [last] : sides.keys();
+      return [...over].some((side) => {
+        const cells = nths.map((nth) => cellOf(sample, side, nth));
+        cells.counts = counts;
+        return OUTCOMES[outcome](cells);
+      });
+    };
+    const found = [];
+    samples.forEach((sample, position) => {
+      if (hits && !hits[position]) return;
+      if (cause !== "" && !(sample.c || []).includes(Number(cause))) return;
+      if (keeps(sample)) found.push(position);
+    });
+    return found;
+  };
+  const sorted = (positions) => {
+    const column = columns.find((one) => one.key === state.sort);
+    const values = new Map(positions.map((one) => [one, column.value(samples[one], one)]));
+    const sign = state.down ? -1 : 1;
+    return positions.sort((first, second) => {
+      const [a, b] = [values.get(first), values.get(second)];
+      // What has no value stands last, whichever way the rest is sorted.
+      if (a === null || b === null) return (a === null) - (b === null) || first - second;
+      if (a === b) return first - second;
+      return typeof a === "string" ? sign * a.localeCompare(b, "en") : sign * (a - b);
+    });
+  };
+
+  // ---- The table.
+
+  const head = byId("head");
+  const body = byId("body");
+  const status = byId("status");
+  const pager = byId("pager");
+
+  const headings = columns.map((column) => {
+    const button = element("button", { type: "button", onclick: () => sortBy(column.key) }, [
+      element("span", {}, column.head),
+    ]);
+    return element("th", { scope: "col", role: "columnheader", class: column.numeric && "numeric" }, [
+      button,
+    ]);
+  });
+  head.append(...headings);
+  const sortBy = (key) => {
+    const again = state.sort === key;
+    const column = columns.find((one) => one.key === key);
+    // Numbers of misses are looked at from the most, scores from the least.
+    state.down = again ? !state.down : key === "missed";
+    state.sort = column.key;
+    byId("sort").value = key;
+    update({ keepPage: false });
+  };
+  const showSort = () =>
+    headings.forEach((heading, nth) => {
+      const active = columns[nth].key === state.sort;
+      heading.setAttribute("aria-sort", active ? (state.down ? "descending" : "ascending") : "none");
+    });
+
+  const bar = (value) => {
+    const inner = element("span", { class: "fill" });
+    inner.style.setProperty("width", `${Math.round(value * 100)}%`);
+    return element("span", { class: "bar", "aria-hidden": "true" }, [inner]);
+  };
+  const scoreCell = (cell) => {
+    if (!cell) return [element("span", { class: "none" }, ["–"])];
+    const value = scoreOf(cell);
+    if (value === null) return [element("span", { class: `status ${cell[0]}` }, [cell[0]])];
+    return [bar(value), element("span", { class: "value" }, [number(value)])];
+  };
+  const changeCell = (sample, nth) => {
+    const [before, after] = [cellOf(sample, 0, nth), cellOf(sample, 1, nth)];
+    const moved = change(sample, nth);
+    const plain = (cell) => (cell ? (scoreOf(cell) === null ? cell[0] : number(cell[0])) : "absent");
+    const kind = moved === null ? "none" : moved > 0 ? "better" : moved < 0 ? "worse" : "same";
+    return [
+      element("span", { class: "pair" }, [`${plain(before)} → ${plain(after)}`]),
+      element("span", { class: `change ${kind}` }, [
+        moved === null ? "not paired" : moved === 0 ? "no change" : signed(moved),
+      ]),
+    ];
+  };
+  const signed = (value) => `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(3)}`;
+
+  const row = (position) => {
+    const sample = samples[position];
+    const open = state.open.has(position);
+    const button = element(
+      "button",
+      {
+        type: "button",
+        class: "open",
+        "aria-expanded": String(open),
+        "aria-controls": `sample-${position}`,
+        "data-position": position,
+      },
+      [isolated(sample.l)],
+    );
+    const cells = columns.map((column) => {
+      const attributes = { role: "cell", class: `${column.key.split("-")[0]}${column.numeric ? " numeric" : ""}` };
+      if (column.key === "sample") {
+        return element("th", { ...attributes, role: "rowheader", scope: "row" }, [button]);
+      }
+      if (column.key === "question") {
+        const group = sample.g ? [" ", element("span", { class: "group" }, ["group ", isolated(sample.g)])] : [];
+        return element("td", attributes, [isolated(sample.q || "–"), ...group]);
+      }
+      if (column.key === "missed") {
+        return element("td", attributes, [
+          element("span", { class: "label" }, ["Missed"]),
+          element("span", { class: missed[position] ? "value lacks" : "value" }, [String(missed[position] ?? "–")]),
+        ]);
+      }
+      if (column.key === "cause") {
+        return element("td", attributes, (sample.c || []).map((one) => chip("cause", [isolated(causes[one][1])])));
+      }
+      const nth = Number(column.key.split("-")[1]);
+      return element("td", attributes, [
+        element("span", { class: "label" }, [isolated(scores[nth].label)]),
+        ...(paired ? changeCell(sample, nth) : scoreCell(cellOf(sample, last, nth))),
+      ]);
+    });
+    const made = element("tr", { role: "row", class: "sample-row" }, cells);
+    return open ? [made, opened(position)] : [made];
+  };
+  const opened = (position) =>
+    element("tr", { role: "row", class: "detail", id: `sample-${position}` }, [
+      element("td", { role: "cell", colspan: columns.length }, [details(position)]),
+    ]);
+  const toggle = (button, wanted) => {
+    const position = Number(button.dataset.position);
+    const open = wanted ?? !state.open.has(position);
+    if (open === state.open.has(position)) return;
+    button.setAttribute("aria-expanded", String(open));
+    if (open) {
+      state.open.add(position);
+      button.closest("tr").after(opened(position));
+    } else {
+      state.open.delete(position);
+      byId(`sample-${position}`).remove();
+    }
+  };
+
+  const pages = () => Math.max(1, Math.ceil(state.shown.length / PER_PAGE));
+  const render = () => {
+    const start = state.page * PER_PAGE;
+    body.replaceChildren(...state.shown.slice(start, start + PER_PAGE).flatMap(row));
+    pager.hidden = pages() === 1;
+    byId("page-of").textContent = `Page ${state.page + 1} of ${pages()}`;
+    byId("first").disabled = byId("previous").disabled = state.page === 0;
+    byId("next").disabled = byId("last").disabled = state.page === pages() - 1;
+  };
+  const update = ({ keepPage }) => {
+    state.shown = sorted(selected());
+    if (!keepPage) state.page = 0;
+    const all = counted(samples.length, "sample");
+    status.textContent =
+      state.shown.length === samples.length
+        ? all
+        : `${state.shown.length.toLocaleString("en")} of ${all}`;
+    byId("none").hidden = state.shown.length > 0;
+    showSort();
+    render();
+  };
+  const turnTo = (page) => {
+    state.page = Math.min(Math.max(page, 0), pages() - 1);
+    render();
+    byId("samples").scrollIntoView();
+  };
+
+  // ---- One sample.
+
+  const chip = (kind, children, attributes = {}) => element("span", { class: `chip ${kind}`, ...attributes }, children);
+  const heading = (level, ...children) => element(`h${level}`, {}, children);
+  const paragraph = (string, kind = "text") => element("p", { class: kind, dir: "auto" }, shown(string));
+
+  const details = (position) => {
+    const sample = samples[position];
+    const entry = detail(position);
+    const facts = [
+      ["Question", entry.q],
+      ["Reference answer", entry.a],
+      ...(paired ? [] : [["Response", entry.x[0].r]]),
+    ].filter(([, fact]) => fact !== undefined);
+    return element("div", { class: "opened" }, [
+      element("dl", { class: "facts" }, facts.flatMap(([name, fact]) => [
+        element("dt", {}, [name]),
+        element("dd", {}, [paragraph(text(fact))]),
+      ])),
+      entry.m === undefined ? null : metadata(entry.m),
+      element("div", { class: paired ? "sides paired" : "sides" }, entry.x.map((side, nth) =>
+        side
+          ? sideOf(side, `${position}-${nth}`, nth)
+          : element("section", { class: "side" }, [
+              heading(3, isolated(sides[nth])),
+              element("p", { class: "quiet" }, ["This sample is not in this report."]),
+            ]),
+      )),
+    ]);
+  };
+  const metadata = (number) =>
+    element("details", { class: "metadata" }, [
+      element("summary", {}, ["Metadata"]),
+      element("pre", { dir: "auto" }, shown(text(number))),
+    ]);
+
+  const sideOf = (side, key, nth) =>
+    element("section", { class: "side" }, [
+      paired ? heading(3, isolated(sides[nth])) : null,
+      paired && side.r !== undefined
+        ? element("dl", { class: "facts" }, [
+            element("dt", {}, ["Response"]),
+            element("dd", {}, [paragraph(text(side.r))]),
+          ])
+        : null,
+      element("div", { class: "results" }, side.f.map((result, which) => resultOf(result, scores[which], key))),
+      element("div", { class: "retrieved" }, [
+        contextsOf(side, key),
+        ...(side.s ? [stagesOf(side)] : []),
+      ]),
+    ]);
+
+  const resultOf = (result, score, key) => {
+    const value = result.s === "scored" ? number(result.v) : result.s;
+    const targets = (result.t || []).map((target, nth) => targetOf(target, `${score.letter}${nth + 1}`, key, score));
+    const unmeasured = (result.u || []).map(([target, why]) =>
+      element("li", { class: "target unmeasured" }, [
+        element("p", { class: "line" }, [chip("unscored", ["not judged"])]),
+        paragraph(text(target)),
+        element("p", { class: "why", dir: "auto" }, shown(text(why))),
+      ]),
+    );
+    const perK = (result.k || []).map((one, nth) =>
+      element("span", {}, [`@${score.ks[nth]} `, element("b", {}, [number(one)])]),
+    );
+    const judged = result.z
+      ? `${counted(result.z[0], "judge call")}, ${counted(result.z[1] + result.z[2], "token")}`
+      : null;
+    return element("section", { class: "result" }, [
+      heading(4,
+        element("span", { class: "letter" }, [score.letter]),
+        isolated(score.label),
+        element("span", { class: `value ${result.s}` }, [value]),
+      ),
+      result.w === undefined ? null : element("p", { class: `reason ${result.s}`, dir: "auto" }, shown(text(result.w))),
+      perK.length > 1 ? element("p", { class: "per-k" }, perK) : null,
+      targets.length || unmeasured.length ? element("ul", { class: "targets" }, [...targets, ...unmeasured]) : null,
+      judged ? element("p", { class: "quiet" }, [judged]) : null,
+    ]);
+  };
+
+  const targetOf = (target, tag, key, score) => {
+    const partly = target.c > 0 && target.c < 1;
+    const [kind, verdict] =
+      target.f === undefined
+        ? ["open", "not counted"]
+        : target.f
+          ? ["found", "found"]
+          : [partly ? "partly" : "lacks", partly ? "found in part" : "missed"];
+    const facts = [];
+    if (target.f && target.r) facts.push(`at rank ${target.r}`);
+    if (!target.f && target.r) facts.push(`stands at rank ${target.r}${score.k ? `, beyond k = ${score.k}` : ""}`);
+    if (partly) facts.push(`credit ${number(target.c)}`);
+    if (target.v !== undefined) facts.push(["judged ", isolated(text(target.v))]);
+    if (target.a !== undefined) facts.push(`${Math.round(target.a * 100)}% of the panel agree`);
+    if (target.g !== undefined) facts.push(`grade ${brief(target.g)}`);
+    if (target.w !== undefined) facts.push(`weight ${brief(target.w)}`);
+    const ranks = [...new Set([...(target.n || []), ...(target.e || []).filter((item) => item.v !== 0).map((item) => item.r)])].sort((a, b) => a - b);
+    const quotes = (target.e || []).filter((item) => item.v === 0 && item.q !== undefined);
+    return element("li", { class: `target ${kind}` }, [
+      element("p", { class: "line" }, [
+        element("span", { class: "tag" }, [tag]),
+        chip(kind, [verdict]),
+        ...facts.flatMap((fact) => [" ", element("span", { class: "fact" }, [fact].flat())]),
+      ]),
+      element("p", { class: "text", dir: "auto" }, marked(text(target.t), (target.h || []).map(([from, to, rank]) => ({ from, to, tag: `#${rank}` })), "held")),
+      ranks.length
+        ? element("p", { class: "line where" }, [
+            "Retrieved at ",
+            ...ranks.slice(0, 12).flatMap((rank, nth) => [nth ? ", " : "", jump(rank, key)]),
+            ranks.length > 12 ? ` and ${ranks.length - 12} more` : "",
+            similarities(target.e),
+          ])
+        : null,
+      ...quotes.map((item) =>
+        element("div", { class: "unverified" }, [
+          element("p", { class: "line" }, [chip("unscored", ["unverified quote"]), " not in the context at ", jump(item.r, key)]),
+          element("blockquote", { dir: "auto" }, shown(text(item.q))),
+        ]),
+      ),
+      target.u === undefined
+        ? null
+        : element("p", { class: "line why" }, [
+            chip("cause", [isolated(causes[target.u][1])]),
+            target.d === undefined ? null : element("span", { dir: "auto" }, [" ", isolated(text(target.d))]),
+            target.x === undefined ? null : ` (rank ${target.x})`,
+          ]),
+    ]);
+  };
+  const similarities = (evidence = []) => {
+    const known = evidence.filter((item) => item.s !== undefined && item.q === undefined);
+    return known.length ? ` (similarity ${known.slice(0, 4).map((item) => number(item.s, 2)).join(", ")})` : "";
+  };
+  const jump = (rank, key) =>
+    element("button", { type: "button", class: "jump", "data-context": `context-${key}-${rank}` }, [`rank ${rank}`]);
+
+  const contextsOf = (side, key) => {
+    if (!side.c) {
+      const why = side.e === undefined ? "No retrieval was observed." : "The retriever failed: ";
+      return element("div", {}, [
+        heading(4, "Retrieved contexts"),
+        element("p", { class: "reason unscored", dir: "auto" }, [why, ...(side.e === undefined ? [] : [isolated(text(side.e))])]),
+      ]);
+    }
+    const tags = side.c.map(() => []);
+    const marks = side.c.map(() => []);
+    side.f.forEach((result, nth) =>
+      (result.t || []).forEach((target, which) => {
+        const tag = `${scores[nth].letter}${which + 1}`;
+        const ranks = new Set([...(target.n || []), ...(target.e || []).filter((item) => item.v !== 0).map((item) => item.r)]);
+        ranks.forEach((rank) => tags[rank - 1]?.push(tag));
+        for (const item of target.e || []) {
+          if (item.p) marks[item.r - 1]?.push({ from: item.p[0], to: item.p[1], tag });
+        }
+      }),
+    );
+    const cuts = new Map();
+    scores.forEach((score) => {
+      if (score.k && score.k < side.c.length) cuts.set(score.k, [...(cuts.get(score.k) || []), score.letter]);
+    });
+    const few = Math.max(CONTEXTS_SHOWN, ...[...cuts.keys()].map((k) => Math.min(k, 20)));
+    const items = side.c.map((context, nth) => contextOf(context, nth + 1, key, tags[nth], marks[nth], cuts.get(nth)));
+    const hidden = items.filter((_, nth) => nth >= few && !tags[nth].length);
+    hidden.forEach((item) => (item.hidden = true));
+    const more = element("button", {
+      type: "button",
+      class: "more",
+      onclick: () => {
+        hidden.forEach((item) => (item.hidden = false));
+        hidden[0].focus();
+        more.remove();
+      },
+    }, [`Show ${counted(hidden.length, "more context")} that ${hidden.length === 1 ? "supports" : "support"} nothing`]);
+    return element("div", {}, [
+      heading(4, "Retrieved contexts ", element("span", { class: "count" }, [side.c.length.toLocaleString("en")])),
+      side.c.length ? element("ol", { class: "contexts" }, items) : element("p", { class: "quiet" }, ["Nothing was retrieved."]),
+      hidden.length ? more : null,
+    ]);
+  };
+  const contextOf = (context, rank, key, tags, marks, cut) => {
+    const place = context.d === undefined ? null : [isolated(text(context.d)), context.p ? `[${context.p[0]}:${context.p[1]}]` : ""];
+    const string = context.t === undefined ? null : text(context.t);
+    return element("li", { class: tags.length ? "context supports" : "context", id: `context-${key}-${rank}`, tabindex: "-1" }, [
+      cut ? element("p", { class: "cut" }, [`Beyond k = ${rank - 1}: not counted in ${cut.join(", ")}`]) : null,
+      element("p", { class: "line" }, [
+        element("span", { class: "rank" }, [element("span", { class: "hidden" }, ["Rank "]), String(rank)]),
+        context.i === undefined ? null : isolated(text(context.i), { class: "id" }),
+        place && context.d !== context.i ? element("span", { class: "id from" }, place) : null,
+        context.s === undefined ? null : element("span", { class: "fact" }, [`score ${brief(context.s)}`]),
+        ...tags.map((tag) => chip("tag", [tag], { title: `supports ${tag}` })),
+      ]),
+      string ? element("p", { class: "text", dir: "auto" }, excerpt(string, marks)) : null,
+      string === null && context.i === undefined ? element("p", { class: "quiet" }, ["no ID and no text"]) : null,
+      context.m === undefined ? null : metadata(context.m),
+    ]);
+  };
+
+  // What is marked in a text: each piece with the tags of all that it is evidence for.
+  const marked = (string, marks, kind, from = 0, to = string.length) => {
+    const inside = marks.filter((mark) => mark.from < to && mark.to > from);
+    const borders = [...new Set([from, to, ...inside.flatMap((mark) => [Math.max(mark.from, from), Math.min(mark.to, to)])])];
+    borders.sort((a, b) => a - b);
+    const nodes = [];
+    for (let nth = 0; nth + 1 < borders.length; nth += 1) {
+      const [start, end] = [borders[nth], borders[nth + 1]];
+      const over = [...new Set(inside.filter((mark) => mark.from <= start && mark.to >= end).map((mark) => mark.tag))];
+      const piece = shown(string.slice(start, end));
+      if (over.length) {
+        const ends = over.filter((tag) => inside.some((mark) => mark.tag === tag && mark.to === end));
+        nodes.push(element("mark", { class: kind, title: over.join(", ") }, piece));
+        if (ends.length && kind === "evidence") nodes.push(element("sup", { class: "tag" }, [ends.join(" ")]));
+      } else nodes.push(...piece);
+    }
+    return nodes;
+  };
+  const excerpt = (string, marks) => {
+    const all = () => marked(string, marks, "evidence");
+    if (string.length <= LONG) return all();
+    const kept = [[0, AROUND * 2], ...marks.map((mark) => [Math.max(0, mark.from - AROUND), Math.min(string.length, mark.to + AROUND)])];
+    kept.sort((a, b) => a[0] - b[0]);
+    const parts = [];
+    for (const [from, to] of kept) {
+      const previous = parts[parts.length - 1];
+      if (previous && from <= previous[1] + AROUND) previous[1] = Math.max(previous[1], to);
+      else parts.push([from, to]);
+    }
+    const nodes = parts.flatMap(([from, to]) => [
+      ...marked(string, marks, "evidence", from, to),
+      to < string.length ? element("span", { class: "gap" }, [" … "]) : null,
+    ]).filter((node) => node !== null);
+    const whole = element("button", {
+      type: "button",
+      class: "more",
+      onclick: (event) => {
+        const holder = event.target.closest("p");
+        holder.replaceChildren(...all());
+        holder.closest("li").focus();
+      },
+    }, [`Show all ${string.length.toLocaleString("en")} characters`]);
+    return [...nodes, whole];
+  };
+
+  const stagesOf = (side) => {
+    const name = (context) => (context.i === undefined ? `t${context.t}` : `i${context.i}`);
+    const ranks = new Map();
+    (side.c || []).forEach((context, nth) => ranks.has(name(context)) || ranks.set(name(context), nth + 1));
+    const rows = (stage) =>
+      stage.c.slice(0, 100).map((context, nth) => {
+        const rank = ranks.get(name(context));
+        return element("li", { class: rank ? "kept" : "dropped" }, [
+          element("span", { class: "rank" }, [String(nth + 1)]),
+          isolated(context.i === undefined ? text(context.t).slice(0, 120) : text(context.i), { class: "id" }),
+          element("span", { class: "fact" }, [rank ? `→ rank ${rank}` : "not in the final list"]),
+        ]);
+      });
+    return element("div", { class: "stages" }, [
+      heading(4, "Stages of the retrieval"),
+      ...side.s.map((stage) =>
+        element("details", {}, [
+          element("summary", {}, [
+            isolated(text(stage.n)),
+            ` handed on ${counted(stage.c.length, "context")} to `,
+            stage.i === undefined ? "the final list" : isolated(text(stage.i)),
+          ]),
+          element("ol", {}, rows(stage)),
+          stage.c.length > 100 ? element("p", { class: "quiet" }, [`and ${stage.c.length - 100} more`]) : null,
+        ]),
+      ),
+    ]);
+  };
+
+  // ---- What the reader does.
+
+  body.addEventListener("click", (event) => {
+    const target = event.target;
+    const going = target.closest(".jump");
+    if (going) {
+      const context = byId(going.dataset.context);
+      if (context) {
+        context.hidden = false;
+        context.scrollIntoView({ block: "nearest" });
+        context.focus();
+      }
+      return;
+    }
+    const line = target.closest(".sample-row");
+    // A selection is somebody who copies a question, not somebody who opens it.
+    if (line && (target.closest(".open") || !String(getSelection()))) toggle(line.querySelector(".open"));
+  });
+  body.addEventListener("keydown", (event) => {
+    const within = event.target.closest(".detail");
+    if (within && event.key === "Escape") {
+      const button = within.previousElementSibling.querySelector(".open");
+      toggle(button, false);
+      button.focus();
+      return;
+    }
+    if (!event.target.matches(".open") || event.altKey || event.ctrlKey || event.metaKey) return;
+    const buttons = [...body.querySelectorAll(".open")];
+    const at = buttons.indexOf(event.target);
+    const goals = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 };
+    if (event.key in goals) buttons[goals[event.key]]?.focus();
+    else if (event.key === "ArrowRight") toggle(event.target, true);
+    else if (event.key === "ArrowLeft" || event.key === "Escape") toggle(event.target, false);
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest && event.target.closest("input, select, textarea");
+    if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    filters.search.focus();
+  });
+  let waiting = 0;
+  filters.search.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => update({ keepPage: false }), 150);
+  });
+  for (const select of [filters.score, filters.outcome, filters.cause]) {
+    select?.addEventListener("change", () => update({ keepPage: false }));
+  }
+  byId("sort").append(...columns.map((column) => element("option", { value: column.key }, [column.name.replace(INVISIBLE, "\ufffd")])));
+  byId("sort").addEventListener("change", (event) => sortBy(event.target.value));
+  controls.addEventListener("submit", (event) => event.preventDefault());
+  controls.addEventListener("reset", () => setTimeout(() => {
+    Object.assign(state, { sort: "sample", down: false });
+    update({ keepPage: false });
+  }));
+  byId("first").addEventListener("click", () => turnTo(0));
+  byId("previous").addEventListener("click", () => turnTo(state.page - 1));
+  byId("next").addEventListener("click", () => turnTo(state.page + 1));
+  byId("last").addEventListener("click", () => turnTo(pages() - 1));
+
+  const theme = byId("theme");
+  const dark = () =>
+    (document.documentElement.dataset.theme ||
+      (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const nameTheme = () => (theme.textContent = dark() ? "Light" : "Dark");
+  theme.addEventListener("click", () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    nameTheme();
+  });
+  nameTheme();
+  byId("interactive").hidden = false;
+  theme.hidden = false;
+  update({ keepPage: false });
+})();

@@ -1,0 +1,337 @@
+"""Diagnosis by hand: each rule, its order, and what is said where nothing tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from fullrecall import (
+    ClaimRecall,
+    Context,
+    EntityRecall,
+    IdRecall,
+    InputError,
+    ParameterError,
+    Sample,
+    SpanRecall,
+    Stage,
+    TextRecall,
+    evaluate,
+)
+from fullrecall.diagnosis import Cause, Diagnosed, Diagnosis, diagnose
+from fullrecall.diagnosis.causes import FIXES
+from fullrecall.judges.protocols import Citation, Verdict
+from fullrecall.report import Report
+from fullrecall.scorers import Scorer
+from fullrecall.testing import ContainmentJudge
+
+TEXT = "The Eiffel Tower was finished in 1889 after two years, two months and five days of work."
+
+
+def report_of(scorer: Scorer, *samples: Sample) -> Report:
+    """Return the report of some samples."""
+    return evaluate(samples, scorer, progress=False)
+
+
+def one(diagnosis: Diagnosis) -> Diagnosed:
+    """Return the only miss."""
+    (miss,) = diagnosis.misses
+    return miss
+
+
+def test_every_cause_suggests_a_fix() -> None:
+    """No cause is without advice."""
+    assert set(FIXES) == set(Cause)
+
+
+def test_nothing_missed() -> None:
+    """A report without misses has an empty diagnosis that says so."""
+    report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["a"]))
+    found = diagnose(report)
+    assert (len(found), found.counts(), found.shares()) == (0, {}, {})
+    assert str(found) == "Nothing was missed in 1 samples.\n"
+
+
+def test_only_scored_recall_is_diagnosed() -> None:
+    """What was not measured was not missed, and precision misses nothing."""
+    samples = [Sample(expected_ids=["a"]), Sample(retrieved_ids=["b"], expected_ids=[])]
+    assert diagnose(report_of(IdRecall(), *samples)).misses == ()
+
+
+def test_beyond_k_tells_the_stage_that_had_it_higher() -> None:
+    """A reranker that moved an item down is named beside its rank."""
+    sample = Sample(
+        retrieved_ids=["a", "b", "c"],
+        expected_ids=["c"],
+        retrieval_stages=[Stage("dense", (Context(id="c"), Context(id="a")))],
+    )
+    miss = one(diagnose(report_of(IdRecall(k=2), sample)))
+    assert (miss.cause, miss.rank) == (Cause.BEYOND_K, 3)
+    assert miss.detail == "at rank 3 of the list, beyond k = 2; dense had it at rank 1"
+
+
+def test_another_k() -> None:
+    """`k` diagnoses the misses of another cut-off than the scorer's, and labels them by it."""
+    sample = Sample(retrieved_ids=["a", "b", "c"], expected_ids=["c"])
+    report = report_of(IdRecall(), sample)
+    assert diagnose(report).misses == ()
+    assert one(diagnose(report, k=1)).score == "id_recall@1"
+
+
+def test_unknown_says_what_would_tell() -> None:
+    """With nothing to look into, the way out is to give a corpus or a retriever."""
+    miss = one(diagnose(report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))))
+    assert (miss.cause, miss.rank) == (Cause.UNKNOWN, None)
+    assert miss.detail == "to tell, give corpus= and retriever="
+
+
+def test_in_the_corpus_and_never_brought() -> None:
+    """An item that stands in the corpus and in no list is beyond every k that was tried."""
+    report = report_of(IdRecall(), Sample(query="q", retrieved_ids=["a"], expected_ids=["b"]))
+    corpus = {"a": "one text", "b": "another text"}
+    miss = one(diagnose(report, corpus=corpus))
+    assert (miss.cause, miss.rank) == (Cause.BEYOND_K, None)
+    assert "not among the 1 retrieved" in miss.detail
+    miss = one(diagnose(report, corpus=corpus, retriever=lambda _, __: ["one text"], deep_k=7))
+    assert miss.detail == "in the corpus, and not among the 7 that were asked for"
+
+
+def test_of_an_any_of_group_the_nearest_decides() -> None:
+    """One alternative is not in the corpus, the other at rank 3 when asked for more."""
+    sample = Sample(query="q", retrieved_ids=["a"], expected_ids=[["gone", "deep"]])
+    ranked = [Context(id=name) for name in ("a", "x", "deep")]
+    corpus = [Context(id=name) for name in ("a", "deep", "x")]
+    miss = one(
+        diagnose(report_of(IdRecall(), sample), corpus=corpus, retriever=lambda _, k: ranked[:k])
+    )
+    assert (miss.cause, miss.rank, miss.target) == (Cause.BEYOND_K, 3, "gone | deep")
+    assert miss.detail == "'deep': at rank 3 when 100 are asked for"
+
+
+def test_wrong_level_both_ways() -> None:
+    """Chunks retrieved for documents, documents for chunks, and metadata that has the ID."""
+    cases = [
+        ("doc", Context(id="doc#3")),
+        ("doc#3", Context(id="doc")),
+        ("doc", Context(id="doc/chunk-3")),
+        ("doc", Context("t", id="9f", source="doc")),
+        ("7", Context("t", id="9f", metadata={"page_id": 7})),
+    ]
+    for expected, retrieved in cases:
+        sample = Sample(expected_ids=[expected], retrieved_contexts=[retrieved])
+        miss = one(diagnose(report_of(IdRecall(), sample)))
+        assert (miss.cause, miss.rank) == (Cause.WRONG_ID_LEVEL, 1)
+
+
+@pytest.mark.parametrize("retrieved", ["doc1", "doc.other", "d", "other#3"])
+def test_ids_that_look_alike_are_of_one_level(retrieved: str) -> None:
+    """A common beginning alone proves nothing."""
+    sample = Sample(expected_ids=["doc"], retrieved_ids=[retrieved])
+    assert one(diagnose(report_of(IdRecall(), sample))).cause is Cause.UNKNOWN
+
+
+def test_one_level_is_known_by_an_id_that_was_found() -> None:
+    """Where some expected ID was retrieved, a numbered one is another document."""
+    samples = [
+        Sample(expected_ids=["2023"], retrieved_ids=["2023-01"]),
+        Sample(expected_ids=["2024"], retrieved_ids=["2024"]),
+    ]
+    assert one(diagnose(report_of(IdRecall(), *samples))).cause is Cause.UNKNOWN
+
+
+def test_a_split_that_was_retrieved_in_full() -> None:
+    """Both halves were retrieved: the text is all there, and no context has it whole."""
+    halves = [TEXT[:45], TEXT[45:]]
+    sample = Sample(reference_contexts=[TEXT], retrieved_contexts=["Rome is old.", *halves])
+    scorer = TextRecall(threshold=0.9)
+    miss = one(diagnose(report_of(scorer, sample)))
+    assert (miss.cause, miss.rank) == (Cause.SPLIT_ACROSS_CHUNKS, 3)
+    assert miss.detail == "all of it was retrieved, in parts, at ranks 2, 3"
+    report = report_of(scorer, sample)
+    assert one(diagnose(report, corpus=[*halves, "Rome is old."])).cause is miss.cause
+
+
+def test_part_of_a_text_is_no_split_without_the_corpus() -> None:
+    """Part of it was retrieved: whether another chunk has it whole, only the corpus tells."""
+    sample = Sample(reference_contexts=[TEXT], retrieved_contexts=[TEXT[:45]])
+    miss = one(diagnose(report_of(SpanRecall(), sample)))
+    assert miss.cause is Cause.UNKNOWN
+    assert "% of its text was retrieved" in miss.detail
+    whole = one(diagnose(report_of(SpanRecall(), sample), corpus=[TEXT[:45], TEXT]))
+    assert whole.cause is Cause.BEYOND_K
+    split = one(diagnose(report_of(SpanRecall(), sample), corpus=[TEXT[:45], TEXT[45:]]))
+    assert split.cause is Cause.SPLIT_ACROSS_CHUNKS
+    gone = one(diagnose(report_of(SpanRecall(), sample), corpus=[TEXT[:45]]))
+    assert gone.cause is Cause.NOT_IN_CORPUS
+    assert gone.detail.startswith("only ")
+
+
+def test_the_threshold_of_a_near_duplicate_is_the_users() -> None:
+    """The same two texts are twins or not as `near_duplicate` says."""
+    sample = Sample(
+        expected_ids=["a"], reference_contexts=[Context(TEXT, id="a")],
+        retrieved_contexts=[Context(TEXT.replace("five", "six").upper(), id="b")],
+    )  # fmt: skip
+    report = report_of(IdRecall(), sample)
+    assert one(diagnose(report)).cause is Cause.NEAR_DUPLICATE
+    assert one(diagnose(report, near_duplicate=1.0)).cause is Cause.UNKNOWN
+
+
+class TestJudged:
+    """Claims: what the report tells of a judge, and what the judge tells when asked again."""
+
+    def claim(self, *contexts: str, **more: object) -> Sample:
+        """Return a sample of one claim."""
+        return Sample(
+            reference_claims=["It was finished in 1889."], retrieved_contexts=contexts, **more
+        )
+
+    def test_a_false_quote(self) -> None:
+        """Under `require_evidence` the quote that is not there is the cause."""
+        judge = FixedJudge([Verdict("supported", (Citation(0, "It was built by Romans."),))])
+        scorer = ClaimRecall(judge=judge, require_evidence=True)
+        miss = one(diagnose(report_of(scorer, self.claim("The tower is tall."))))
+        assert miss.cause is Cause.JUDGED_UNSUPPORTED
+        assert "quote does not stand there" in miss.detail
+
+    def test_partial_support(self) -> None:
+        """A verdict of partial support earned nothing, and is said to."""
+        judge = FixedJudge([Verdict("partial", (Citation(0, "in 1889"),))])
+        miss = one(diagnose(report_of(ClaimRecall(judge=judge), self.claim("Finished in 1889."))))
+        assert (miss.cause, miss.rank) == (Cause.JUDGED_UNSUPPORTED, 1)
+        assert "in part only" in miss.detail
+
+    def test_its_very_words(self) -> None:
+        """A judge that denies what stands there word for word is wrong."""
+        judge = FixedJudge([Verdict("not_supported")])
+        sample = self.claim("Rome is old.", "As we know, it was finished in 1889.")
+        miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
+        assert (miss.cause, miss.rank) == (Cause.JUDGED_UNSUPPORTED, 2)
+
+    def test_unknown_without_the_judge(self) -> None:
+        """Where support stands only the judge can say: the way out is to give the scorer."""
+        report = report_of(ClaimRecall(judge=ContainmentJudge()), self.claim("Rome is old."))
+        miss = one(diagnose(report, corpus=["Rome is old."], retriever=lambda _, __: []))
+        assert miss.cause is Cause.UNKNOWN
+        assert "scorers=[…]" in miss.detail
+
+    def test_the_reference_context_is_what_is_looked_for(self) -> None:
+        """The judge finds the claim in a reference context, which the corpus lacks."""
+        scorer = ClaimRecall(judge=ContainmentJudge())
+        sample = self.claim(
+            "Rome is old.", reference_contexts=["Rome.", f"{TEXT} It was finished in 1889."]
+        )
+        report = report_of(scorer, sample)
+        assert one(diagnose(report, scorers=scorer, corpus=["Rome."])).cause is Cause.NOT_IN_CORPUS
+
+    def test_of_contexts_needed_together_the_missing_one_decides(self) -> None:
+        """A claim that needs two contexts of which one was retrieved is not the judge's fault."""
+        sample = self.claim("left part", reference_contexts=["left part", "right part"])
+        scorer = ClaimRecall(judge=BothJudge())
+        miss = one(diagnose(report_of(scorer, sample), scorers=scorer, corpus=["left part"]))
+        assert miss.cause is Cause.NOT_IN_CORPUS
+        assert miss.detail.startswith("'right part': ")
+
+    def test_the_judge_is_asked_once_for_each_list(self) -> None:
+        """Two claims of a sample share the judging of its reference contexts."""
+        judge = FixedJudge([Verdict("not_supported"), Verdict("not_supported")])
+        sample = Sample(
+            reference_claims=["One.", "Two."], retrieved_contexts=["x"], reference_contexts=["y"]
+        )
+        scorer = ClaimRecall(judge=judge)
+        report = report_of(scorer, sample)
+        before = judge.asked
+        assert len(diagnose(report, scorers=scorer)) == 2
+        assert judge.asked - before == 1
+
+
+class FixedJudge(ContainmentJudge):
+    """Gives the same verdicts whatever it is asked."""
+
+    def __init__(self, verdicts: Sequence[Verdict]) -> None:
+        super().__init__("fixed")
+        object.__setattr__(self, "verdicts", verdicts)
+        object.__setattr__(self, "asked", 0)
+
+    def _verdict(self, target: str, contexts: Sequence[str]) -> Verdict:
+        raise NotImplementedError
+
+    def attribute(self, targets, contexts, *, question=None, relation="claim"):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+        """Return the verdicts."""
+        yield from ()
+        object.__setattr__(self, "asked", self.asked + 1)
+        return self.verdicts[: len(targets)]
+
+
+class BothJudge(ContainmentJudge):
+    """Supports a claim by the left and the right part together."""
+
+    def _verdict(self, target: str, contexts: Sequence[str]) -> Verdict:
+        parts = [n for n, text in enumerate(contexts) if "part" in text]
+        if len(parts) < 2:
+            return Verdict("not_supported")
+        return Verdict("supported", tuple(Citation(n, "part") for n in parts), together=True)
+
+
+def test_an_entity_is_looked_for_by_its_name() -> None:
+    """An entity that no document of the corpus names is not in it."""
+    sample = Sample(reference_entities=["Paris", "Oslo"], retrieved_contexts=["Rome is old."])
+    found = diagnose(report_of(EntityRecall(), sample), corpus=["Rome is old.", "Oslo is cold."])
+    assert [miss.cause for miss in found] == [Cause.NOT_IN_CORPUS, Cause.BEYOND_K]
+
+
+def test_a_retriever_that_raises_is_asked_once_and_named() -> None:
+    """Its failure is in the detail, and the other samples go on."""
+    asked = []
+
+    def broken(question: str, k: int) -> list[str]:
+        asked.append((question, k))
+        raise TimeoutError("no answer")
+
+    sample = Sample(query="q", retrieved_ids=["a"], expected_ids=["b", "c"])
+    found = diagnose(report_of(IdRecall(), sample), retriever=broken, deep_k=9)
+    assert [miss.cause for miss in found] == [Cause.UNKNOWN] * 2
+    assert "the retriever raised TimeoutError: no answer" in found.misses[0].detail
+    assert asked == [("q", 9)]
+
+
+def test_what_it_adds_up_to() -> None:
+    """Counts and shares per score, a table with the fixes, plain values, a frame."""
+    samples = [
+        Sample(id=n, retrieved_ids=["a", "b"], expected_ids=["b", "z"], reference_entities=["E"],
+               retrieved_contexts=["x", "y"])
+        for n in range(3)
+    ]  # fmt: skip
+    report = evaluate(samples, [IdRecall(k=1), EntityRecall()], progress=False)
+    found = diagnose(report, corpus=[Context("x", id="a"), Context("y", id="b")])
+    assert found.counts("id_recall@1") == {Cause.BEYOND_K: 3, Cause.NOT_IN_CORPUS: 3}
+    assert found.counts() == {Cause.NOT_IN_CORPUS: 6, Cause.BEYOND_K: 3}
+    assert sum(found.shares().values()) == 1.0
+    shown = str(found)
+    assert "not in corpus" in shown
+    assert "3 (50%)" in shown
+    assert FIXES[Cause.NOT_IN_CORPUS] in shown
+    assert found.to_dict()["causes"] == {"not_in_corpus": 6, "beyond_k": 3}
+    frame = found.to_pandas()
+    assert list(frame.columns) == list(Diagnosed._fields)
+    assert frame["rank"].tolist()[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "why"),
+    [
+        ({"k": 0}, ParameterError, "k is a whole number"),
+        ({"deep_k": 0}, ParameterError, "deep_k is"),
+        ({"near_duplicate": 90}, ParameterError, "near_duplicate is a number from 0 to 1"),
+        ({"corpus": "file.jsonl"}, InputError, "corpus is an iterable of contexts"),
+        ({"corpus": [1]}, InputError, "corpus, item 0: a context is a str"),
+        ({"corpus": {"a": None}}, InputError, "corpus, item 'a'"),
+        ({"scorers": TextRecall()}, ParameterError, "the report has no score 'text_recall'"),
+    ],
+)
+def test_wrong_use(options: dict[str, object], error: type[Exception], why: str) -> None:
+    """Each wrong value is named, with what is meant."""
+    report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))
+    with pytest.raises(error, match=why):
+        diagnose(report, **options)  # type: ignore[arg-type]

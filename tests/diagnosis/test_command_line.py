@@ -1,0 +1,99 @@
+"""`fullrecall diagnose` and the corpus that it reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import Context, IdRecall, InputError, Sample, evaluate
+from fullrecall.cli import app
+from fullrecall.datasets import read_contexts
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    """Return a saved report that misses two items."""
+    sample = Sample(id="s", query="Where?", retrieved_ids=["a", "b"], expected_ids=["b", "c", "d"])
+    path = tmp_path / "report.jsonl"
+    evaluate([sample], IdRecall(), progress=False).save(path)
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Return a corpus that has three of the four documents."""
+    path = tmp_path / "corpus.jsonl"
+    rows = [{"_id": name, "title": "T", "text": f"text of {name}"} for name in "abc"]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    """Return the exit code and all that was printed."""
+    result = CliRunner().invoke(app, ["diagnose", *map(str, arguments)])
+    return result.exit_code, result.output
+
+
+def test_the_causes_are_counted_and_shown(report: Path, corpus: Path) -> None:
+    """A table of causes, what to do about each, and a few misses of each."""
+    code, output = run(report, "--corpus", corpus)
+    assert code == 0
+    assert "not in corpus" in output
+    assert "1 (50%)" in output
+    assert "Index it" in output
+    assert "s, id_recall: d: not in corpus, no context of the corpus has the ID 'd'" in output
+
+
+def test_as_json(report: Path, corpus: Path) -> None:
+    """--json prints the diagnosis and nothing else."""
+    code, output = run(report, "--corpus", corpus, "--at", 1, "--json")
+    assert code == 0
+    assert json.loads(output)["causes"] == {"beyond_k": 2, "not_in_corpus": 1}
+
+
+def test_the_page_has_the_causes(report: Path, corpus: Path, tmp_path: Path) -> None:
+    """--html writes the report's page, with the causes in it."""
+    page = tmp_path / "page.html"
+    assert run(report, "--corpus", corpus, "--html", page)[0] == 0
+    assert "not in corpus" in page.read_text("utf-8")
+
+
+def test_wrong_input(report: Path, tmp_path: Path) -> None:
+    """What cannot be read exits with 2 and says where it stands."""
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"id": "a"}\n{"title": "neither"}\n')
+    code, output = run(report, "--corpus", bad)
+    assert code == 2
+    assert "bad.jsonl, line 2" in output.replace("\n", "")
+    assert "needs an id or a text" in output
+    assert run(bad)[0] == 2
+    assert run(report, "--at", 0)[0] == 2
+    assert run(report, "--html", tmp_path / "no" / "page.html")[0] == 2
+
+
+def test_a_corpus_under_other_names(tmp_path: Path) -> None:
+    """BEIR's, LangChain's and Pyserini's fields are read; the rest is metadata."""
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(
+        '{"_id": 7, "title": "T", "text": "x"}\n\n'
+        '{"id": "b", "page_content": "y", "metadata": {"page": 2}, "kind": "Document"}\n'
+        '{"docid": "c", "contents": "z", "start": 4, "end": 5, "source": "d"}\n'
+    )
+    assert list(read_contexts(path)) == [
+        Context("x", id="7", metadata={"title": "T"}),
+        Context("y", id="b", metadata={"kind": "Document", "page": 2}),
+        Context("z", id="c", source="d", start=4, end=5),
+    ]
+
+
+def test_a_corpus_that_is_none(tmp_path: Path) -> None:
+    """A missing file is named at the call, a wrong line when it is read."""
+    with pytest.raises(InputError, match="no such file"):
+        read_contexts(tmp_path / "none.jsonl")
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "a", "start": 3}\n')
+    with pytest.raises(InputError, match="start and end go together"):
+        list(read_contexts(path))

@@ -1,0 +1,369 @@
+"""The gate: its verdicts, the reasons it gives, and the command with all of its exits."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fullrecall import IdRecall, ParameterError, Report, ReportError, Sample, TextRecall, evaluate
+from fullrecall.cli import app, gating
+from fullrecall.report import Gate, Verdict
+
+PASS, FAIL, CANNOT_TELL = Verdict.PASS, Verdict.FAIL, Verdict.CANNOT_TELL
+
+
+def report_of(
+    found: int, missed: int = 0, unscored: int = 0, *, keep: Any = "rows", **parameters: Any
+) -> Report:
+    """Return a report of this many samples that found their one target, at rank 3, or did not."""
+    retrieved = [["x", "y", "a"]] * found + [["x", "y"]] * missed + [None] * unscored
+    samples = [
+        Sample(id=n, retrieved_ids=ids, expected_ids=["a"]) for n, ids in enumerate(retrieved)
+    ]
+    return evaluate(samples, IdRecall(**parameters), progress=False, keep=keep)
+
+
+class TestLeastRecall:
+    """`min_recall`."""
+
+    @pytest.mark.parametrize(
+        ("found", "missed", "verdict"),
+        [
+            (200, 0, PASS),
+            (195, 5, PASS),
+            (190, 10, PASS),
+            (185, 15, CANNOT_TELL),
+            (180, 20, CANNOT_TELL),
+            (160, 40, FAIL),
+            (0, 200, FAIL),
+            (20, 0, CANNOT_TELL),
+            (1, 0, CANNOT_TELL),
+            (0, 0, CANNOT_TELL),
+        ],
+    )
+    def test_verdicts(self, found: int, missed: int, verdict: Verdict) -> None:
+        """Proved above passes, proved below fails, and what lies between cannot be told."""
+        assert Gate(min_recall=0.9).check(report_of(found, missed)).verdict is verdict
+
+    def test_how_many_would_do(self) -> None:
+        """What "cannot tell" asks for is enough, at the same mean: one less is not."""
+        (check,) = Gate(min_recall=0.9).check(report_of(20)).checks
+        assert check.needed == 29
+        assert "20 samples are too few, about 29 would tell" in check.reason
+        assert Gate(min_recall=0.9).check(report_of(28)).verdict is CANNOT_TELL
+        assert Gate(min_recall=0.9).check(report_of(29)).verdict is PASS
+
+    def test_how_many_would_do_beside_some_misses(self) -> None:
+        """Also where some are missed, to the precision of the same share."""
+        (check,) = Gate(min_recall=0.9).check(report_of(94, 6)).checks
+        assert check.needed is not None
+        times = -(-check.needed // 100)
+        more, less = (
+            Gate(min_recall=0.9).check(report_of(94 * n, 6 * n)).verdict for n in (times, times - 1)
+        )
+        assert (more, less) == (PASS, CANNOT_TELL)
+
+    def test_exactly_at_the_line(self) -> None:
+        """No number of samples tells whether a mean of 0.9 is above or below 0.9."""
+        (check,) = Gate(min_recall=0.9).check(report_of(180, 20)).checks
+        assert check.needed is None
+        assert "no number of samples would tell" in check.reason
+
+    def test_at_k(self) -> None:
+        """The mean is read at the k asked for, listed by the scorer or not."""
+        report = report_of(100)
+        for k, verdict in ((1, FAIL), (2, FAIL), (3, PASS), (10, PASS)):
+            result = Gate(min_recall=0.9, at=k).check(report)
+            assert result.verdict is verdict
+            assert result.checks[0].rule == f"id_recall@{k} >= 0.9"
+
+    def test_at_k_of_totals(self) -> None:
+        """Without rows the k has to be one of the scorer's, and the error says so."""
+        totals = report_of(100, keep="summary")
+        assert Gate(min_recall=0.9, at=3).check(totals).verdict is PASS
+        with pytest.raises(ReportError, match="id_recall has no k = 2: give the scorer ks="):
+            Gate(min_recall=0.9, at=2).check(totals)
+
+    def test_confidence(self) -> None:
+        """Less confidence passes what more does not."""
+        report = report_of(93, 7)
+        assert Gate(min_recall=0.9, confidence=0.5).check(report).verdict is PASS
+        assert Gate(min_recall=0.9, confidence=0.99).check(report).verdict is CANNOT_TELL
+
+    def test_point_compares_the_mean(self) -> None:
+        """`point` has no third verdict where all is scored."""
+        assert Gate(min_recall=0.9, point=True).check(report_of(9, 1)).verdict is PASS
+        assert Gate(min_recall=0.91, point=True).check(report_of(9, 1)).verdict is FAIL
+        assert Gate(min_recall=0.9, point=True).check(report_of(1)).verdict is PASS
+
+    def test_the_worst_of_several_scores(self) -> None:
+        """Each score named must pass; without a name there must be one."""
+        rows = [
+            Sample(
+                retrieved_contexts=[{"id": "a", "text": "x" * 30}],
+                expected_ids=["a"],
+                expected_texts=["y" * 30],
+            )
+        ] * 100
+        report = evaluate(rows, [IdRecall(), TextRecall()], progress=False)
+        names = ["id_recall", "text_recall"]
+        result = Gate(min_recall=0.9, scores=names).check(report)
+        assert [check.verdict for check in result.checks] == [PASS, FAIL]
+        assert result.verdict is FAIL
+        with pytest.raises(ReportError, match="say which of id_recall, text_recall"):
+            Gate(min_recall=0.9).check(report)
+
+
+class TestCoverage:
+    """What has no score is no zero, and is not forgotten."""
+
+    def test_the_verdict_holds_whatever_they_would_have_scored(self) -> None:
+        """A few unscored samples change nothing; many make the verdict uncertain."""
+        gate = Gate(min_recall=0.9)
+        assert gate.check(report_of(400, 0, 4)).verdict is PASS
+        assert gate.check(report_of(100, 300, 100)).verdict is FAIL
+        (check,) = gate.check(report_of(400, 0, 60)).checks
+        assert check.verdict is CANNOT_TELL
+        assert "13.0% of the samples have no score and might decide it" in check.reason
+        assert check.coverage == pytest.approx(400 / 460)
+
+    def test_min_coverage_accepts_some(self) -> None:
+        """With `min_coverage` those scored decide, unless too few are."""
+        report = report_of(400, 0, 60)
+        assert Gate(min_recall=0.9, min_coverage=0.85).check(report).verdict is PASS
+        (check,) = Gate(min_recall=0.9, min_coverage=0.95).check(report).checks
+        assert check.verdict is CANNOT_TELL
+        assert "covers 87.0% of the samples that should have a score; 95.0%" in check.reason
+
+    def test_a_point_is_not_exempt(self) -> None:
+        """Half of the samples unscored: the mean of the others decides nothing."""
+        gate = Gate(min_recall=0.9, point=True)
+        assert gate.check(report_of(100, 0, 100)).verdict is CANNOT_TELL
+        assert gate.check(report_of(100, 0, 1)).verdict is PASS
+
+    def test_a_cut_off_report_is_no_pass(self) -> None:
+        """Samples of the baseline that are missing count against the coverage; new ones do not."""
+        whole = report_of(200)
+        cut = Report.of(whole.methods, whole.rows[:120])
+        assert Gate(margin=0.1).check(cut, whole).verdict is CANNOT_TELL
+        assert Gate(margin=0.1).check(whole, cut).verdict is PASS
+
+
+class TestBaseline:
+    """`margin`."""
+
+    @pytest.mark.parametrize(
+        ("found", "verdict"),
+        [(180, PASS), (190, PASS), (174, CANNOT_TELL), (160, FAIL)],
+    )
+    def test_verdicts(self, found: int, verdict: Verdict) -> None:
+        """A loss of more than the margin has to be ruled out, or shown."""
+        result = Gate(margin=0.04).check(report_of(found, 200 - found), report_of(180, 20))
+        assert result.verdict is verdict
+
+    def test_few_questions_prove_nothing(self) -> None:
+        """Ten questions that are all the same rule out no loss of 0.02: how many would is said."""
+        (check,) = Gate(margin=0.02).check(report_of(10), report_of(10)).checks
+        assert (check.verdict, check.needed) == (CANNOT_TELL, 149)
+        assert Gate(margin=0.02).check(report_of(149), report_of(149)).verdict is PASS
+
+    def test_at_k(self) -> None:
+        """Differences are read at the k asked for, listed or not."""
+        result = Gate(margin=0.04, at=2).check(report_of(0, 200), report_of(200))
+        assert result.verdict is PASS  # at 2 neither finds anything
+        assert result.checks[0].rule == "the change of id_recall@2 >= -0.04"
+
+    def test_both_rules(self) -> None:
+        """A least recall and a margin are two checks."""
+        result = Gate(min_recall=0.5, margin=0.04).check(report_of(180, 20), report_of(200))
+        assert [check.verdict for check in result.checks] == [PASS, FAIL]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "a gate needs a rule"),
+        ({"min_recall": 90}, "min_recall is a number from 0 to 1, got 90"),
+        ({"margin": -0.02}, "margin is a number from 0 to 1"),
+        ({"min_recall": 0.9, "confidence": 1}, "confidence is a number between"),
+        ({"min_recall": 0.9, "min_coverage": 2}, "min_coverage"),
+        ({"min_recall": 0.9, "at": 0}, "at is a whole number >= 1"),
+        ({"min_recall": 0.9, "scores": "id_recall"}, "scores is a list"),
+    ],
+)
+def test_parameters_out_of_range(parameters: Any, message: str) -> None:
+    """The parameter and the value are named before any report is read."""
+    with pytest.raises(ParameterError, match=message):
+        Gate(**parameters)
+
+
+@pytest.mark.parametrize(("parameters", "baseline"), [({"margin": 0.1}, 0), ({"min_recall": 1}, 1)])
+def test_margin_and_baseline_go_together(parameters: Any, baseline: int) -> None:
+    """One without the other is a slip."""
+    with pytest.raises(ParameterError, match="go together"):
+        Gate(**parameters).check(report_of(3), report_of(3) if baseline else None)
+
+
+class TestWritten:
+    """A verdict as text, JSON, Markdown and JUnit's XML."""
+
+    RESULT = Gate(min_recall=0.9, margin=0.04).check(report_of(180, 20), report_of(200))
+
+    def test_text_and_json(self) -> None:
+        """One line for each check; every figure in JSON."""
+        assert str(self.RESULT).splitlines()[0].startswith("cannot tell: id_recall is, 95% sure,")
+        plain = json.loads(json.dumps(self.RESULT.to_dict()))
+        assert plain["verdict"] == "fail"
+        assert plain["checks"][0]["value"] == 0.9
+        assert plain["checks"][0]["coverage"] == 1.0
+
+    def test_markdown(self) -> None:
+        """A head with the verdict and a row for each check, with as many cells as the head."""
+        lines = self.RESULT.to_markdown().splitlines()
+        assert lines[0] == "### ❌ Recall gate: fail"
+        rows = [line for line in lines if line.startswith("|")]
+        assert len(rows) == 4
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
+
+    def test_junit(self, tmp_path: Path) -> None:
+        """Fail is a failure, cannot tell an error, and the figures are properties."""
+        self.RESULT.to_junit(tmp_path / "gate.xml")
+        (suite,) = ET.parse(tmp_path / "gate.xml").getroot()  # noqa: S314 - our own
+        assert suite.attrib["tests"] == "2"
+        assert (suite.attrib["errors"], suite.attrib["failures"]) == ("1", "1")
+        first, second = suite
+        assert first.find("error") is not None
+        assert second.find("failure") is not None
+        names = {item.get("name") for item in first.iter("property")}
+        assert {"verdict", "value", "lower", "upper", "samples", "coverage"} <= names
+
+
+class TestCommand:
+    """`fullrecall gate REPORT`, on the demo's collection."""
+
+    @pytest.fixture(autouse=True)
+    def _terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(self, *arguments: object) -> Any:
+        """Run the command line in this process."""
+        return CliRunner().invoke(app, ["gate", *map(str, arguments)], catch_exceptions=False)
+
+    def test_help_fits_and_its_examples_are_valid(self) -> None:
+        """80 columns, and the options of every example exist."""
+        printed = self.run("--help").stdout
+        assert max(map(len, printed.splitlines())) <= 80
+        examples = re.findall(r"^  fullrecall gate (.*)$", gating.HELP, re.MULTILINE)
+        command: Any = typer.main.get_command(app)
+        for example in examples:
+            assert f"fullrecall gate {example}" in [line.strip() for line in printed.splitlines()]
+            command.commands["gate"].make_context("gate", shlex.split(example))
+
+    @pytest.mark.parametrize(
+        ("least", "code", "said"),
+        [
+            (0.1, 0, "PASS id_recall@10 is, 95% sure, at least 0.1"),
+            (0.2, 3, "CANNOT TELL id_recall@10 is, 95% sure, between"),
+            (0.4, 1, "FAIL id_recall@10 is, 95% sure, at most 0.2"),
+        ],
+    )
+    def test_least_recall(
+        self, saved: Mapping[str, Path], least: float, code: int, said: str
+    ) -> None:
+        """All three exits on a real retriever."""
+        result = self.run(saved["main"], "--min-recall", least, "--at", 10)
+        assert result.exit_code == code
+        assert said in " ".join(result.stdout.split())
+        assert result.stderr == ""
+
+    @pytest.mark.parametrize(
+        ("name", "code"), [("main", 0), ("worse", 0), ("unclear", 3), ("worst", 1)]
+    )
+    def test_baseline(self, saved: Mapping[str, Path], name: str, code: int) -> None:
+        """A retriever that was made worse fails, one a little worse passes within the margin."""
+        result = self.run(saved[name], "--baseline", saved["main"], "--margin", 0.05)
+        assert result.exit_code == code
+        if code == 3:
+            assert re.search(r"141 samples are too few, about [\d,]+ would tell", " ".join(
+                result.stdout.split()
+            ))  # fmt: skip
+
+    def test_as_a_process(self, saved: Mapping[str, Path]) -> None:
+        """The exit codes are those of the process."""
+        codes = []
+        for least in (0.1, 0.2, 0.4):
+            command = [sys.executable, "-c", "from fullrecall.cli import main; main()"]
+            arguments = ["gate", str(saved["main"]), "--min-recall", str(least)]
+            codes.append(subprocess.run([*command, *arguments], check=False).returncode)
+        assert codes == [0, 3, 1]
+
+    def test_json_is_all_that_is_printed(self, saved: Mapping[str, Path]) -> None:
+        """--json prints what `to_dict` gives, and the exit code is the same."""
+        result = self.run(saved["main"], "--min-recall", 0.2, "--json")
+        expected = Gate(min_recall=0.2).check(Report.load(saved["main"])).to_dict()
+        assert json.loads(result.stdout) == json.loads(json.dumps(expected))
+        assert result.exit_code == 3
+
+    def test_options_reach_the_gate(self, saved: Mapping[str, Path]) -> None:
+        """--point, --confidence, --score, --min-coverage are parameters of the gate."""
+        assert self.run(saved["main"], "--min-recall", 0.16, "--point").exit_code == 0
+        assert self.run(saved["main"], "--min-recall", 0.2, "--confidence", 0.8).exit_code == 1
+        arguments = ("--min-recall", 0.1, "--score", "id_recall", "--min-coverage", 1)
+        assert self.run(saved["main"], *arguments).exit_code == 0
+
+    def test_markdown_is_appended(self, saved: Mapping[str, Path], tmp_path: Path) -> None:
+        """A job's summary may have been written to before."""
+        summary = tmp_path / "summary.md"
+        summary.write_text("# Job\n\n")
+        self.run(saved["main"], "--min-recall", 0.1, "--markdown", summary)
+        written = summary.read_text("utf-8")
+        assert written.startswith("# Job\n\n### ✅ Recall gate: pass\n")
+
+    def test_junit_replaces_no_file_of_others(
+        self, saved: Mapping[str, Path], tmp_path: Path
+    ) -> None:
+        """--junit writes, and replaces its own; another file is refused and stays."""
+        path, other = tmp_path / "gate.xml", tmp_path / "other.xml"
+        for _ in range(2):
+            result = self.run(saved["main"], "--min-recall", 0.1, "--junit", path)
+            assert result.exit_code == 0
+        assert 'name="fullrecall gate"' in path.read_text("utf-8")
+        other.write_text("<mine/>")
+        assert self.run(saved["main"], "--min-recall", 0.1, "--junit", other).exit_code == 2
+        assert other.read_text() == "<mine/>"
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["{main}"], "--min-recall, or --baseline"),
+            (["{main}", "--baseline", "{main}"], "--baseline and --margin go together"),
+            (["{main}", "--margin", "0.1"], "--baseline and --margin go together"),
+            (["{main}", "--min-recall", "90"], "min_recall is a number from 0 to 1"),
+            (["{main}", "--min-recall", "0.9", "--at", "0"], "at is a whole number >= 1"),
+            (["{main}", "--min-recall", "0.9", "--score", "x"], "no score 'x' in the report"),
+            (["{main}x", "--min-recall", "0.9"], "No such file"),
+            (["{script}", "--min-recall", "0.9"], "no saved report"),
+            (["--min-recall", "0.9"], "REPORT"),
+        ],
+    )
+    def test_wrong_usage_and_input(
+        self, saved: Mapping[str, Path], arguments: list[str], said: str
+    ) -> None:
+        """Exit 2, which is no verdict; one block, no traceback."""
+        places = {"main": saved["main"], "script": __file__}
+        result = self.run(*(argument.format(**places) for argument in arguments))
+        assert result.exit_code == 2
+        assert said in " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
+        assert "Traceback" not in result.output

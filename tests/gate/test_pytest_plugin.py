@@ -1,0 +1,200 @@
+"""The gate inside real pytest runs, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+import pytest
+
+BEGIN = """
+import os, pytest
+from fullrecall import IdRecall, Sample, evaluate
+
+REPORTS = {reports!r}
+
+def report_of(found, missed=0):
+    rows = [["a"]] * found + [["x"]] * missed
+    samples = [Sample(retrieved_ids=ids, expected_ids=["a"]) for ids in rows]
+    return evaluate(samples, IdRecall(), progress=False)
+
+"""
+
+
+class Ran(NamedTuple):
+    """A finished run of pytest."""
+
+    code: int
+    printed: str
+    cases: Mapping[str, ET.Element]
+
+
+def run(place: Path, code: str, *arguments: str, reports: str = "") -> Ran:
+    """Run pytest on `code` in `place`, with the plugin and no other."""
+    (place / "test_it.py").write_text(BEGIN.format(reports=reports) + code, encoding="utf-8")
+    (place / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    command = [sys.executable, "-m", "pytest", "-p", "fullrecall.pytest_plugin"]
+    done = subprocess.run(
+        [*command, "--junitxml=junit.xml", "-p", "no:cacheprovider", *arguments],
+        cwd=place,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    cases = {}
+    if (place / "junit.xml").exists():
+        root = ET.parse(place / "junit.xml").getroot()  # noqa: S314 - pytest's own
+        cases = {str(case.get("name")): case for case in root.iter("testcase")}
+    return Ran(done.returncode, done.stdout + done.stderr, cases)
+
+
+def properties(case: ET.Element) -> dict[str, str]:
+    """Return a test case's properties in JUnit's XML."""
+    return {str(item.get("name")): str(item.get("value")) for item in case.iter("property")}
+
+
+def test_all_verdicts_on_a_real_retriever(tmp_path: Path, saved: Mapping[str, Path]) -> None:
+    """The demo's collection: pass, fail and cannot tell; a section, and JUnit's properties."""
+    ran = run(
+        tmp_path,
+        """
+@pytest.mark.recall_gate(margin=0.05, at=10, baseline=f"{REPORTS}/main.jsonl")
+@pytest.mark.parametrize("name", ["main", "worse", "unclear", "worst"])
+def test_retriever(recall_gate, name):
+    recall_gate(f"{REPORTS}/{name}.jsonl")
+""",
+        reports=str(saved["main"].parent),
+    )
+    assert ran.code == 1
+    assert "2 failed, 2 passed" in ran.printed
+    section = ran.printed.partition("recall gates")[2]
+    for name, verdict in {
+        "main": "pass", "worse": "pass", "unclear": "cannot_tell", "worst": "fail",
+    }.items():  # fmt: skip
+        assert f"test_it.py::test_retriever[{name}]: {verdict}: the change of" in section
+        told = properties(ran.cases[f"test_retriever[{name}]"])
+        assert told["recall_gate"].startswith(f"{verdict}: the change of id_recall@10 is")
+        assert float(told["recall_gate.lower"]) < float(told["recall_gate.upper"])
+        assert told["recall_gate.samples"] == "141"
+    failure = ran.cases["test_retriever[worst]"].find("failure")
+    assert failure is not None
+    assert "at most -0.0" in str(failure.get("message"))
+
+
+def test_a_fixture_alone_takes_the_parameters(tmp_path: Path) -> None:
+    """Without a marker the call names them; what it names wins over the marker."""
+    ran = run(
+        tmp_path,
+        """
+def test_call(recall_gate):
+    result = recall_gate(report_of(100), min_recall=0.9)
+    assert result.verdict == "pass"
+
+@pytest.mark.recall_gate(min_recall=1.0, confidence=0.9)
+def test_call_wins(recall_gate):
+    assert recall_gate(report_of(100), min_recall=0.9).checks[0].rule == "id_recall >= 0.9"
+
+@pytest.mark.recall_gate(min_recall=0.9)
+class TestMarked:
+    def test_of_class(self, recall_gate):
+        recall_gate(report_of(100))
+
+    @pytest.mark.recall_gate(min_recall=0.999)
+    def test_nearest_wins(self, recall_gate):
+        recall_gate(report_of(10, 90))
+""",
+    )
+    assert "1 failed, 3 passed" in ran.printed
+    assert "0.999 is asked for" in ran.printed
+
+
+UNSURE = """
+def test_few(recall_gate):
+    recall_gate(report_of(5), min_recall=0.9)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "counted"),
+    [
+        ((), 1, "1 failed"),
+        (("--recall-cannot-tell=fail",), 1, "1 failed"),
+        (("--recall-cannot-tell=warn",), 0, "1 passed, 1 warning"),
+        (("--recall-cannot-tell=skip",), 0, "1 skipped"),
+    ],
+)
+def test_cannot_tell_fails_unless_asked_otherwise(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, counted: str
+) -> None:
+    """The default is to fail; as a warning or a skip it still says how many would do."""
+    ran = run(tmp_path, UNSURE, "-rs", *arguments)
+    assert ran.code == code
+    assert counted in ran.printed
+    assert "about 29 would tell" in ran.printed
+
+
+def test_a_marked_test_that_checks_nothing_fails(tmp_path: Path) -> None:
+    """A marker without a call would be a gate that is always open."""
+    ran = run(
+        tmp_path,
+        """
+@pytest.mark.recall_gate(min_recall=0.9)
+def test_forgotten(recall_gate):
+    report_of(100)
+
+@pytest.mark.recall_gate(min_recall=0.9)
+def test_raises(recall_gate):
+    raise RuntimeError("its own")
+""",
+    )
+    assert "2 failed" in ran.printed
+    assert "test_forgotten is marked recall_gate, but checked no report" in ran.printed
+    assert "RuntimeError: its own" in ran.printed
+
+
+def test_wrong_parameters_are_named(tmp_path: Path) -> None:
+    """A value without its name, and a gate without a rule, say what is meant."""
+    ran = run(
+        tmp_path,
+        """
+@pytest.mark.recall_gate(0.9)
+def test_unnamed(recall_gate):
+    recall_gate(report_of(100))
+
+def test_no_rule(recall_gate):
+    recall_gate(report_of(100))
+""",
+    )
+    assert "such as min_recall=0.9" in ran.printed
+    assert "a gate needs a rule" in ran.printed
+
+
+def test_runs_without_a_gate_are_left_alone(tmp_path: Path) -> None:
+    """No section, no property, where no gate is used; and nothing heavy is loaded."""
+    ran = run(
+        tmp_path,
+        """
+import sys
+
+def test_nothing():
+    assert "numpy" not in sys.modules
+    assert "scipy" not in sys.modules
+""",
+    )
+    assert ran.code == 0
+    assert "recall gates" not in ran.printed
+    assert properties(ran.cases["test_nothing"]) == {}
+
+
+def test_the_marker_and_the_fixture_are_listed(tmp_path: Path) -> None:
+    """`--markers` and `--fixtures` tell of them."""
+    assert "@pytest.mark.recall_gate(" in run(tmp_path, "", "--markers").printed
+    fixtures = run(tmp_path, "", "--fixtures").printed
+    assert re.search(r"recall_gate -- .*pytest_plugin\.py", fixtures)

@@ -1,0 +1,254 @@
+"""Reports with a sample of every kind, and one whose every field is hostile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from fullrecall import (
+    Context,
+    Evidence,
+    Finding,
+    IdRecall,
+    Method,
+    Report,
+    Result,
+    Row,
+    Sample,
+    SpanRecall,
+    Stage,
+    Status,
+    Step,
+    Target,
+    Usage,
+)
+
+PARIS = "It stands in Paris 🗼, on the Champ de Mars. It was finished in 1889."
+ROME = "The Colosseum stands in Rome."
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """One diagnosed miss, of the shape that the page reads."""
+
+    sample: str
+    score: str
+    target: str
+    cause: str
+    detail: str = ""
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A diagnosis, of the shape that the page reads."""
+
+    misses: tuple[Diagnosed, ...]
+
+
+CLAIMS = Method("claim_recall", k=2, ks=(1, 2), parameters={"judge": "a judge"})
+IDS = IdRecall(k=2, ks=(1, 2))
+SPANS = SpanRecall(k=2, ks=(1, 2))
+
+
+def claim_result(sample: Sample) -> Result:
+    """Return the verdicts of a judge: found with a quote, made up, missed, and one not judged."""
+    start = PARIS.index("on the Champ")
+    findings = (
+        Finding(
+            Target(("It is on the Champ de Mars.",)),
+            (Step(1, 1.0),),
+            (1,),
+            (Evidence(1, start, start + 20, quote="on the Champ de Mars", verified=True),),
+            "supported",
+        ),
+        Finding(
+            Target(("It was painted blue.",)),
+            (),
+            (),
+            (Evidence(2, quote="and blue it was", verified=False),),
+            "supported",
+        ),
+        Finding(Target(("It is 330 m high.",)), (), (), (), "not_supported"),
+    )
+    return Result(
+        CLAIMS,
+        Status.SCORED,
+        findings,
+        len(sample.retrieved_contexts or ()),
+        unmeasured=(("It is lit at night.", "the judge gave no verdict"),),
+        usage=Usage(3, 120, 40),
+    )
+
+
+def report_of(samples: list[Sample]) -> Report:
+    """Return a report of IDs, characters and claims, the claims only where there are contexts."""
+    report = Report([IDS.method, SPANS.method, CLAIMS])
+    for position, sample in enumerate(samples, start=1):
+        if sample.retrieved_contexts:
+            claims = claim_result(sample)
+        else:
+            claims = Result(CLAIMS, Status.UNSCORED, note="the judge did not answer")
+        report.add(Row(position, sample, (IDS.score(sample), SPANS.score(sample), claims)))
+    return report
+
+
+def samples() -> list[Sample]:
+    """Return a sample of each kind: something missed, all found, undefined, unscored, stages."""
+    paris, rome = Context(PARIS, id="d1", score=0.9), Context(ROME, id="d2", metadata={"page": 3})
+    return [
+        Sample(
+            id="tower",
+            user_input="Where is the Eiffel Tower?",
+            reference="In Paris.",
+            response="It is in Rome.",
+            retrieved_contexts=[paris, rome, Context("Beyond", id="d3")],
+            reference_context_ids=["d1", "d3", "d9"],
+            reference_contexts=["It was finished in 1889. It is 330 m high in all, they say."],
+            group="towers",
+            retrieval_stages=[
+                Stage("first pass", (paris, rome, Context("Lost", id="d9")), "rerank"),
+                Stage("rerank", (paris, rome)),
+            ],
+            metadata={"asked": "today"},
+        ),
+        Sample(
+            id="rome",
+            user_input="What stands in Rome?",
+            retrieved_contexts=[rome],
+            reference_context_ids=["d2"],
+            reference_contexts=[ROME],
+        ),
+        Sample(
+            id="open",
+            user_input="Why?",
+            retrieved_contexts=[paris],
+            reference_context_ids=[],
+            reference_contexts=[],
+        ),
+        Sample(
+            id="broken",
+            user_input="Does it answer?",
+            reference_context_ids=["d1"],
+            reference_contexts=[PARIS],
+            retrieval_error="ConnectionError: no answer",
+        ),
+    ]
+
+
+@pytest.fixture
+def report() -> Report:
+    """A report with a sample of each kind."""
+    return report_of(samples())
+
+
+@pytest.fixture
+def diagnosis() -> Diagnosis:
+    """Why the first sample misses what it misses."""
+    return Diagnosis(
+        (
+            Diagnosed("tower", "id_recall", "d3", "beyond_k", "it stands at rank 3", 3),
+            Diagnosed("tower", "id_recall@2", "d9", "dropped_by_stage", "rerank lost it"),
+            Diagnosed("tower", "claim_recall", "It is 330 m high.", "not_in_corpus"),
+        )
+    )
+
+
+@pytest.fixture
+def after(report: Report) -> Report:
+    """The same samples by a retriever that brings one document more, and fails nowhere."""
+    changed = samples()
+    fields = changed[0].to_dict()
+    fields["retrieved_contexts"] = [Context("Now found", id="d9"), *fields["retrieved_contexts"]]
+    return report_of([Sample(**fields), *changed[1:]])
+
+
+PAYLOADS = (
+    "<script>window.hit = 1</script>",
+    "</script><script>window.hit = 1</script>",
+    "<!--<script>window.hit = 1</script>-->",
+    "<img src=x onerror='window.hit = 1'>",
+    "<svg onload=window.hit=1><use href='data:image/svg+xml,x'/></svg>",
+    "\"'><iframe srcdoc='<script>parent.hit = 1</script>'></iframe>",
+    "<a href='javascript:window.hit = 1' autofocus onfocus=window.hit=1>x</a>",
+    "{{ 7 * 7 }}{% raw %}${window.hit = 1}",
+    "]]><style>@import url(http://localhost:9/x)</style><link rel=stylesheet href=//localhost:9>",
+    "<meta http-equiv=refresh content='0;url=http://localhost:9/'><base href=http://localhost:9>",
+    "__proto__",
+    "\u202egnp.exe\u2066 \u0000\u001b[31m \u2028 \u2029 \ufeff \U000e0041",
+    "\ud83d half an emoji \udc00",
+)
+
+
+def hostile_report() -> Report:
+    """Return a report in which every field of text holds every payload."""
+    evil = " ".join(PAYLOADS)
+    sample = Sample(
+        id=evil,
+        user_input=evil,
+        reference=evil,
+        response=evil,
+        retrieved_contexts=[
+            Context(evil, id=evil, metadata={evil: evil}, source=evil, start=0, end=len(evil)),
+            Context(id=evil),
+        ],
+        reference_context_ids=[evil, "not there"],
+        reference_contexts=[evil],
+        group=evil,
+        retrieval_stages=[
+            Stage(evil, (Context(evil, id=evil),), f"{evil} 2"),
+            Stage(f"{evil} 2", (Context(evil),)),
+        ],
+        metadata={evil: [evil]},
+    )
+    ids = replace(IDS, name=evil)
+    claims = replace(CLAIMS, name=f"{evil} claims")
+    found = Finding(
+        Target((evil,)),
+        (Step(1, 1.0),),
+        (1,),
+        (
+            Evidence(1, 3, 40, quote=evil, verified=True),
+            Evidence(1, 20, 60, 2, 30),
+            Evidence(2, quote=evil, verified=False),
+        ),
+        evil,
+    )
+    report = Report([ids.method, claims])
+    scored = Result(claims, Status.SCORED, (found,), 2, evil, ((evil, evil),))
+    unscored = Result(claims, Status.UNSCORED, note=evil)
+    broken = Sample(id=f"{evil} 2", retrieval_error=evil, reference_context_ids=[evil])
+    report.add(Row(1, sample, (ids.score(sample), scored)))
+    report.add(Row(2, broken, (ids.score(broken), unscored)))
+    return report
+
+
+@pytest.fixture
+def hostile() -> Report:
+    """A report in which every field of text holds every payload."""
+    return hostile_report()
+
+
+@pytest.fixture
+def evil() -> str:
+    """All payloads in one text."""
+    return " ".join(PAYLOADS)
+
+
+@pytest.fixture
+def fewer() -> Report:
+    """The report without its first sample."""
+    return report_of(samples()[1:])
+
+
+@pytest.fixture
+def hostile_diagnosis(evil: str) -> Diagnosis:
+    """A diagnosis of the hostile report, as hostile."""
+    return Diagnosis((Diagnosed(evil, f"{evil}", "not there", evil, evil, 2),))
+
+
+@pytest.fixture
+def again() -> Report:
+    """The report once more, made from new samples."""
+    return report_of(samples())

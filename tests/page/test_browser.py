@@ -1,0 +1,391 @@
+"""The page in a real Chromium: it works, for everybody, and runs nothing but its own script.
+
+Opt-in, `-m browser`: it needs Chromium (Debian's package) and the Python package playwright.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import Context, IdRecall, Report, Sample, evaluate
+from fullrecall.report import compare
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; fails, naming what is missing, where it cannot be had."""
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.fail("no chromium on the PATH: apt-get install chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.fail("no playwright: pip install playwright")
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@dataclass
+class Opened:
+    """A page in a browser, with all that it said and asked for."""
+
+    page: Page
+    said: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
+
+    def labels(self) -> list[str]:
+        """Return the samples that the table shows, in its order."""
+        return self.page.locator(".open").all_inner_texts()
+
+    def outcome(self, value: str) -> None:
+        """Choose an outcome to filter by."""
+        self.page.locator("#by-outcome").select_option(value)
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
+    """Return what opens a page's HTML; after the test nothing may have gone wrong or out."""
+    everything: list[Opened] = []
+
+    def opening(html: str, *, width: int = 1280, scheme: str = "light", **options: Any) -> Opened:
+        path = tmp_path / f"page-{len(everything)}.html"
+        path.write_bytes(html.encode())
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, **options
+        )
+        one = Opened(context.new_page())
+        everything.append(one)
+        one.page.on("console", lambda message: one.said.append(message.text))
+        one.page.on("pageerror", lambda error: one.said.append(str(error)))
+        one.page.on("dialog", lambda dialog: (one.said.append("dialog"), dialog.dismiss()))
+        one.page.on("popup", lambda _: one.said.append("popup"))
+        one.page.on("request", lambda request: one.requested.append(request.url))
+        one.page.goto(path.as_uri())
+        assert one.requested == [path.as_uri()]
+        return one
+
+    yield opening
+    for one in everything:
+        assert one.said == []
+        assert len(one.requested) == 1, "the page asked for something"
+        one.page.context.close()
+
+
+@pytest.fixture
+def pages(report: Report, after: Report, hostile: Report) -> dict[str, str]:
+    """A page of each kind, as HTML."""
+    return {
+        "report": report.to_html(),
+        "comparison": compare(report, after).to_html(),
+        "hostile": hostile.to_html(),
+    }
+
+
+def no_scroll(one: Opened) -> bool:
+    """Return whether the page is no wider than its window."""
+    wide: bool = one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return wide
+
+
+def test_it_loads_and_counts(opened: Any, report: Report) -> None:
+    """All samples are listed, in their order, and the live region says how many there are."""
+    one = opened(report.to_html())
+    assert one.labels() == ["tower", "rome", "open", "broken"]
+    status = one.page.locator("#status")
+    assert status.inner_text() == "4 samples"
+    assert status.get_attribute("aria-live") == "polite"
+
+
+def test_it_sorts_by_a_score_with_the_unmeasured_last(opened: Any, report: Report) -> None:
+    """Up and down, what has no score stays below what has one; aria-sort says which."""
+    one = opened(report.to_html())
+    head = one.page.get_by_role("columnheader", name="id_recall@2")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert one.labels() == ["tower", "rome", "open", "broken"]
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert one.labels() == ["rome", "tower", "open", "broken"]
+    one.page.get_by_role("columnheader", name="Missed").get_by_role("button").click()
+    assert one.labels()[0] == "tower"
+
+
+def test_it_filters_by_outcome_score_and_cause(opened: Any, report: Report, diagnosis: Any) -> None:
+    """Each filter keeps what it says, and reset brings everything back."""
+    one = opened(report.to_html(diagnosis=diagnosis))
+    one.outcome("undefined")
+    assert one.labels() == ["open"]
+    one.outcome("unscored")
+    assert one.labels() == ["broken"]
+    one.outcome("missed")
+    assert set(one.labels()) == {"tower", "rome", "open"}
+    one.page.locator("#by-score").select_option("0")
+    assert one.labels() == ["tower"]
+    one.outcome("found")
+    assert one.labels() == ["rome"]
+    assert one.page.locator("#status").inner_text() == "1 of 4 samples"
+    one.page.get_by_role("button", name="Reset").click()
+    one.page.locator("#status", has_text="4 samples").wait_for()
+    assert len(one.labels()) == 4
+    one.page.locator("#by-cause").select_option(label="dropped by stage (1)")
+    assert one.labels() == ["tower"]
+    assert one.page.locator(".sample-row .chip.cause").all_inner_texts() == [
+        "beyond k", "dropped by stage", "not in corpus",
+    ]  # fmt: skip
+
+
+def test_it_searches_contexts_too(opened: Any, report: Report) -> None:
+    """Words are found in any text of a sample, all of them, in any case; else nothing is shown."""
+    one = opened(report.to_html())
+    for query, found in (
+        ("colosseum", ["tower", "rome"]),
+        ("COLOSSEUM paris", ["tower"]),
+        ('"stands in rome"', ["tower", "rome"]),
+        ("d9", ["tower"]),
+        ("connectionerror", ["broken"]),
+        ("towers", ["tower"]),
+    ):
+        one.page.locator("#search").fill(query)
+        one.page.wait_for_timeout(250)
+        assert one.labels() == found, query
+    one.page.locator("#search").fill("nowhere to be found")
+    one.page.locator("#none").wait_for(state="visible")
+    assert one.labels() == []
+
+
+def test_an_opened_sample_explains_itself(opened: Any, report: Report, diagnosis: Any) -> None:
+    """Question, contexts, evidence, verdicts, ranks, causes, problems and stages are all there."""
+    one = opened(report.to_html(diagnosis=diagnosis))
+    one.page.locator(".open").first.click()
+    detail = one.page.locator(".detail")
+    text = detail.inner_text()
+    for said in (
+        "Where is the Eiffel Tower?", "In Paris.", "It is in Rome.", "judged not_supported",
+        "stands at rank 3, beyond k = 2", "it stands at rank 3", "dropped by stage",
+        "rerank lost it", "not judged", "the judge gave no verdict", "3 judge calls, 160 tokens",
+        "unverified quote", "and blue it was", "Beyond k = 2", "Stages of the retrieval",
+    ):  # fmt: skip
+        assert said in text, said
+    assert detail.locator("mark.evidence").all_inner_texts() == ["on the Champ de Mars"]
+    assert detail.locator("mark.evidence + sup").inner_text() == "C1"
+    assert detail.locator("mark.held").first.inner_text().startswith("It was finished in 1889")
+    assert detail.locator("blockquote").all_inner_texts() == ["and blue it was"]
+    detail.locator(".stages summary").first.click()
+    lost = detail.locator(".stages .dropped")
+    assert "d9" in lost.inner_text()
+    assert "not in the final list" in lost.inner_text()
+
+
+def test_an_unscored_sample_says_why(opened: Any, report: Report) -> None:
+    """No score is no 0: the state and its reason stand in its place."""
+    one = opened(report.to_html())
+    one.page.locator(".open").nth(3).click()
+    text = one.page.locator(".detail").inner_text()
+    assert text.count("unscored") == 3
+    assert "ConnectionError: no answer" in text
+    assert "0.000" not in text
+
+
+def test_it_works_by_keyboard_alone(opened: Any, report: Report) -> None:
+    """From the skip link to an opened sample and back, with a visible focus all the way."""
+    one = opened(report.to_html())
+    press = one.page.keyboard.press
+    focused = "document.activeElement"
+    press("Tab")
+    assert one.page.evaluate(f"{focused}.textContent") == "Skip to the samples"
+    assert one.page.evaluate(f"{focused}.getBoundingClientRect().top >= 0")
+    press("Enter")
+    press("Tab")
+    assert one.page.evaluate(f"{focused}.id") == "search"
+    while not one.page.evaluate(f"{focused}.matches('.open')"):
+        press("Tab")
+    assert one.page.evaluate(f"getComputedStyle({focused}).outlineStyle") == "solid"
+    press("ArrowDown")
+    assert one.page.evaluate(f"{focused}.textContent") == "rome"
+    press("End")
+    assert one.page.evaluate(f"{focused}.textContent") == "broken"
+    press("Home")
+    press("Enter")
+    assert one.page.evaluate(f"{focused}.getAttribute('aria-expanded')") == "true"
+    controlled = one.page.evaluate(f"{focused}.getAttribute('aria-controls')")
+    assert one.page.locator(f"#{controlled}").is_visible()
+    press("Tab")
+    assert one.page.evaluate(f"{focused}.closest('.detail') !== null")
+    press("Escape")
+    assert one.page.evaluate(f"{focused}.textContent") == "tower"
+    assert one.page.locator(".detail").count() == 0
+    press("Space")
+    assert one.page.locator(".detail").count() == 1
+    press("ArrowLeft")
+    assert one.page.locator(".detail").count() == 0
+    press("/")
+    assert one.page.evaluate(f"{focused}.id") == "search"
+
+
+def test_a_rank_leads_to_its_context(opened: Any, report: Report) -> None:
+    """The link from a target moves the focus to the context that supports it."""
+    one = opened(report.to_html())
+    one.page.locator(".open").first.click()
+    one.page.locator(".jump").first.click()
+    assert "d1" in one.page.evaluate("document.activeElement.querySelector('.id').textContent")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("kind", ["report", "comparison", "hostile"])
+def test_it_fits_its_window(
+    opened: Any, pages: dict[str, str], kind: str, width: int, scheme: str
+) -> None:
+    """On a phone and a desktop nothing sticks out, closed or opened, whatever the texts are."""
+    one = opened(pages[kind], width=width, scheme=scheme)
+    assert no_scroll(one)
+    for button in one.page.locator(".open").all():
+        button.click()
+    assert no_scroll(one)
+    assert one.page.locator("#sort").is_visible() == (width == 360)
+
+
+def test_light_and_dark(opened: Any, report: Report) -> None:
+    """It takes the reader's preference, and a button turns it round; nothing is stored."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = opened(report.to_html(), scheme="dark")
+    light = opened(report.to_html(), scheme="light")
+    colours = dark.page.evaluate(ground), light.page.evaluate(ground)
+    assert colours == ("rgb(21, 23, 26)", "rgb(253, 253, 251)")
+    dark.page.locator("#theme").click()
+    assert dark.page.evaluate(ground) == colours[1]
+    dark.page.locator("#theme").click()
+    assert dark.page.evaluate(ground) == colours[0]
+
+
+def test_without_javascript_the_summary_is_there(opened: Any, report: Report) -> None:
+    """A reader without scripts sees the scores and the curves, and is told what is missing."""
+    one = opened(report.to_html(), java_script_enabled=False)
+    assert one.page.locator(".overview").first.is_visible()
+    assert one.page.locator("svg.chart").is_visible()
+    assert "need JavaScript" in one.page.locator("noscript").inner_text()
+    assert not one.page.locator("#controls").is_visible()
+
+
+def test_hostile_texts_run_nothing(
+    opened: Any, hostile: Report, hostile_diagnosis: Any, evil: str
+) -> None:
+    """Payloads in every field are text: no script, element, dialog or request of theirs."""
+    pages = [
+        hostile.to_html(title=evil, diagnosis=hostile_diagnosis),
+        compare(hostile, hostile).to_html(title=evil),
+    ]
+    for html in pages:
+        one = opened(html)
+        for button in one.page.locator(".open").all():
+            button.click()
+        for summary in one.page.locator(".detail summary").all():
+            summary.click()
+        for button in one.page.locator(".detail .more").all():
+            button.click()
+        for select in one.page.locator("select:visible").all():
+            select.select_option(index=1)
+        one.page.locator("#search").fill("<script>")
+        one.page.locator("#search").fill("")
+        one.page.wait_for_timeout(400)
+        assert one.page.evaluate("window.hit") is None
+        counts = "s => document.querySelectorAll(s).length"
+        assert one.page.evaluate(counts, "img, iframe, base, link, use, [onerror], [onload]") == 0
+        assert one.page.evaluate(counts, "script:not([type])") == 1
+        assert one.page.evaluate("({}).polluted") is None
+        assert one.page.evaluate("/[\\u202e\\u2066]/.test(document.body.innerText)") is False
+
+
+def test_the_policy_holds_if_escaping_slips(
+    browser: Browser, report: Report, tmp_path: Path
+) -> None:
+    """Markup that got in on purpose cannot run, fetch, or become a script: the policy stops it."""
+    slip = (
+        "<script>window.hit = 1</script><img src='http://localhost:9/x' onerror='window.hit = 1'>"
+    )
+    path = tmp_path / "page.html"
+    path.write_bytes(report.to_html().replace("</header>", f"{slip}</header>").encode())
+    page = browser.new_page()
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.goto(path.as_uri())
+    assert page.locator(".open").count() == 4, "its own script still runs"
+    assert page.evaluate("window.hit") is None
+    with pytest.raises(Exception, match="TrustedHTML"):
+        page.evaluate("document.body.innerHTML = '<b>x</b>'")
+    # Chromium reports an image as asked for before the policy stops it: none is answered.
+    assert [url for url in requested if url != path.as_uri()] in ([], ["http://localhost:9/x"])
+    page.close()
+
+
+def test_a_comparison_shows_both_sides(opened: Any, report: Report, after: Report) -> None:
+    """What changed is marked and can be filtered; opened, both retrievals stand side by side."""
+    one = opened(compare(report, after).to_html())
+    one.outcome("better")
+    assert one.labels() == ["tower"]
+    assert "0.333 → 0.667" in one.page.locator(".sample-row").inner_text()
+    one.outcome("unpaired")
+    assert one.labels() == ["open", "broken"]
+    one.outcome("better")
+    one.page.locator(".open").click()
+    sides = one.page.locator(".side")
+    boxes = [side.bounding_box() for side in sides.all()]
+    assert len(boxes) == 2
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert "Now found" not in sides.nth(0).inner_text()
+    assert "Now found" in sides.nth(1).inner_text()
+
+
+def test_ten_thousand_samples_can_be_used(opened: Any) -> None:
+    """All are counted, turned over, searched and sorted; only one page of them is in the DOM."""
+    contexts = [Context(f"document {n} " + "word " * 120, id=f"d{n}") for n in range(3_000)]
+    samples = [
+        Sample(
+            id=f"s{n}",
+            user_input=f"question {n}?",
+            retrieved_contexts=[contexts[(n * 7 + rank) % 3_000] for rank in range(10)],
+            reference_context_ids=[f"d{(n * 7 + n % 13) % 3_000}"],
+        )
+        for n in range(10_000)
+    ]
+    one = opened(evaluate(samples, [IdRecall(k=5)], progress=False).to_html())
+    assert one.page.locator("#status").inner_text() == "10,000 samples"
+    assert one.page.evaluate("document.querySelectorAll('*').length") < 3_000
+    one.page.locator("#last").click()
+    assert one.labels()[-1] == "s9999"
+    one.page.get_by_role("columnheader", name="id_recall@5").get_by_role("button").click()
+    assert one.page.locator(".sample-row .value").first.inner_text() == "0.000"
+    one.page.locator("#search").fill('"document 2999 "')
+    one.page.locator("#status", has_text=" of ").wait_for()
+    expected = sum(any((n * 7 + r) % 3_000 == 2_999 for r in range(10)) for n in range(10_000))
+    assert one.page.locator("#status").inner_text() == f"{expected} of 10,000 samples"
+    one.page.locator(".open").first.click()
+    assert "document 2999" in one.page.locator(".detail").inner_text()
+
+
+def test_it_prints(opened: Any, report: Report) -> None:
+    """On paper the controls are gone and what was opened is there."""
+    one = opened(report.to_html(), scheme="dark")
+    one.page.locator(".open").first.click()
+    one.page.emulate_media(media="print")
+    assert not one.page.locator("#controls").is_visible()
+    assert one.page.locator(".detail mark").first.is_visible()
+    assert no_scroll(one)

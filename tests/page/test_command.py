@@ -1,0 +1,65 @@
+"""`fullrecall page`: a saved report as a page, alone or against another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import Report
+from fullrecall.cli import app
+from fullrecall.report import compare
+
+
+def run(*arguments: object) -> Any:
+    """Run the command line in this process; whatever is no exit is raised."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def saved(report: Report, after: Report, tmp_path: Path) -> dict[str, Path]:
+    """Two reports of the same samples, as files."""
+    paths = {"before": tmp_path / "before.jsonl", "after": tmp_path / "after.jsonl"}
+    report.save(paths["before"])
+    after.save(paths["after"])
+    return paths
+
+
+def test_a_report_becomes_a_page_beside_it(saved: dict[str, Path], tmp_path: Path) -> None:
+    """The page is what `to_html` returns; a page that is there is replaced."""
+    for _ in range(2):
+        assert run("page", saved["before"]).exit_code == 0
+    written = (tmp_path / "before.html").read_text("utf-8")
+    assert written == Report.load(saved["before"]).to_html()
+
+
+def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
+    """--before is what is compared with."""
+    page = tmp_path / "change.html"
+    done = run("page", saved["after"], "--before", saved["before"], "-o", page, "--title", "Change")
+    assert done.exit_code == 0
+    comparison = compare(*map(Report.load, (saved["before"], saved["after"])))
+    assert page.read_text("utf-8") == comparison.to_html(title="Change")
+
+
+def test_nothing_of_the_users_is_overwritten(saved: dict[str, Path], tmp_path: Path) -> None:
+    """A report, another page, or a name that is no page's is refused, and stays as it was."""
+    other = tmp_path / "other.html"
+    other.write_text("mine", encoding="utf-8")
+    before = saved["before"].read_bytes()
+    for output in (other, saved["before"], tmp_path / "page.txt", tmp_path / "none" / "page.html"):
+        assert run("page", saved["before"], "--output", output).exit_code == 2
+    assert other.read_text("utf-8") == "mine"
+    assert saved["before"].read_bytes() == before
+
+
+def test_what_is_no_report_is_told(tmp_path: Path) -> None:
+    """One line says what is wrong; there is no traceback and no page."""
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"user_input": "?"}\n', encoding="utf-8")
+    done = run("page", path)
+    assert done.exit_code == 2
+    assert "is no saved report" in done.stderr
+    assert not (tmp_path / "samples.html").exists()

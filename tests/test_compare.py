@@ -1,0 +1,461 @@
+"""`compare` and `smallest_k`: what they answer, what they refuse, and how they print."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from fullrecall import (
+    IdRecall,
+    MissingExtraError,
+    ParameterError,
+    Report,
+    ReportError,
+    Sample,
+    TextRecall,
+    evaluate,
+)
+from fullrecall.cli import app, comparing
+from fullrecall.report import Comparison, Flip, compare
+
+TARGETS = ["a", "b"]
+
+
+def report_of(
+    found: list[list[str] | None], *, ids: bool = True, group: int | None = None, **parameters: Any
+) -> Report:
+    """Return the report of samples that need a and b, for which these were retrieved."""
+    samples = [
+        Sample(
+            id=f"q{n}" if ids else None,
+            user_input=f"question {n}?",
+            retrieved_ids=retrieved,
+            expected_ids=TARGETS,
+            group=None if group is None else n // group,
+        )
+        for n, retrieved in enumerate(found)
+    ]
+    return evaluate(samples, IdRecall(**{"ks": (1, 2), **parameters}), progress=False)
+
+
+BEFORE: list[list[str] | None] = [["a", "x"], ["a", "b"], ["x"], ["a", "b"], None, ["b", "a"]]
+AFTER: list[list[str] | None] = [["a", "b"], ["a", "x"], ["x"], ["b", "a"], ["a"], ["b", "a"]]
+
+
+class TestPairs:
+    """Which samples are the same."""
+
+    def test_by_id_whatever_the_order(self) -> None:
+        """IDs pair samples; a report in another order gives the same comparison."""
+        before, after = report_of(BEFORE), report_of(AFTER)
+        turned = Report.of(after.methods, reversed(after.rows))
+        assert compare(before, after).paired_by == "id"
+        assert compare(before, turned).to_dict() == compare(before, after).to_dict()
+
+    def test_by_position_without_ids(self) -> None:
+        """Without IDs the same questions at the same positions are pairs, and it is said."""
+        comparison = compare(report_of(BEFORE, ids=False), report_of(AFTER, ids=False))
+        assert comparison.paired_by == "position"
+        assert "paired by their position" in str(comparison)
+        assert comparison.scores[0].flips[0].sample in ("#1", "#2")
+
+    def test_samples_of_one_report_are_listed(self) -> None:
+        """What only one report has is counted and named, and enters no mean."""
+        comparison = compare(report_of(BEFORE), report_of([*AFTER[:4]]))
+        assert comparison.only_before == ("q4", "q5")
+        assert comparison["id_recall"].samples == 4
+        assert comparison["id_recall"].unpaired["only_before"] == 2
+        assert "2 only in the report before: q4, q5" in str(comparison)
+
+    def test_only_pairs_scored_in_both_count(self) -> None:
+        """An unscored sample is no zero: the pair is left out of both means, and counted."""
+        score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
+        assert (score.samples, score.unpaired["unscored"]) == (5, 1)
+        assert score.before == pytest.approx(3.5 / 5)
+        assert score.coverage == pytest.approx(5 / 6)
+
+    def test_undefined_in_one_or_both(self) -> None:
+        """References that are gone in one report are another gap than none in both."""
+
+        def report(expected: list[list[str]]) -> Report:
+            rows = [
+                Sample(id=n, retrieved_ids=["a"], expected_ids=e) for n, e in enumerate(expected)
+            ]
+            return evaluate(rows, IdRecall(), progress=False)
+
+        score = compare(report([["a"], [], ["a"]]), report([["a"], [], []]))["id_recall"]
+        assert (score.unpaired["undefined"], score.unpaired["undefined_in_one"]) == (1, 1)
+        assert score.coverage == 0.5
+
+    def test_nothing_scored_in_both(self) -> None:
+        """No pair with two scores: no figure, and no p-value."""
+        score = compare(report_of([None, ["a"]]), report_of([["a"], None]))["id_recall"]
+        assert (score.samples, score.difference, score.interval, score.p) == (0, None, None, None)
+
+    @pytest.mark.parametrize(
+        ("before", "after", "message"),
+        [
+            (
+                {"ids": False},
+                {"ids": True},
+                r"6 of the 6 samples of the report 'before' have no ID",
+            ),
+            ({"found": [["a"]], "ids": False}, {"ids": False}, "1 samples before and 6 after"),
+            ({"k": 1}, {}, r"id_recall was scored with k=1 before and k=None after"),
+            ({}, {"min_grade": 2}, "min_grade=1 before and min_grade=2"),
+            ({"name": "mine"}, {}, "no score in common: mine before, id_recall after"),
+        ],
+    )
+    def test_what_is_ambiguous_is_refused(
+        self, before: dict[str, Any], after: dict[str, Any], message: str
+    ) -> None:
+        """Which samples or scores belong together is never guessed."""
+        one = report_of(**{"found": BEFORE, **before})
+        two = report_of(**{"found": AFTER, **after})
+        with pytest.raises(ReportError, match=message):
+            compare(one, two)
+
+    def test_an_id_twice(self) -> None:
+        """The ID and the way out are named."""
+        report = report_of(BEFORE)
+        twice = Report.of(report.methods, [*report.rows, report.rows[2]])
+        with pytest.raises(ReportError, match=r"'q2' stands twice in the report 'after'.*group"):
+            compare(report, twice)
+
+    def test_other_questions_at_one_position(self) -> None:
+        """Another order of samples without IDs is no pairing."""
+        before = report_of(BEFORE, ids=False)
+        after = Report.of(before.methods, reversed(before.rows))
+        with pytest.raises(ReportError, match="asks 'question 0\\?' before and 'question 5\\?'"):
+            compare(before, after)
+
+    def test_a_reworded_question_under_its_id(self) -> None:
+        """The ID decides, with a warning."""
+        before, after = (
+            evaluate(
+                [Sample(id=1, user_input=text, retrieved_ids=["a"], expected_ids=["a"])] * 1,
+                IdRecall(),
+                progress=False,
+            )
+            for text in ("Where?", "Where is it?")
+        )
+        with pytest.warns(UserWarning, match="another question under the same ID, such as '1'"):
+            compare(before, after)
+
+    def test_no_sample_in_common(self) -> None:
+        """Reports of two data sets are refused."""
+        other = evaluate(
+            [Sample(id="z", retrieved_ids=[], expected_ids=["a"])],
+            IdRecall(ks=(1, 2)),
+            progress=False,
+        )
+        with pytest.raises(ReportError, match=r"no sample is in both.*'q0' before and 'z' after"):
+            compare(report_of(BEFORE), other)
+
+    def test_a_loaded_report_is_the_same_measure(self, tmp_path: Path) -> None:
+        """Parameters that JSON turned from tuples to lists are no other parameters."""
+        before = report_of(BEFORE)
+        before.save(tmp_path / "before.jsonl")
+        loaded = Report.load(tmp_path / "before.jsonl")
+        assert (
+            compare(loaded, report_of(AFTER)).to_dict()
+            == compare(before, report_of(AFTER)).to_dict()
+        )
+
+
+class TestFigures:
+    """What a comparison says."""
+
+    def test_by_hand(self) -> None:
+        """Means, wins, ties, losses, flips and the effect at each k are those counted by hand."""
+        score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
+        assert (score.wins, score.ties, score.losses) == (1, 3, 1)
+        assert score.difference == 0.0
+        assert score.p == 1.0
+        assert score.flips == (
+            Flip("q1", "question 1?", 1.0, 0.5, (), ("b",)),
+            Flip("q0", "question 0?", 0.5, 1.0, ("b",), ()),
+        )
+        assert list(score.at) == [1, 2]
+        assert score.at[1].difference == 0.0
+        assert score.at[2].after == pytest.approx(3.5 / 5)
+
+    def test_ks_that_both_have(self) -> None:
+        """Reports of other ks are compared at those in common."""
+        assert list(compare(report_of(BEFORE), report_of(AFTER, ks=(2, 3)))["id_recall"].at) == [2]
+
+    def test_groups_are_what_counts(self) -> None:
+        """Pairs of one group count as one: the p-value cannot fall below that of their number."""
+        before, after = [["x"]] * 12, [["a"]] * 12
+        alone = compare(report_of(before), report_of(after))["id_recall"]
+        together = compare(report_of(before, group=3), report_of(after, group=3))["id_recall"]
+        assert (alone.groups, together.groups) == (12, 4)
+        assert alone.p == 2 / 2**12
+        assert together.p == 2 / 2**4
+
+    def test_holm_over_the_scores(self) -> None:
+        """The p-values of several scores are adjusted; one of them alone is not."""
+        rows = [
+            [
+                Sample(
+                    id=n,
+                    retrieved_contexts=[{"id": i, "text": i * 9}],
+                    expected_ids=["a"],
+                    reference_contexts=["a" * 9],
+                )
+                for n in range(8)
+            ]
+            for i in "xa"
+        ]
+        scorers = [IdRecall(ks=()), TextRecall(ks=())]
+        both = compare(*(evaluate(each, scorers, progress=False) for each in rows))
+        assert [score.p for score in both] == [2 / 2**8] * 2
+        assert [score.p_adjusted for score in both] == [4 / 2**8] * 2
+        one = compare(*(evaluate(each, scorers[0], progress=False) for each in rows))
+        assert one[0].p_adjusted == one[0].p
+
+    def test_scores_of_one_report_are_named(self) -> None:
+        """A score that only one report has is not compared, and said."""
+        rows = [
+            Sample(
+                id=1, contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"]
+            )
+        ]
+        both = evaluate(rows, [IdRecall(), TextRecall()], progress=False)
+        comparison = compare(both, evaluate(rows, IdRecall(), progress=False))
+        assert comparison.unmatched == ("text_recall",)
+        assert "scored in one report only: text_recall" in str(comparison)
+
+    def test_non_inferiority(self) -> None:
+        """Whether the loss is within a margin is decided by the lower bound, not by p."""
+        same = [["a", "b"]] * 40
+        wide = compare(report_of(same), report_of(same), margin=0.2)["id_recall"]
+        narrow = compare(report_of(same), report_of(same), margin=0.05)["id_recall"]
+        assert wide.non_inferior is True
+        assert narrow.non_inferior is False  # 40 ties do not rule a loss of 0.05 out
+        assert wide.bounds is not None
+        assert -0.2 < wide.bounds.low < -0.05
+        assert compare(report_of(same), report_of(same))["id_recall"].non_inferior is None
+
+    def test_a_seed_gives_the_same(self) -> None:
+        """Drawn patterns follow the seed alone."""
+        before = [["x"] if n % 3 else ["a"] for n in range(40)]
+        after = [["x"] if n % 4 else ["a"] for n in range(40)]
+        first, again, other = (
+            compare(report_of(before), report_of(after), resamples=500, seed=seed).to_dict()
+            for seed in (1, 1, 2)
+        )
+        assert first == again
+        assert first["scores"][0]["p"] != other["scores"][0]["p"]
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"confidence": 95}, "confidence is a number between 0 and 1"),
+            ({"margin": -0.1}, "margin is a number from 0 to 1"),
+            ({"resamples": 0}, "resamples is a whole number >= 1"),
+        ],
+    )
+    def test_parameters_out_of_range(self, parameters: Any, message: str) -> None:
+        """The parameter and the value are named."""
+        with pytest.raises(ParameterError, match=message):
+            compare(report_of(BEFORE), report_of(AFTER), **parameters)
+
+    def test_it_is_json(self) -> None:
+        """`to_dict` has plain values with every figure."""
+        plain = json.loads(
+            json.dumps(compare(report_of(BEFORE), report_of(AFTER), margin=0.1).to_dict())
+        )
+        assert plain["scores"][0]["flips"][0]["lost"] == ["b"]
+        assert plain["scores"][0]["unpaired"]["unscored"] == 1
+
+    def test_by_name(self) -> None:
+        """Scores are found by their name with and without the k; another name lists them."""
+        comparison = compare(report_of(BEFORE, k=2), report_of(AFTER, k=2))
+        assert comparison["id_recall"] is comparison["id_recall@2"] is comparison[0]
+        with pytest.raises(KeyError, match="there are id_recall"):
+            _ = comparison["recall"]
+
+    def test_scipy_is_named_when_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without SciPy the error is the command that installs it; a summary does without."""
+        monkeypatch.setitem(sys.modules, "scipy", None)
+        with pytest.raises(MissingExtraError, match=r"pip install 'fullrecall\[stats\]'"):
+            compare(report_of(BEFORE), report_of(AFTER))
+        summary = report_of(BEFORE).summary()
+        assert summary[0].interval is None
+        assert "no intervals without SciPy: pip install 'fullrecall[stats]'" in str(summary)
+
+
+class TestSmallestK:
+    """The smallest k that brings enough."""
+
+    def report(self, rank: int, count: int = 60, *, texts: bool = True) -> Report:
+        """Return the report of samples whose one target stands at `rank` of ten."""
+        contexts: list[Any] = [
+            {"id": f"d{n}", "text": "x" * 100} if texts else f"d{n}" for n in range(1, 11)
+        ]
+        field = "retrieved_contexts" if texts else "retrieved_context_ids"
+        rows = [Sample(**{field: contexts}, expected_ids=[f"d{rank}"])] * count
+        return evaluate(rows, IdRecall(), progress=False)
+
+    def test_the_rank_where_all_is_found(self) -> None:
+        """Every target at rank 4: k is 4, at the cost of four contexts."""
+        answer = self.report(4).smallest_k(0.9)
+        assert (answer.k, answer.largest, answer.mean) == (4, 10, 1.0)
+        assert (answer.characters, answer.tokens) == (400.0, 100.0)
+        assert [tested.k for tested in answer.tested] == [10, 9, 8, 7, 6, 5, 4, 3]
+        assert "k = 4 reaches 0.9" in str(answer)
+        assert "characters / 4" in str(answer)
+
+    def test_tokens_as_they_are_counted(self) -> None:
+        """A tokenizer's own count is used where it is given."""
+        answer = self.report(2).smallest_k(0.9, count_tokens=lambda text: len(text) // 10)
+        assert (answer.tokens, answer.tokens_are) == (20.0, "count_tokens")
+
+    def test_no_texts_no_cost(self) -> None:
+        """Of IDs alone nobody knows what they cost."""
+        answer = self.report(2, texts=False).smallest_k(0.9)
+        assert (answer.k, answer.characters, answer.tokens) == (2, None, None)
+
+    def test_no_k_is_an_answer(self) -> None:
+        """What is not retrieved is found at no k, and it is said."""
+        answer = self.report(99).smallest_k(0.9)
+        assert (answer.k, answer.mean, answer.needed) == (None, 0.0, None)
+        assert "no k up to 10 reaches 0.9: the mean at 10 is 0.000" in answer.reason
+
+    def test_too_few_samples(self) -> None:
+        """All found in ten samples is no proof of 0.9; how many would do is said, and is right."""
+        answer = self.report(3, count=10).smallest_k(0.9)
+        assert answer.k is None
+        assert "10 samples are only sure of 0.741; about 29 samples would do" in answer.reason
+        assert self.report(3, count=28).smallest_k(0.9).k is None
+        assert self.report(3, count=29).smallest_k(0.9).k == 3
+
+    def test_one_sample_tells_nothing(self) -> None:
+        """Neither does an empty report."""
+        assert "tells nothing of the others" in self.report(1, count=1).smallest_k(0.5).reason
+        assert "no sample has a score" in self.report(1, count=0).smallest_k(0.5).reason
+
+    def test_the_search_stops_at_the_first_failure(self) -> None:
+        """`largest` bounds the search; what passes below a failure is not looked at."""
+        answer = self.report(4).smallest_k(0.9, largest=3)
+        assert (answer.k, [tested.k for tested in answer.tested]) == (None, [3])
+
+    def test_another_measure(self) -> None:
+        """Hit rate instead of recall; a measure that is none is named."""
+        assert self.report(4).smallest_k(0.9, measure="hit").k == 4
+        with pytest.raises(ParameterError, match="no measure 'luck'"):
+            self.report(4).smallest_k(0.9, measure="luck")
+
+    def test_which_score(self) -> None:
+        """Of several scores one has to be named."""
+        rows = [
+            Sample(contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"])
+        ]
+        report = evaluate(rows * 40, [IdRecall(), TextRecall()], progress=False)
+        with pytest.raises(ReportError, match="2 scores: say which of id_recall, text_recall"):
+            report.smallest_k(0.9)
+        assert report.smallest_k(0.9, score="text_recall").k == 1
+        with pytest.raises(ReportError, match="no score 'recall'"):
+            report.smallest_k(0.9, score="recall")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [((90,), "target is a number"), ((0.9, 1.0), "confidence"), ((0.9, 0), "confidence")],
+    )
+    def test_out_of_range(self, arguments: tuple[Any, ...], message: str) -> None:
+        """Percents for shares are named."""
+        with pytest.raises(ParameterError, match=message):
+            self.report(1).smallest_k(*arguments)
+
+
+class TestCommand:
+    """`fullrecall compare BEFORE AFTER`."""
+
+    @pytest.fixture(autouse=True)
+    def _terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setenv("NO_COLOR", "1")
+
+    @pytest.fixture
+    def saved(self, tmp_path: Path) -> tuple[Path, Path]:
+        """Return where two reports are saved."""
+        paths = tmp_path / "before.jsonl", tmp_path / "after.jsonl"
+        for path, found in zip(paths, (BEFORE, AFTER), strict=True):
+            report_of(found).save(path)
+        return paths
+
+    def run(self, *arguments: object) -> Any:
+        """Run the command line in this process."""
+        return CliRunner().invoke(app, ["compare", *map(str, arguments)], catch_exceptions=False)
+
+    def test_help_fits_and_its_examples_are_valid(self) -> None:
+        """80 columns, and the options of every example exist."""
+        printed = self.run("--help").stdout
+        assert max(map(len, printed.splitlines())) <= 80
+        command: Any = typer.main.get_command(app)
+        for line in re.findall(r"^  (fullrecall .*)$", comparing.HELP, re.MULTILINE):
+            assert line in [shown.strip() for shown in printed.splitlines()]
+            _, name, *arguments = shlex.split(line)
+            command.commands[name].make_context(name, arguments)
+
+    def test_it_prints_the_comparison(self, saved: tuple[Path, Path]) -> None:
+        """The table, what it stands on, and the samples that flipped, in 80 columns."""
+        result = self.run(*saved)
+        assert result.exit_code == 0
+        assert re.search(r"^  score +0.700 +0.700 +\+.000 ", result.stdout, re.MULTILINE)
+        assert "1 better, 3 the same, 1 worse, of 5" in result.stdout
+        assert "q1  question 1?\n  1.000 → 0.500\n  lost: b\n" in result.stdout
+        assert max(map(len, result.stdout.splitlines())) <= 80
+
+    def test_a_reworded_question_is_noted(self, saved: tuple[Path, Path]) -> None:
+        """What the library warns of is a note, not a line of our code."""
+        saved[1].write_text(saved[1].read_text("utf-8").replace("question 3?", "Q3?"), "utf-8")
+        result = self.run(*saved)
+        assert result.exit_code == 0
+        assert result.stderr.startswith("Note: 1 sample(s) ask another question under the same ID")
+        assert "UserWarning" not in result.stderr
+
+    def test_json_is_all_of_it(self, saved: tuple[Path, Path]) -> None:
+        """--json prints what `to_dict` gives."""
+        result = self.run(*saved, "--json", "--margin", 0.1, "--confidence", 0.9, "--seed", 3)
+        expected = compare(*map(Report.load, saved), margin=0.1, confidence=0.9, seed=3)
+        assert isinstance(expected, Comparison)
+        assert json.loads(result.stdout) == json.loads(json.dumps(expected.to_dict()))
+
+    def test_no_flips_are_listed_if_none_are_asked_for(self, saved: tuple[Path, Path]) -> None:
+        """--flips 0 leaves the list out, --flips 1 shows the largest change."""
+        assert "question" not in self.run(*saved, "--flips", 0).stdout
+        assert "2 samples changed in id_recall, the 1 largest changes:" in self.run(
+            *saved, "--flips", 1
+        ).stdout  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["{before}", "{before}x"], "No such file"),
+            (["{before}", "{samples}"], "no saved report"),
+            (["{before}", "{after}", "--margin", "2"], "margin is a number from 0 to 1"),
+            (["{before}", "{after}", "--confidence", "95"], "confidence is a number between"),
+            (["{before}", "{after}", "--resamples", "0"], "from 1 up"),
+            (["{before}"], "AFTER"),
+        ],
+    )
+    def test_wrong_usage_and_input(
+        self, saved: tuple[Path, Path], tmp_path: Path, arguments: list[str], said: str
+    ) -> None:
+        """Exit 2, one block, no traceback."""
+        (tmp_path / "samples").write_text("{}")
+        places = {"before": saved[0], "after": saved[1], "samples": tmp_path / "samples"}
+        result = self.run(*(argument.format(**places) for argument in arguments))
+        assert result.exit_code == 2
+        assert said in " ".join(result.stderr.split())
+        assert "Traceback" not in result.output

@@ -1,0 +1,244 @@
+"""Reports for other programs: JSON, CSV, JUnit's XML, Markdown; and what a name's ending means."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import ContextPrecision, IdRecall, Report, ReportError, Sample, evaluate
+from fullrecall.cli import app
+
+SAMPLES = [
+    Sample(
+        id="q1", user_input="first?", retrieved_ids=["a", "x", "b"], expected_ids=["a", "b", "z"]
+    ),
+    Sample(user_input="second?", retrieved_ids=["c"], expected_ids=["c"], group="g"),
+    Sample(user_input="third?", expected_ids=["c"]),
+    Sample(user_input="fourth?", retrieved_ids=["c"], expected_ids=[]),
+]  # fmt: skip
+
+HOSTILE = [
+    '=HYPERLINK("http://x.example","y")',
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(1)",
+    "\t=1",
+    "\r=1",
+    "a | b `code` <script>alert(1)</script> [x](javascript:1) **b** #1 @someone",
+    'line\nbreak, with "quotes" and ,commas',
+    "null \x00 bell \x07 \x1b[31m",
+    "half an emoji \ud83d",
+    "日本語",
+]
+
+
+def report_of(samples: list[Sample]) -> Report:
+    """Return the report of `samples`."""
+    return evaluate(samples, [IdRecall(k=2, ks=(1, 2)), ContextPrecision(ks=())], progress=False)
+
+
+def hostile() -> Report:
+    """Return a report whose every text is one that somebody may run."""
+    return report_of([
+        Sample(id=text, user_input=text, group=text, retrieved_ids=["x"], expected_ids=[text])
+        for text in HOSTILE
+    ])  # fmt: skip
+
+
+class TestJson:
+    """One object."""
+
+    def test_summary_and_samples(self) -> None:
+        """The summary's figures, and each sample with its scores."""
+        plain = json.loads(report_of(SAMPLES).to_json())
+        summary = json.loads(json.dumps(report_of(SAMPLES).summary().to_dict()))
+        assert plain["summary"] == summary
+        first, _, third, fourth = plain["samples"]
+        assert first["scores"]["id_recall@2"]["score"] == pytest.approx(1 / 3)
+        assert first["scores"]["id_recall@2"]["missed"] == ["b", "z"]
+        assert third["scores"]["id_recall@2"]["score"] is None
+        assert fourth["scores"]["id_recall@2"]["status"] == "undefined"
+
+    def test_to_a_file(self, tmp_path: Path) -> None:
+        """The file holds what is returned, hostile texts and all."""
+        text = hostile().to_json(tmp_path / "r.json")
+        assert (tmp_path / "r.json").read_text("utf-8") == text
+        assert [row["user_input"] for row in json.loads(text)["samples"]] == HOSTILE
+
+    def test_totals_have_no_samples(self) -> None:
+        """Without rows there is nothing to write, and it is said."""
+        totals = evaluate(SAMPLES, IdRecall(), progress=False, keep="summary")
+        with pytest.raises(ReportError, match="keeps no rows"):
+            totals.to_json()
+
+
+class TestCsv:
+    """One line for each sample."""
+
+    def test_columns_are_those_of_pandas(self) -> None:
+        """The same columns, the same numbers; what has no score has an empty cell."""
+        report = report_of(SAMPLES)
+        head, *rows = csv.reader(io.StringIO(report.to_csv()))
+        frame = report.to_pandas()
+        assert head == list(frame.columns)
+        column = head.index("id_recall@2")
+        assert [row[column] for row in rows] == [repr(1 / 3), "1.0", "", ""]
+        assert [row[head.index("group")] for row in rows] == ["", "g", "", ""]
+
+    def test_no_cell_is_a_formula(self, tmp_path: Path) -> None:
+        """What a spreadsheet would run gets an apostrophe; the rest stays as it is."""
+        hostile().to_csv(tmp_path / "r.csv")
+        with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        assert len(rows) == len(HOSTILE)
+        for row, text in zip(rows, HOSTILE, strict=True):
+            cell = row[head.index("user_input")]
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+            assert cell.removeprefix("'") == text.encode(errors="backslashreplace").decode()
+
+    @pytest.mark.parametrize("number", ["-5", "+1.5", "-1e-3", "17"])
+    def test_numbers_stay_numbers(self, number: str) -> None:
+        """An ID such as -5 is no formula."""
+        report = report_of([Sample(id=number, retrieved_ids=["a"], expected_ids=["a"])])
+        assert report.to_csv().splitlines()[1].startswith(f"{number},")
+
+    def test_heads_are_cells_too(self) -> None:
+        """A scorer's name becomes a head."""
+        report = evaluate(SAMPLES, IdRecall(name="=1+1", ks=()), progress=False)
+        assert (
+            report.to_csv().splitlines()[0]
+            == "sample,user_input,group,'=1+1,'=1+1_status,'=1+1_reason"
+        )
+
+
+class TestJunit:
+    """A suite for each score, a case for each sample."""
+
+    def test_outcomes(self, tmp_path: Path) -> None:
+        """Missed is a failure, unscored an error, undefined is skipped; the counts add up."""
+        report_of(SAMPLES).to_junit(tmp_path / "r.xml")
+        suites = list(ET.parse(tmp_path / "r.xml").getroot())  # noqa: S314 - our own
+        assert [suite.get("name") for suite in suites] == ["id_recall@2", "context_precision"]
+        counts = {name: suites[0].get(name) for name in ("tests", "failures", "errors", "skipped")}
+        assert counts == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
+        cases = list(suites[0].iter("testcase"))
+        kinds = [child.tag for case in cases for child in case]
+        assert kinds == ["failure", "error", "skipped"]
+        assert cases[0].get("name") == "q1: first?"
+        assert cases[0][0].text == "b\nz"
+        properties = {item.get("name"): item.get("value") for item in suites[0].iter("property")}
+        assert properties["mean"] == "0.666667"
+        assert "interval_low" in properties
+
+    def test_any_text_is_xml(self) -> None:
+        """What XML cannot hold is replaced; the rest comes back as it was."""
+        root = ET.fromstring(hostile().to_junit().partition("\n")[2])  # noqa: S314 - our own
+        suite = root[0]
+        names = [case.get("name") for case in suite.iter("testcase")]
+        assert names[-1] == "日本語: 日本語"
+        assert "<script>" in str(names[6])
+        assert "\x00" not in "".join(map(str, names))
+
+    def test_many_missed_are_cut(self) -> None:
+        """A case names twenty of what was missed."""
+        sample = Sample(retrieved_ids=["x"], expected_ids=[f"d{n}" for n in range(300)])
+        assert "… and 280 more" in report_of([sample]).to_junit()
+
+
+class TestMarkdown:
+    """Tables for a pull request."""
+
+    def test_figures(self) -> None:
+        """The mean, its interval, the coverage and the bounds of what is unscored."""
+        text = report_of(SAMPLES).to_markdown()
+        score = report_of(SAMPLES).summary()["id_recall"]
+        assert score.interval is not None
+        (line,) = [line for line in text.splitlines() if line.startswith(r"| id\_recall\@2 ")]
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert cells[1:] == [
+            f"{score.mean:.3f}",
+            f"{score.interval.low:.3f} to {score.interval.high:.3f}",
+            "2", "1", "1", "0.444 to 0.778",
+        ]  # fmt: skip
+        assert "- 1 unscored in id\\_recall: no retrieval observed" in text
+
+    def test_nothing_in_it_is_markup(self) -> None:
+        """Reasons come from anywhere: no link, no HTML, no mention, no broken table."""
+        rows = [
+            Sample(retrieval_error=text.replace("\ud83d", ""), expected_ids=["a"])
+            for text in HOSTILE
+        ]
+        text = report_of(rows).to_markdown()
+        assert "<script>" not in text
+        assert "[x](" not in text
+        assert not re.search(r"(?<!\\)@", text.replace("| @1 | @2 |", ""))
+        assert all(line.startswith(("- ", "|", "#", "At k", "")) for line in text.splitlines())
+        cells = {
+            len(re.findall(r"(?<!\\)\|", line))
+            for line in text.splitlines()
+            if line.startswith("| ")
+        }
+        assert cells == {8, 4}
+
+
+class TestOutput:
+    """`fullrecall evaluate --output`: the ending of the name decides."""
+
+    @pytest.fixture
+    def samples(self, tmp_path: Path) -> Path:
+        """Return a file of samples."""
+        path = tmp_path / "samples.jsonl"
+        rows = [sample.to_dict() for sample in SAMPLES]
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        return path
+
+    def run(self, *arguments: object) -> Any:
+        """Run the command line in this process."""
+        return CliRunner().invoke(
+            app, ["evaluate", *map(str, arguments), "-s", "id"], catch_exceptions=False
+        )
+
+    @pytest.mark.parametrize("ending", ["json", "csv", "md", "xml", "html"])
+    def test_each_ending(self, samples: Path, tmp_path: Path, ending: str) -> None:
+        """The file is what the method of that name writes, and is replaced the next time."""
+        path = tmp_path / f"report.{ending}"
+        for _ in range(2):
+            assert self.run(samples, "--output", path).exit_code == 0
+        report = evaluate(SAMPLES, IdRecall(), progress=False)
+        methods = {"json": "to_json", "csv": "to_csv", "md": "to_markdown", "xml": "to_junit"}
+        if ending in methods:
+            assert path.read_bytes().decode() == getattr(report, methods[ending])()
+        else:
+            assert "first?" in path.read_text("utf-8")
+
+    @pytest.mark.parametrize("name", ["report.txt", "report", "report.xlsx"])
+    def test_other_endings_are_refused(self, samples: Path, tmp_path: Path, name: str) -> None:
+        """A name that says nothing we can write is told at once, with those that do."""
+        result = self.run(samples, "--output", tmp_path / name)
+        told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
+        assert result.exit_code == 2
+        assert f"'{name}' ends in none of .jsonl, .json, .csv, .md, .xml, .html" in told
+        assert not (tmp_path / name).exists()
+
+    @pytest.mark.parametrize("ending", ["json", "csv", "md", "xml", "html"])
+    def test_files_of_others_stay(self, samples: Path, tmp_path: Path, ending: str) -> None:
+        """A slip costs no file."""
+        path = tmp_path / f"mine.{ending}"
+        path.write_text("sample, mine")
+        assert self.run(samples, "--output", path).exit_code == 2
+        assert path.read_text() == "sample, mine"
+
+    def test_a_broken_file_keeps_what_was_scored(self, samples: Path, tmp_path: Path) -> None:
+        """What came before the broken line is in the file."""
+        samples.write_text(samples.read_text() + "{broken\n")
+        result = self.run(samples, "--output", tmp_path / "r.csv")
+        assert result.exit_code == 2
+        assert len((tmp_path / "r.csv").read_text().splitlines()) == 5

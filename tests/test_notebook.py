@@ -1,0 +1,122 @@
+"""Notebook display: small tables of escaped text, with the evidence and the coverage."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from fullrecall import (
+    Evidence,
+    Finding,
+    IdRecall,
+    Method,
+    Report,
+    Result,
+    Sample,
+    Status,
+    Step,
+    Target,
+    evaluate,
+)
+from fullrecall.notebook import TARGETS_SHOWN
+from fullrecall.report import compare
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
+CLAIMS = Method("claim_recall")
+
+
+class Tags(HTMLParser):
+    """The elements of some HTML, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.text = ""
+        self.marked: list[str] = []
+        self._marks = 0
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep an element's name."""
+        self.names.append(tag)
+        self._marks += tag == "mark"
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave an element."""
+        self._marks -= tag == "mark"
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text, and whether it is marked."""
+        self.text += f"{data} "
+        if self._marks:
+            self.marked.append(data)
+
+
+def report_of(*retrieved: str) -> Report:
+    """Return the ID recall of two samples, the second without a retrieval."""
+    samples = [
+        Sample(id="1", retrieved_context_ids=list(retrieved), reference_context_ids=["a", "b"]),
+        Sample(id="2", reference_context_ids=["a"]),
+    ]
+    return evaluate(samples, [IdRecall(k=3, ks=(1, 3))], progress=False)
+
+
+def test_a_result_shows_its_targets_and_evidence() -> None:
+    """Verified quotes are marked; one that is not in the context is said to be none."""
+    good = Evidence(2, 0, 5, quote="the quote", verified=True)
+    bad = Evidence(3, quote="made up", verified=False)
+    finding = Finding(Target(("a claim",)), (Step(2, 1.0),), (2,), (good, bad), "supported")
+    result = Result(CLAIMS, Status.SCORED, (finding,), 3, unmeasured=(("other", "no verdict"),))
+    shown = Tags(result._repr_html_())
+    for text in ("claim_recall", "1.000", "a claim", "found, judged supported", "no verdict"):
+        assert text in shown.text
+    assert shown.marked == ["the quote"]
+    assert "not in the context" in shown.text
+
+
+def test_a_result_without_a_score_says_why() -> None:
+    """An unscored result is no 0."""
+    shown = Tags(Result(CLAIMS, Status.UNSCORED, note="the judge failed")._repr_html_())
+    assert "unscored" in shown.text
+    assert "the judge failed" in shown.text
+    assert "0.000" not in shown.text
+
+
+def test_a_long_result_is_cut_and_says_so() -> None:
+    """A table of hundreds of targets does not flood a notebook."""
+    findings = tuple(Finding(Target((f"t{n}",))) for n in range(TARGETS_SHOWN + 7))
+    html = Result(CLAIMS, Status.SCORED, findings, 1)._repr_html_()
+    assert html.count("<tr>") == TARGETS_SHOWN + 1
+    assert "and 7 more targets" in html
+
+
+def test_a_report_shows_its_summary_with_coverage() -> None:
+    """Mean, counts and reasons stand side by side."""
+    report = report_of("a", "x")
+    shown = Tags(report._repr_html_())
+    for text in ("2 samples", "id_recall@3", "0.500", "@1", "no retrieval observed"):
+        assert text in shown.text
+    assert report.summary()._repr_html_() in report._repr_html_()
+
+
+def test_a_comparison_shows_the_difference() -> None:
+    """The paired difference, with a sign, over how many samples."""
+    shown = Tags(compare(report_of("x"), report_of("a", "b"))._repr_html_())
+    assert "+1.000" in shown.text
+    assert "compared" in shown.text
+
+
+def test_hostile_texts_are_shown_as_text() -> None:
+    """Claims, quotes, verdicts, reasons and names make no element."""
+    finding = Finding(
+        Target((EVIL,)), (), (1,), (Evidence(1, quote=EVIL, verified=True),), EVIL
+    )  # fmt: skip
+    result = Result(Method(EVIL), Status.SCORED, (finding,), 1, EVIL, ((EVIL, EVIL),))
+    report = evaluate(
+        [Sample(retrieval_error=EVIL, reference_context_ids=["a"])],
+        [IdRecall(name=EVIL)],
+        progress=False,
+    )
+    for html in (result._repr_html_(), report._repr_html_()):
+        assert not set(Tags(html).names) & {"script", "img"}
+        assert EVIL[:-1] in Tags(html).text
+        assert "\u202e" not in html

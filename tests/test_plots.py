@@ -1,0 +1,139 @@
+"""Plots: they draw the report's own numbers, show nothing, and need Matplotlib only when called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fullrecall import IdRecall, MissingExtraError, Report, ReportError, Sample, evaluate
+from fullrecall.report import compare
+from fullrecall.report.plots import plot_causes
+
+
+@dataclass(frozen=True)
+class Miss:
+    """What a plot reads of a diagnosed miss."""
+
+    cause: str
+    sample: str = ""
+    score: str = ""
+    target: str = ""
+    detail: str = ""
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A diagnosis, of the shape that the plot reads."""
+
+    misses: tuple[Miss, ...]
+
+
+@pytest.fixture(autouse=True)
+def pyplot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Matplotlib without a screen; a plot that shows itself fails the test."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    mpl.use("Agg")
+
+    monkeypatch.setattr(plt, "show", lambda *_, **__: pytest.fail("a plot was shown"))
+    yield plt
+    plt.close("all")
+
+
+def report_of(shift: int = 0) -> Report:
+    """Return the IDs of twelve samples, found at rank 1 to 4, and one sample unscored."""
+    samples = [
+        Sample(
+            id=str(n),
+            retrieved_context_ids=["a", "b", "c", "d"],
+            reference_context_ids=["abcd"[max(0, n % 4 - shift)], "z"],
+        )
+        for n in range(12)
+    ]
+    samples.append(Sample(id="x", reference_context_ids=["a"]))
+    scorers = [IdRecall(ks=(1, 2, 4)), IdRecall(ks=(1, 2), name="again")]
+    return evaluate(samples, scorers, progress=False)
+
+
+def lines_of(ax: Any) -> dict[str, tuple[list[float], list[float]]]:
+    """Return what each labelled line of axes goes through."""
+    return {
+        line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
+        for line in ax.get_lines()
+    }
+
+
+def test_the_curve_is_that_of_the_summary(pyplot: Any) -> None:
+    """Every mean at its k, the coverage in the legend, the intervals as bands."""
+    report = report_of()
+    ax = report.plot_recall_at_k()
+    summary = report.summary()
+    assert lines_of(ax) == {
+        f"{score.method.name} (12 of 13 scored)": (list(score.at), list(score.at.values()))
+        for score in summary
+    }
+    assert len(ax.collections) == 2
+    interval = summary[0].at_intervals[4]
+    assert interval is not None
+    heights = {round(y, 9) for _, y in ax.collections[0].get_paths()[0].vertices}
+    assert {round(interval.low, 9), round(interval.high, 9)} <= heights
+    assert ax.get_xlabel()
+    assert ax.get_ylabel() == "mean recall"
+    ax.figure.canvas.draw()
+
+
+def test_scores_and_axes_can_be_chosen(pyplot: Any) -> None:
+    """`ax` is drawn on and returned; `scores` names the lines; an unknown name is an error."""
+    _, ax = pyplot.subplots()
+    assert report_of().plot_recall_at_k(ax, scores=["again"]) is ax
+    assert list(lines_of(ax)) == ["again (12 of 13 scored)"]
+    with pytest.raises(ReportError, match="no score 'nothing'"):
+        report_of().plot_recall_at_k(scores=["nothing"])
+
+
+def test_lines_differ_without_colour() -> None:
+    """Marker and dash tell the scores apart where colours do not."""
+    lines = report_of().plot_recall_at_k().get_lines()
+    looks = {(line.get_marker(), str(line.get_linestyle())) for line in lines}
+    assert len(looks) == len(lines)
+
+
+def test_nothing_to_plot_is_said() -> None:
+    """A report without a mean is no empty plot."""
+    with pytest.raises(ReportError, match="nothing to plot"):
+        Report([IdRecall().method]).plot_recall_at_k()
+    with pytest.raises(ReportError, match="nothing to plot"):
+        plot_causes(Diagnosis(()))
+
+
+def test_before_and_after_are_those_of_the_comparison() -> None:
+    """Both curves are means over the samples compared."""
+    comparison = compare(report_of(), report_of(1))
+    ax = comparison.plot(scores=["id_recall"])
+    at = comparison["id_recall"].at
+    assert lines_of(ax) == {
+        "id_recall (12 compared), before": (list(at), [one.before for one in at.values()]),
+        "id_recall (12 compared), after": (list(at), [one.after for one in at.values()]),
+    }
+
+
+def test_causes_are_counted() -> None:
+    """One bar for each cause, the most frequent on top, with its count and share."""
+    ax = plot_causes(Diagnosis((Miss("beyond_k"), Miss("not_in_corpus"), Miss("beyond_k"))))
+    assert [bar.get_width() for bar in ax.patches] == [1, 2]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["not in corpus", "beyond k"]
+    assert "2 (67%)" in [text.get_text() for text in ax.texts]
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is the command that installs what is missing."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    report = report_of()
+    with pytest.raises(MissingExtraError, match=r"pip install 'fullrecall\[plot\]'"):
+        report.plot_recall_at_k()
