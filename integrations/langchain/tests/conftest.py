@@ -16,6 +16,8 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langsmith import Client
 from langsmith.schemas import Example
 
+from langchain_fullrecall import offline_client
+
 
 class ListRetriever(BaseRetriever):
     """Returns the documents that it holds for a question, or raises the error it holds."""
@@ -44,25 +46,6 @@ class LetterEmbeddings(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         """Return the 26 counts of a text."""
         return [float(text.lower().count(chr(ord("a") + n))) for n in range(26)]
-
-
-class OfflineClient(Client):
-    """A LangSmith client that keeps runs and feedback to itself.
-
-    With `upload_results=False` LangSmith uploads the runs of LangChain objects all the same
-    (langsmith 0.4.38 even with a sampling rate of 0).
-    """
-
-    def __init__(self) -> None:
-        super().__init__(
-            api_url="http://localhost:9", api_key="x", info={}, auto_batch_tracing=False
-        )
-
-    def create_run(self, *args: Any, **kwargs: Any) -> None:
-        """Upload nothing."""
-
-    def update_run(self, *args: Any, **kwargs: Any) -> None:
-        """Upload nothing."""
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +104,7 @@ def store(documents: list[Document]) -> InMemoryVectorStore:
 @pytest.fixture
 def client() -> Client:
     """A LangSmith client that uploads nothing."""
-    return OfflineClient()
+    return offline_client()
 
 
 @pytest.fixture

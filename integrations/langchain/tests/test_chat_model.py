@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from langchain_core.caches import InMemoryCache
-from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.globals import set_llm_cache
+from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.rate_limiters import InMemoryRateLimiter
 
-from fullrecall import ClaimRecall, LLMJudge, Sample, Status
+from fullrecall import ClaimRecall, LLMJudge, ParameterError, Sample, Status, evaluate
+from fullrecall.evaluation.run import aevaluate
+from fullrecall.judges import ChatRequest, Message
 from langchain_fullrecall import LangChainChatModel
 
 SAMPLE = Sample(
@@ -98,3 +105,142 @@ def test_a_runnable_around_the_model_is_taken() -> None:
     model = LangChainChatModel(fake(ANSWER).with_retry(stop_after_attempt=2))
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
     assert "GenericFakeChatModel" in model.name
+
+
+class Looped(BaseChatModel):
+    """Answers, as clients do, only in the loop in which it was first asked."""
+
+    loops: list[Any] = []  # noqa: RUF012 - pydantic copies a default
+    sync: list[str] = []  # noqa: RUF012
+
+    @property
+    def _llm_type(self) -> str:
+        return "looped"
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> ChatResult:
+        self.sync.append(threading.current_thread().name)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(ANSWER))])
+
+    async def _agenerate(self, messages: Any, *args: Any, **kwargs: Any) -> ChatResult:
+        self.loops.append(asyncio.get_running_loop())
+        if self.loops[0] is not self.loops[-1]:
+            raise RuntimeError("Event loop is closed")
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(ANSWER))])
+
+
+def test_one_run_after_the_other() -> None:
+    """A client's connections belong to a loop: `evaluate`, which has its own, never uses them."""
+    model = Looped(loops=[], sync=[])
+    scorer = ClaimRecall(judge=LLMJudge(LangChainChatModel(model)))
+    for _ in range(2):
+        assert evaluate([SAMPLE], scorer, progress=False).rows[0].results[0].score == 0.5
+    assert (len(model.loops), len(model.sync)) == (0, 2)
+    assert not any("MainThread" in name for name in model.sync)
+
+    async def own_loop() -> float | None:
+        report = await aevaluate([SAMPLE], scorer, progress=False)
+        return report.rows[0].results[0].score
+
+    assert asyncio.run(own_loop()) == 0.5
+    assert (len(model.loops), len(model.sync)) == (1, 2)
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_cached_reply_that_could_not_be_used_is_not_given_again(*, everywhere: bool) -> None:
+    """The same question once more would get the same bad reply; the re-ask goes to the model."""
+    cache = InMemoryCache()
+    own = None if everywhere else cache
+    set_llm_cache(cache if everywhere else None)
+    try:
+        for model in (fake("prose", ANSWER, cache=own), fake(ANSWER, cache=own).bind()):
+            judge = LLMJudge(LangChainChatModel(model), reasks=1)
+            assert ClaimRecall(judge=judge).score(SAMPLE).score == 0.5
+    finally:
+        set_llm_cache(None)
+    assert [reply[0].text for reply in cache._cache.values()] == ["prose"]
+
+
+def test_several_answers_to_one_question_are_several() -> None:
+    """A panel that asks one model often must not get the first answer from a cache each time."""
+    model = LangChainChatModel(fake(ANSWER, "other", "one more", cache=InMemoryCache()))
+    request = ChatRequest((Message("user", "q"),))
+    texts = [model.complete(replace(request, sample=n)).text for n in (0, 0, 1, 2)]
+    assert texts == [ANSWER, ANSWER, "other", "one more"]
+
+
+def test_rate_limiters_are_respected() -> None:
+    """The framework's own: each request waits for its turn."""
+
+    class Counting(InMemoryRateLimiter):
+        turns = 0
+
+        def acquire(self, *, blocking: bool = True) -> bool:
+            Counting.turns += 1
+            return True
+
+    limiter = Counting(requests_per_second=1000)
+    model = LangChainChatModel(fake(ANSWER, rate_limiter=limiter))
+    assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
+    assert Counting.turns == 1
+
+
+class TooManyRequestsError(Exception):
+    """As clients raise it."""
+
+    status_code = 429
+
+
+class Refusing(Looped):
+    """Is refused by its endpoint the first time, and answers the second."""
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        result = super()._generate(*args, **kwargs)
+        if len(self.sync) == 1:
+            raise TooManyRequestsError("slow down")
+        return result
+
+
+def test_what_the_client_raises_is_passed_on() -> None:
+    """As it is, so that `evaluate` sees a rate limit in it, and asks again."""
+    with pytest.raises(TooManyRequestsError, match="slow down"):
+        LangChainChatModel(Refusing(loops=[], sync=[])).complete(
+            ChatRequest((Message("user", "q"),))
+        )
+    model = LangChainChatModel(Refusing(loops=[], sync=[]))
+    report = evaluate([SAMPLE], ClaimRecall(judge=LLMJudge(model)), progress=False)
+    assert report.rows[0].results[0].score == 0.5
+    assert report.spent.retries == 1
+
+
+class Parametrised(Looped):
+    """Has parameters as the partner packages' models have them."""
+
+    model_name: str = "m-1"
+    temperature: float = 0.2
+    openai_api_base: str = "http://host/v1"
+    api_key: str = "sk-secret"
+    seed: int = 3
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model_name": self.model_name, "seed": self.seed, "api_key": self.api_key,
+                "model_kwargs": {"top_k": 5}, "client": object()}  # fmt: skip
+
+
+def test_the_name_tells_what_decides_the_answers() -> None:
+    """Model, place, parameters and what is bound; no secret, and nothing that changes by itself."""
+    own = "Parametrised:m-1@http://host/v1,model_kwargs={'top_k': 5},seed=3,temperature=0.2"
+    model = Parametrised()
+    assert LangChainChatModel(model).name == f"langchain:{own}"
+    bound = model.bind(stop=["x"], extra_headers={"Authorization": "sk-secret"})
+    assert LangChainChatModel(bound).name == f"langchain:bound,stop=['x']|{own}"
+    assert LangChainChatModel(bound.with_retry()).name == LangChainChatModel(bound).name
+    other = model.with_fallbacks([Parametrised(model_name="m-2")])
+    assert LangChainChatModel(other).name == f"langchain:{own}|{own.replace('m-1', 'm-2')}"
+    assert LangChainChatModel(model, name="mine").name == "mine"
+
+
+def test_what_is_no_model_is_refused() -> None:
+    """At once, not at the first sample."""
+    with pytest.raises(ParameterError, match="a chat model or a runnable of one, got 'gpt'"):
+        LangChainChatModel("gpt")  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from langchain_core.load import dumpd
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from fullrecall import Context, InputError, ParameterError, SpanRecall
+from fullrecall import Context, IdRecall, InputError, ParameterError, SpanRecall
 from langchain_fullrecall import contexts
 
 DOCUMENT = Document("some text", id="d1", metadata={"source": "a.md", "start_index": 120})
@@ -201,3 +201,35 @@ def test_a_source_key_of_another_kind_is_refused(source_key: Any) -> None:
     """The error names the parameter and the value."""
     with pytest.raises(ParameterError, match="source_key"):
         contexts([], source_key=source_key)
+
+
+def test_the_chunks_of_one_source_become_one() -> None:
+    """At the rank of the first; their texts are joined, in their order, each once."""
+    chunks = [
+        (Document("one", metadata={"source": "a", "page": 1}), 0.9),
+        Document("two", metadata={"source": "b"}),
+        Document("three", metadata={"source": "a", "page": 2}),
+        Document("one", metadata={"source": "a", "page": 3}),
+        Document("four"),
+        Document("five"),
+    ]
+    assert contexts(chunks, id_key="source", collapse=True) == [
+        Context("one\n\nthree", id="a", score=0.9, metadata={"source": "a", "page": 1}),
+        Context("two", id="b", metadata={"source": "b"}),
+        Context("four"),
+        Context("five"),
+    ]
+    ids = contexts([Context(id="a"), Context(id="b"), Context(id="a")], collapse=True)
+    assert ids == [Context(id="a"), Context(id="b")]
+
+
+def test_k_counts_sources_where_chunks_are_collapsed() -> None:
+    """Without it k counts chunks, and an ID that comes again earns nothing more."""
+    chunks = [Document("x", metadata={"source": source}) for source in "aab"]
+    scorer = IdRecall(k=2)
+
+    def score(*, collapse: bool) -> float | None:
+        found = contexts(chunks, id_key="source", collapse=collapse)
+        return scorer.score(retrieved_contexts=found, reference_context_ids=["a", "b"]).score
+
+    assert (score(collapse=False), score(collapse=True)) == (0.5, 1.0)

@@ -18,12 +18,21 @@ README = Path(__file__).parents[1] / "README.md"
 def test_the_public_names_are_these() -> None:
     """A name that is added or lost is a decision, not an accident."""
     assert langchain_fullrecall.__all__ == [
+        "IdLevelWarning",
         "LangChainChatModel",
         "RecallRunEvaluator",
         "RecallStringEvaluator",
+        "RetrievalHandler",
+        "RetrieverCall",
+        "Selection",
+        "aevaluate_retriever",
+        "aretrieved",
+        "capture_retrievals",
         "contexts",
         "evaluate_retriever",
+        "offline_client",
         "retrieved",
+        "searcher",
     ]
     for name in langchain_fullrecall.__all__:
         assert getattr(langchain_fullrecall, name).__module__.startswith("langchain_fullrecall.")

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from fullrecall import IdRecall, InputError, ParameterError, Sample, SpanRecall
-from langchain_fullrecall import evaluate_retriever, retrieved
+from fullrecall import (
+    ContextPrecision,
+    IdRecall,
+    InputError,
+    ParameterError,
+    Sample,
+    SpanRecall,
+    TextRecall,
+)
+from langchain_fullrecall import (
+    IdLevelWarning,
+    aevaluate_retriever,
+    aretrieved,
+    evaluate_retriever,
+    retrieved,
+)
 
 SAMPLES = [
     Sample(id="1", user_input="Paris is the capital of France.", reference_context_ids=["d0"]),
@@ -107,19 +126,170 @@ def test_a_sample_that_asks_nothing_is_not_asked(retriever_of: Any) -> None:
     assert retriever.asked == []
 
 
-def test_samples_are_asked_one_by_one(retriever_of: Any) -> None:
-    """A stream of samples is never held as a whole."""
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_stream_is_read_no_further_than_needed(retriever_of: Any, at_once: int) -> None:
+    """A stream of samples is never held as a whole: so many are asked ahead as at the same time."""
     retriever = retriever_of([])
-    stream = retrieved(retriever, iter(SAMPLES))
+    read: list[int] = []
+
+    def stream() -> Iterator[Sample]:
+        for n in range(100):
+            read.append(n)
+            yield Sample(id=n, user_input="q")
+
+    samples = retrieved(retriever, stream(), max_concurrency=at_once)
     assert retriever.asked == []
-    next(stream)
-    assert retriever.asked == [SAMPLES[0].user_input]
+    assert next(samples).id == "0"
+    assert len(read) <= at_once + 1
+    samples.close()  # type: ignore[attr-defined]
+    assert len(retriever.asked) <= at_once + 1
+
+
+def test_questions_are_asked_at_the_same_time() -> None:
+    """As many as `max_concurrency` says and no more; what comes back is in the samples' order."""
+    going_on = Counter[str]()
+    together = threading.Barrier(4, timeout=10)
+
+    def search(question: str) -> list[Document]:
+        going_on["now"] += 1
+        going_on["most"] = max(going_on["most"], going_on["now"])
+        together.wait()
+        going_on["now"] -= 1
+        return [Document("", id=question)]
+
+    samples = [Sample(user_input=str(n)) for n in range(12)]
+    found = list(retrieved(search, samples, max_concurrency=4))
+    assert going_on["most"] == 4
+    assert [sample.retrieved_context_ids for sample in found] == [(str(n),) for n in range(12)]
+
+
+def test_async_questions_are_asked_at_the_same_time() -> None:
+    """The same with `ainvoke`: in tasks of one loop, which nothing blocks."""
+
+    async def run() -> tuple[list[Sample], int]:
+        going_on, most, together = 0, 0, asyncio.Barrier(4)
+
+        async def search(question: str) -> list[Document]:
+            nonlocal going_on, most
+            going_on += 1
+            most = max(most, going_on)
+            async with asyncio.timeout(10):
+                await together.wait()
+            going_on -= 1
+            return [Document("", id=question)]
+
+        samples = [Sample(user_input=str(n)) for n in range(12)]
+        asked = aretrieved(search, samples, max_concurrency=4)
+        return [sample async for sample in asked], most
+
+    found, most = asyncio.run(run())
+    assert most == 4
+    assert [sample.retrieved_context_ids for sample in found] == [(str(n),) for n in range(12)]
+
+
+def test_no_task_outlives_its_iterator() -> None:
+    """Who stops reading stops the asking: what was asked ahead is cancelled."""
+
+    async def run() -> list[str]:
+        ended: list[str] = []
+
+        async def search(question: str) -> list[Document]:
+            try:
+                await asyncio.sleep(0 if question == "0" else 60)
+            except asyncio.CancelledError:
+                ended.append(question)
+                raise
+            return []
+
+        asked = aretrieved(search, [Sample(user_input=str(n)) for n in range(9)], max_concurrency=3)
+        await anext(asked)
+        await asked.aclose()  # type: ignore[attr-defined]
+        return ended
+
+    assert asyncio.run(run()) == ["1", "2"]
+
+
+def test_async_agrees(store: InMemoryVectorStore, retriever_of: Any) -> None:
+    """`aevaluate_retriever` gives the same report, errors and gaps included."""
+    answers = {SAMPLES[0].user_input: ConnectionError("down"), SAMPLES[1].user_input: []}
+    for retriever in (store, retriever_of(answers)):
+        samples = [*SAMPLES, Sample(id="3")]
+        report = evaluate_retriever(retriever, samples, IdRecall(k=1), progress=False)
+        areport = asyncio.run(
+            aevaluate_retriever(retriever, samples, IdRecall(k=1), progress=False)
+        )
+        assert [row.sample for row in areport] == [row.sample for row in report]
+        assert [row.results for row in areport] == [row.results for row in report]
+
+
+def test_retries_are_the_frameworks() -> None:
+    """A retriever that fails once is asked again if it was told so."""
+    tries: list[str] = []
+
+    def search(question: str) -> list[Document]:
+        tries.append(question)
+        if len(tries) == 1:
+            raise ConnectionError("once")
+        return [Document("", id="d0")]
+
+    patient = RunnableLambda(search).with_retry(stop_after_attempt=2, wait_exponential_jitter=False)
+    (row,) = evaluate_retriever(patient, SAMPLES[:1], IdRecall(), progress=False)
+    assert (row.results[0].score, len(tries)) == (1.0, 2)
+
+
+def test_a_config_goes_with_every_call(retriever_of: Any) -> None:
+    """The caller's callbacks, tags and metadata reach the retriever, beside our own."""
+    seen: list[object] = []
+
+    class Listener(BaseCallbackHandler):
+        def on_retriever_start(self, *args: Any, **kwargs: Any) -> None:
+            seen.append((kwargs["tags"], kwargs["metadata"]["run"]))
+
+    config: RunnableConfig = {"callbacks": [Listener()], "tags": ["t"], "metadata": {"run": 7}}
+    assert len(list(retrieved(retriever_of([]), SAMPLES, config=config))) == 2
+    assert seen == [(["t"], 7)] * 2
+
+
+def test_a_run_that_never_meets_a_reference_id_warns(documents: list[Document]) -> None:
+    """The references name sources, the documents have IDs of chunks: it says which key has them."""
+    wanted = [Sample(user_input="q", reference_context_ids=[name]) for name in ("fr", "it")]
+
+    def search(_question: str) -> list[Document]:
+        return documents
+
+    for scorer in (IdRecall(), ContextPrecision(by=IdRecall())):
+        with pytest.warns(IdLevelWarning, match="id_key='source' .in 2 of 2. would find") as caught:
+            evaluate_retriever(search, wanted, scorer, progress=False)
+        assert caught[0].filename == __file__
+    with pytest.warns(IdLevelWarning, match="id_key='source'"):
+        asyncio.run(aevaluate_retriever(search, wanted, IdRecall(), progress=False))
+    # Not where IDs are not asked after, nor where they meet.
+    evaluate_retriever(search, wanted, TextRecall(), progress=False)
+    evaluate_retriever(search, wanted, IdRecall(), id_key="source", progress=False)
+
+
+def test_chunks_collapse_to_their_source(documents: list[Document]) -> None:
+    """Two chunks of a source take one rank, so that k counts sources."""
+    wanted = [Sample(user_input="q", reference_context_ids=["it"])]
+    for collapse, score in ((False, 0.0), (True, 1.0)):
+        (row,) = evaluate_retriever(
+            RunnableLambda(lambda _question: documents), wanted, IdRecall(k=2),
+            id_key="source", collapse=collapse, progress=False,
+        )  # fmt: skip
+        assert row.results[0].score == score
 
 
 def test_wrong_arguments_are_named() -> None:
     """What is no retriever, what is no sample, what is no option."""
-    with pytest.raises(ParameterError, match="a Runnable or a VectorStore, got function"):
-        retrieved(lambda question: [question], SAMPLES)  # type: ignore[arg-type]
+    for wrong in (7, InMemoryVectorStore):
+        with pytest.raises(ParameterError, match="a Runnable, a VectorStore or a function"):
+            retrieved(wrong, SAMPLES)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="max_concurrency is a whole number >= 1"):
+        retrieved(RunnableLambda(str), SAMPLES, max_concurrency=0)
+    asked: list[str] = []
+    with pytest.raises(ParameterError, match="scorers is empty"):
+        evaluate_retriever(RunnableLambda(asked.append), SAMPLES, [], progress=False)
+    assert asked == []
     with pytest.raises(ParameterError, match="id_key"):
         retrieved(RunnableLambda(str), SAMPLES, id_key="")
     with pytest.raises(InputError, match="sample 1: a Sample or a mapping"):

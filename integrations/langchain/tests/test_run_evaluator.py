@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import langsmith
 import pytest
-from langchain_classic.smith import RunEvalConfig, arun_on_dataset, run_on_dataset
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.load import dumpd
@@ -22,7 +20,7 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel
 from langchain_core.tools import create_retriever_tool
 from langsmith import Client, aevaluate, evaluate, traceable
 from langsmith.evaluation import EvaluationResult
-from langsmith.schemas import Dataset, Example, Run, TracerSession
+from langsmith.schemas import Example, Run, TracerSession
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -378,6 +376,43 @@ def test_several_retrievals_are_joined_in_the_order_they_started(example: Any) -
     assert recall(2, "c") == 0.0
 
 
+def test_an_experiment_that_was_loaded_scores_alike(
+    documents: list[Document], example: Any, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`evaluate` of an existing experiment, its runs flat and its documents JSON."""
+    row = example(reference_context_ids=["d0", "d9"])
+    trace = uuid4()
+    root = run_of(id=trace, outputs={"answer": "?"}, reference_example_id=row.id)
+    loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
+    child = retriever_run(loaded, parent_run_id=trace)
+    project = TracerSession(
+        id=uuid4(), name="before", start_time=datetime(2025, 1, 1, tzinfo=UTC),
+        tenant_id=uuid4(), reference_dataset_id=uuid4(),
+    )  # fmt: skip
+
+    uploaded: list[Any] = []
+
+    def list_runs(*_: Any, is_root: bool | None = None, **__: Any) -> list[Run]:
+        return [root] if is_root else [child, root]
+
+    for name, value in {
+        "list_runs": list_runs,
+        "list_examples": lambda **_: iter([row]),
+        "read_project": lambda **_: project,
+        "create_feedback": lambda **fields: uploaded.append(fields["score"]),
+    }.items():
+        monkeypatch.setattr(client, name, value)
+    for nested, score in ((True, 0.5), (False, None)):
+        root.child_runs = None
+        outcome = evaluate(
+            "before", evaluators=[RecallRunEvaluator()], client=client, load_nested=nested
+        )
+        (feedback,) = next(iter(outcome))["evaluation_results"]["results"]
+        assert feedback.score == score
+        assert nested or "load_nested=True" in feedback.comment
+    assert uploaded == [0.5, None]
+
+
 def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], example: Any) -> None:
     """JSON without the IDs that are None, and runs without their children."""
     loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
@@ -385,6 +420,12 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     evaluator = RecallRunEvaluator()
     run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(loaded)])
     assert evaluator.evaluate_run(run, row).score == 0.5
+    plain = {
+        "id": str(uuid4()), "name": "R", "start_time": "2025-01-01T00:00:00Z", "inputs": {},
+        "run_type": "retriever", "outputs": {"documents": loaded},
+    }  # fmt: skip
+    read = run_of(outputs={"answer": "?"}, child_runs=[plain])  # as JSON lines hold them
+    assert evaluator.evaluate_run(read, row).score == 0.5
     bare = evaluator.evaluate_run(run_of(outputs={"answer": "?"}), row)
     assert bare.score is None
     assert bare.comment is not None
@@ -583,82 +624,3 @@ def test_the_question_is_found_in_the_inputs(retriever_of: Any, documents: list[
     assert asked({"question": "a"}, input_key="x") == []
     assert asked({"a": "1", "b": "2"}) == []
     assert asked({"n": 7}) == []
-
-
-class DatasetClient:
-    """What `run_on_dataset` asks of LangSmith, kept in memory."""
-
-    def __init__(self, examples: list[Example]) -> None:
-        self.examples = examples
-        self.feedback: list[dict[str, Any]] = []
-        self.dataset = SimpleNamespace(id=uuid4(), url="http://localhost:9", data_type=None)
-
-    def read_dataset(self, **_: Any) -> Dataset:
-        """Return the one dataset there is."""
-        return self.dataset  # type: ignore[return-value]
-
-    def list_examples(self, **_: Any) -> Iterator[Example]:
-        """Return its rows."""
-        return iter(self.examples)
-
-    def read_example(self, example_id: Any, **_: Any) -> Example:
-        """Return one row."""
-        return next(example for example in self.examples if example.id == example_id)
-
-    def create_project(self, name: str, **_: Any) -> TracerSession:
-        """Return a project that is kept nowhere."""
-        metadata = {"dataset_version": None}
-        return SimpleNamespace(id=uuid4(), name=name, url="", metadata=metadata)  # type: ignore[return-value]
-
-    def update_project(self, *_: Any, **__: Any) -> None:
-        """Change nothing."""
-
-    def create_feedback(self, run_id: Any, key: str, **fields: Any) -> None:
-        """Keep what would be uploaded."""
-        self.feedback.append({"key": key, **fields})
-
-
-@pytest.mark.parametrize("slot", ["evaluators", "custom_evaluators"])
-@pytest.mark.parametrize("route", ["run_on_dataset", "arun_on_dataset"])
-def test_run_eval_config_takes_it_in_both_slots(
-    *,
-    slot: str,
-    route: str,
-    client: Client,
-    retriever_of: Any,
-    documents: list[Document],
-    example: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """LangChain's own eval runs: the score, its reason and its details reach LangSmith."""
-    examples = [example(reference_context_ids=["d0", "d9"]), example(reference_context_ids=["d1"])]
-    fake = DatasetClient(examples)
-    for name in vars(DatasetClient):
-        if not name.startswith("_"):
-            monkeypatch.setattr(client, name, getattr(fake, name), raising=False)
-    retriever = retriever_of(documents)
-
-    def chain() -> Any:
-        return RunnableLambda(lambda inputs: inputs["question"]) | retriever
-
-    config = RunEvalConfig(**{slot: [RecallStringEvaluator()]})
-    options: dict[str, Any] = {
-        "client": client,
-        "dataset_name": "d",
-        "llm_or_chain_factory": chain,
-        "evaluation": config,
-    }
-    if route == "run_on_dataset":
-        outcome = run_on_dataset(**options)
-    else:
-        outcome = asyncio.run(arun_on_dataset(**options))
-    feedback = [outcome["results"][str(row.id)]["feedback"][0] for row in examples]
-    assert [(item.key, item.score) for item in feedback] == [
-        ("id_recall", 0.5),
-        ("id_recall", 1.0),
-    ]
-    assert feedback[0].comment == "1 of 2 found in 4 retrieved; missed: d9"
-    assert sorted(item["score"] for item in fake.feedback) == [0.5, 1.0]
-    assert {item["source_info"]["fullrecall"]["status"] for item in fake.feedback} == {"scored"}
-    assert "id_recall" not in capsys.readouterr().err

@@ -366,8 +366,8 @@ def test_a_retriever_needs_a_question(retriever_of: Any, documents: list[Documen
 
 def test_what_is_no_retriever_is_refused() -> None:
     """At once, not at the first sample."""
-    with pytest.raises(ParameterError, match="a retriever is a Runnable or a VectorStore"):
-        RecallStringEvaluator(retriever=lambda question: [question])  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="a Runnable, a VectorStore or a function"):
+        RecallStringEvaluator(retriever=7)  # type: ignore[arg-type]
 
 
 def test_awaiting_does_not_block(documents: list[Document]) -> None:
@@ -406,12 +406,23 @@ def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> Non
     """Random IDs of a store, or none after a reranker: both show themselves."""
     evaluator = RecallStringEvaluator()
     without = [Document(d.page_content, metadata=d.metadata) for d in documents]
-    returned = evaluator.evaluate_strings(prediction=without, reference=["fr"])
+    returned = evaluator.evaluate_strings(prediction=without, reference=["x"])
     assert returned["score"] is None
     assert "id_key= says where the ID stands" in returned["reasoning"]
     assert "'source', 'page'" in returned["reasoning"]
     returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
-    assert returned["reasoning"].endswith("missed: fr; retrieved: d0, d1, d2, d3")
+    assert returned["reasoning"].endswith(
+        "missed: fr; retrieved: d0, d1, d2, d3; the references are in the metadata: "
+        "id_key='source' would find them"
+    )
+    by_source = RecallStringEvaluator(id_key="source")
+    assert score_of(by_source, prediction=without, reference=["fr"]) == 1.0
+    some = [*without[:2], documents[2]]
+    returned = evaluator.evaluate_strings(prediction=some, reference=["d2"])
+    assert (returned["score"], returned["reasoning"]) == (
+        1.0,
+        "1 of 1 found in 3 retrieved; 2 of 3 retrieved contexts have no ID",
+    )
 
 
 def test_reasons_stay_short(documents: list[Document]) -> None:

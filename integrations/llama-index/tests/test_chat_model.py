@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from llama_index.core import Settings
 from llama_index.core.base.llms.types import (
     ChatMessage,
     ChatResponse,
@@ -16,7 +17,9 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.llms import CustomLLM, MockLLM
 from pydantic import PrivateAttr
 
-from fullrecall import ClaimRecall, LLMJudge, Sample, Status
+from fullrecall import ClaimRecall, LLMJudge, ParameterError, Sample, Status, evaluate
+from fullrecall.evaluation.run import aevaluate
+from fullrecall.judges import ChatRequest, Message
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel
 
 SAMPLE = Sample(
@@ -43,7 +46,15 @@ class Scripted(CustomLLM):
     reply: str
     by_chat: bool = False
     raw: Any = None
+    counts: Any = None
+    error: Any = None
+    temperature: float | None = None
     _asked: list[Any] = PrivateAttr(default_factory=list)
+
+    @property
+    def spent(self) -> dict[str, Any]:
+        """The counts that LlamaIndex's own integrations put beside a reply."""
+        return self.counts or {}
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -51,15 +62,19 @@ class Scripted(CustomLLM):
         return LLMMetadata(is_chat_model=self.by_chat, model_name="scripted-1")
 
     def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """Return the reply."""
+        """Return the reply, or fail."""
         self._asked.append(prompt)
-        return CompletionResponse(text=self.reply, raw=self.raw)
+        if self.error is not None:
+            raise self.error
+        return CompletionResponse(text=self.reply, raw=self.raw, additional_kwargs=self.spent)
 
     def chat(self, messages: Any, **_: Any) -> ChatResponse:
-        """Return the reply."""
+        """Return the reply, or fail."""
         self._asked.append(list(messages))
+        if self.error is not None:
+            raise self.error
         message = ChatMessage(role="assistant", content=self.reply)
-        return ChatResponse(message=message, raw=self.raw)
+        return ChatResponse(message=message, raw=self.raw, additional_kwargs=self.spent)
 
     async def achat(self, messages: Any, **_: Any) -> ChatResponse:
         """Return the reply."""
@@ -110,7 +125,139 @@ def test_a_model_that_echoes_the_prompt_earns_nothing() -> None:
     assert (result.status, result.score) == (Status.UNSCORED, None)
 
 
-def test_name_tells_class_and_model() -> None:
-    """Two models never share a name by default."""
-    name = LlamaIndexChatModel(Scripted(reply="x")).name
-    assert name == "llama-index:custom_llm:scripted-1"
+def test_name_tells_class_model_and_temperature() -> None:
+    """Two models never share a name by default, nor one model at two temperatures."""
+    named = "llama-index:custom_llm:scripted-1"
+    assert LlamaIndexChatModel(Scripted(reply="x")).name == named
+    assert LlamaIndexChatModel(Scripted(reply="x", temperature=0.5)).name == f"{named},t=0.5"
+    assert LlamaIndexChatModel(Scripted(reply="x"), name="judge-7").name == "judge-7"
+
+
+REQUEST = ChatRequest((Message("system", "Judge {this}."), Message("user", "a {claim}")))
+
+
+@pytest.mark.parametrize(
+    ("raw", "counts", "expected"),
+    [
+        ({"usage": {"prompt_tokens": 7, "completion_tokens": 2}}, {}, (7, 2)),
+        ({"usage": {"input_tokens": 7, "output_tokens": 2}}, {}, (7, 2)),
+        (
+            {"usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 2}},
+            {},
+            (7, 2),
+        ),
+        (None, {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}, (7, 2)),
+        (None, {}, (0, 0)),
+    ],
+    ids=["OpenAI", "Anthropic", "Google", "LlamaIndex", "none"],
+)
+@pytest.mark.parametrize("by_chat", [True, False], ids=["chat", "completion"])
+def test_tokens_are_read_under_every_providers_names(
+    raw: Any, counts: dict[str, Any], expected: tuple[int, int], *, by_chat: bool
+) -> None:
+    """What a request cost is known whichever integration answered it."""
+    model = LlamaIndexChatModel(Scripted(reply="x", by_chat=by_chat, raw=raw, counts=counts))
+    completion = model.complete(REQUEST)
+    assert (completion.prompt_tokens, completion.completion_tokens) == expected
+
+
+def test_a_completion_model_gets_its_own_form_of_messages() -> None:
+    """Local models have templates for messages: a prompt without them would be judged worse."""
+    llm = Scripted(
+        reply="x",
+        messages_to_prompt=lambda messages: "".join(
+            f"<{m.role.value}>{m.content}" for m in messages
+        ),
+    )
+    LlamaIndexChatModel(llm).complete(REQUEST)
+    asyncio.run(LlamaIndexChatModel(llm).acomplete(REQUEST))
+    assert llm._asked == ["<system>Judge {this}.<user>a {claim}"] * 2
+
+
+def test_every_request_is_made_of_new_messages() -> None:
+    """A client that changes the messages it was given does not change the next request."""
+    llm = Scripted(reply="x", by_chat=True)
+    model = LlamaIndexChatModel(llm)
+    model.complete(REQUEST)
+    llm._asked[0][0].content = "changed"
+    model.complete(REQUEST)
+    assert [message.content for message in llm._asked[1]] == ["Judge {this}.", "a {claim}"]
+
+
+class KeepsConnections(Scripted):
+    """A model whose async client keeps a connection, which another event loop cannot use."""
+
+    _kept: Any = PrivateAttr(default=None)
+
+    async def achat(self, messages: Any, **_: Any) -> ChatResponse:
+        """Answer in the loop of the first request, and fail in any other."""
+        loop = asyncio.get_running_loop()
+        self._kept = self._kept or loop
+        if self._kept is not loop:
+            raise RuntimeError("Event loop is closed")
+        return self.chat(messages)
+
+
+def test_one_model_serves_several_runs() -> None:
+    """Each `evaluate` has an event loop of its own: connections kept for it must not be used."""
+    llm = KeepsConnections(reply=ANSWER, by_chat=True)
+    scorer = ClaimRecall(judge=LLMJudge(LlamaIndexChatModel(llm)))
+    for _ in range(2):
+        assert evaluate([SAMPLE], scorer, progress=False).summary()[0].mean == 0.5
+    assert llm._kept is None
+
+    async def awaited() -> Any:
+        return await aevaluate([SAMPLE], scorer, progress=False)
+
+    assert asyncio.run(awaited()).summary()[0].mean == 0.5
+    assert llm._kept is not None, "in the caller's own loop the async client is used"
+
+
+class RateLimitError(Exception):
+    """What a client raises at a rate limit."""
+
+    status_code = 429
+
+
+@pytest.mark.parametrize("by_chat", [True, False], ids=["chat", "completion"])
+def test_what_the_client_raises_arrives_as_it_is(*, by_chat: bool) -> None:
+    """The engine tells a rate limit from a wrong key by the client's own exception."""
+    error = RateLimitError("slow down")
+    model = LlamaIndexChatModel(Scripted(reply="", by_chat=by_chat, error=error))
+    with pytest.raises(RateLimitError) as caught:
+        model.complete(REQUEST)
+    assert caught.value is error
+    with pytest.raises(RateLimitError) as caught:
+        asyncio.run(model.acomplete(REQUEST))
+    assert caught.value is error
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """LlamaIndex's settings with no model chosen, as they are again afterwards."""
+    monkeypatch.setattr(Settings, "_llm", None)
+    return monkeypatch
+
+
+def test_without_a_model_it_is_that_of_the_settings(settings: pytest.MonkeyPatch) -> None:
+    """It is looked up when it is needed, not before, and stays the same from then on."""
+    model = LlamaIndexChatModel()
+    settings.setattr(Settings, "_llm", Scripted(reply="from the settings"))
+    assert model.complete(REQUEST).text == "from the settings"
+    settings.setattr(Settings, "_llm", Scripted(reply="another"))
+    assert model.complete(REQUEST).text == "from the settings"
+    assert model.name == "llama-index:custom_llm:scripted-1"
+
+
+def test_settings_without_a_model_are_told_of(settings: pytest.MonkeyPatch) -> None:
+    """LlamaIndex wants OpenAI's package then; the error says what to give instead."""
+    settings.delenv("IS_TESTING", raising=False)
+    with pytest.raises(ParameterError, match=r"pass LlamaIndexChatModel\(llm\), or set Settings"):
+        LLMJudge(LlamaIndexChatModel()).name  # noqa: B018 - asking for the name raises
+
+
+@pytest.mark.parametrize("llm", ["gpt", LLMMetadata(), Scripted])
+def test_what_is_no_model_is_refused(llm: Any) -> None:
+    """A name alone is no LLM: the error comes where it is given, not at the first request."""
+    with pytest.raises(ParameterError, match="llm is a LlamaIndex LLM, got"):
+        LlamaIndexChatModel(llm)

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import json
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
@@ -653,13 +652,11 @@ def test_a_batch_loses_nothing_to_a_sample_that_fails(runner: Any, scored: Nodes
     raising = OnlyScore(RuntimeError("no connection"))
     batch = runner(ids=RecallEvaluator(), raising=RecallEvaluator(raising))
     nodes = scored("place")
-    start = time.monotonic()
     answers = batch.evaluate_responses(
         ["a", "b", "c", "d", "e"],
         [Response("x", nodes), None, nodes, Response("x", nodes), {"not": "a response"}],
         expected_ids=[["place"], ["place"], "place", [], ["place"]],
     )
-    assert time.monotonic() - start < 3
     assert [answer.score for answer in answers["ids"]] == [1.0, None, None, None, None]
     assert [str(answer.result.status) for answer in answers["ids"]] == [
         "scored",

@@ -6,10 +6,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from llama_index.core import VectorStoreIndex
-from llama_index.core.node_parser import TokenTextSplitter
+from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.node_parser import HierarchicalNodeParser, TokenTextSplitter, get_leaf_nodes
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
+from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import (
+    BaseNode,
     Document,
     ImageNode,
     MediaResource,
@@ -17,12 +20,16 @@ from llama_index.core.schema import (
     Node,
     NodeRelationship,
     NodeWithScore,
+    QueryBundle,
     RelatedNodeInfo,
     TextNode,
 )
+from llama_index.core.storage.docstore import SimpleDocumentStore
 
-from fullrecall import IdRecall, InputError, ParameterError, SpanRecall
+from fullrecall import IdRecall, InputError, ParameterError, Sample, SpanRecall
 from llama_index.evaluation.fullrecall import contexts
+from llama_index.evaluation.fullrecall.mismatch import mismatch
+from llama_index.evaluation.fullrecall.nodes import NodeReader
 
 
 def cut(document: str, text: str, start: int, end: int) -> TextNode:
@@ -254,3 +261,132 @@ def test_an_item_that_is_no_node_is_named_by_its_rank() -> None:
     """A text among nodes is an error that says where it stands."""
     with pytest.raises(InputError, match="rank 2: a node is meant, got str"):
         contexts([TextNode(text="x"), "text"])  # type: ignore[list-item]
+
+
+class Found(BaseRetriever):
+    """Finds the same nodes for every question."""
+
+    def __init__(self, nodes: list[BaseNode]) -> None:
+        self.nodes = nodes
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=node, score=0.5) for node in self.nodes]
+
+
+@pytest.fixture
+def hierarchy() -> tuple[list[BaseNode], SimpleDocumentStore]:
+    """Four documents, each a parent of 3, 2, 2 and 2 leaves: the leaves, and a docstore of all."""
+    parser = HierarchicalNodeParser.from_defaults(
+        node_parser_ids=["parents", "leaves"],
+        node_parser_map={
+            "parents": TokenTextSplitter(chunk_size=40, chunk_overlap=0),
+            "leaves": TokenTextSplitter(chunk_size=9, chunk_overlap=0),
+        },
+    )
+    documents = [
+        Document(id_=name, text=" ".join(f"{name}{n}" for n in range(words)))
+        for name, words in {"a": 9, "b": 6, "c": 6, "d": 6}.items()
+    ]
+    nodes = parser.get_nodes_from_documents(documents)
+    docstore = SimpleDocumentStore()
+    docstore.add_documents(nodes)
+    return get_leaf_nodes(nodes), docstore
+
+
+def test_merged_parents_count_as_their_leaves(
+    hierarchy: tuple[list[BaseNode], SimpleDocumentStore],
+) -> None:
+    """Of eight leaves seven were merged into three parents: recall 0.125 plain, expanded 1.0."""
+    leaves, docstore = hierarchy
+    merging = AutoMergingRetriever(
+        Found(leaves[:8]),  # type: ignore[arg-type]
+        StorageContext.from_defaults(docstore=docstore),
+    )
+    found = merging.retrieve("q")
+    assert (len(leaves), len(found)) == (9, 4)
+    wanted = [leaf.node_id for leaf in leaves[:8]]
+
+    def recall(**options: Any) -> float | None:
+        read = contexts(found, **options)
+        return IdRecall().score(retrieved_contexts=read, reference_context_ids=wanted).score
+
+    assert recall() == 0.125
+    assert recall(expand=docstore) == 1.0
+    expanded = contexts(found, expand=docstore)
+    assert len(expanded) == 8
+    assert {context.text for context in expanded} == {leaf.get_content() for leaf in leaves[:8]}
+    assert {context.score for context in expanded} == {0.5}
+    sample = Sample(retrieved_contexts=contexts(found), reference_context_ids=wanted[:7])
+    hint = mismatch(NodeReader(), sample, found)
+    assert hint == (
+        "expected IDs match the parts that retrieved nodes were cut into, not node_id: "
+        "use expand=storage_context.docstore"
+    )
+
+
+def test_a_part_that_is_in_no_docstore_is_named(
+    hierarchy: tuple[list[BaseNode], SimpleDocumentStore],
+) -> None:
+    """A node cannot stand as parts that nobody can read: the error names the part."""
+    leaves, docstore = hierarchy
+    parent = docstore.get_document(
+        (leaves[0].parent_node or leaves[0].as_related_node_info()).node_id
+    )
+    assert parent is not None
+    message = (
+        f"rank 1, node '{parent.node_id}': its part '{leaves[0].node_id}' is not in the docstore"
+    )
+    with pytest.raises(InputError, match=message):
+        contexts([parent], expand=SimpleDocumentStore())
+
+
+def test_nodes_that_were_not_cut_stay_as_they_are() -> None:
+    """Expanding changes nothing where there is nothing to expand."""
+    nodes = [
+        TextNode(id_="a", text="x"),
+        NodeWithScore(node=TextNode(id_="b", text="y"), score=0.5),
+    ]
+    assert contexts(nodes, expand=SimpleDocumentStore()) == contexts(nodes)
+
+
+@pytest.mark.parametrize("expand", [True, {}, "docstore"])
+def test_what_is_no_docstore_is_refused(expand: Any) -> None:
+    """The error says where a docstore is found."""
+    with pytest.raises(ParameterError, match="expand is a docstore, such as storage_context"):
+        contexts([], expand=expand)
+
+
+@pytest.mark.parametrize(
+    ("expected", "hint"),
+    [
+        ("doc-1", "match ref_doc_id, not node_id: use id_key='ref_doc_id'"),
+        ("978", "match metadata:isbn, not node_id: use id_key='metadata:isbn'"),
+        (
+            "big",
+            "match the nodes that retrieved ones were cut from, not node_id: use id_key=lambda",
+        ),
+        ("small", "match the parts that retrieved nodes were cut into, not node_id: use expand="),
+        ("n-1", ""),
+        ("other", ""),
+    ],
+)
+def test_the_level_that_would_have_matched_is_named(expected: str, hint: str) -> None:
+    """Documents, metadata, parents or parts: whatever the references name, the hint says it."""
+    related = RelatedNodeInfo
+    node = TextNode(
+        id_="n-1",
+        text="x",
+        metadata={"isbn": 978, "share": 0.5},
+        relationships={
+            NodeRelationship.SOURCE: related(node_id="doc-1"),
+            NodeRelationship.PARENT: related(node_id="big"),
+            NodeRelationship.CHILD: [related(node_id="small")],
+        },
+    )
+    reader = NodeReader()
+    sample = Sample(
+        retrieved_contexts=reader.contexts([node]), reference_context_ids=[expected, "else"]
+    )
+    found = mismatch(reader, sample, [node])
+    assert found.startswith(f"expected IDs {hint}") if hint else found == ""

@@ -29,14 +29,37 @@ def python(code: str, *paths: Path) -> str:
 def test_the_public_names_are_these() -> None:
     """The surface is small and pinned: a new name is a decision."""
     assert package.__all__ == [
+        "AllFoundAtK",
+        "Attachment",
+        "AveragePrecisionAtK",
+        "Capture",
+        "HitAtK",
         "LlamaIndexChatModel",
+        "MetricAtK",
+        "NDCGAtK",
+        "PrecisionAtK",
+        "RecallAtK",
         "RecallEvaluationResult",
         "RecallEvaluator",
+        "ReciprocalRankAtK",
+        "SpanRecallAtK",
+        "TextRecallAtK",
+        "aanswered",
+        "aevaluate_query_engine",
+        "aevaluate_retriever",
         "answered",
+        "aretrieved",
+        "attach",
+        "capture_of",
+        "capture_retrievals",
         "contexts",
         "evaluate_query_engine",
         "evaluate_retriever",
+        "register_metrics",
+        "results_frame",
         "retrieved",
+        "searcher",
+        "summary_frame",
     ]
     assert all(hasattr(package, name) for name in package.__all__)
 
@@ -71,6 +94,6 @@ def test_the_readme_runs() -> None:
     """Each example of the README runs offline and prints what it says."""
     text = (DISTRIBUTION / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == text.count("```python") == 2
+    assert len(examples) == text.count("```python") == 4
     printed = "".join(shown for _, shown in examples)
     assert python("".join(code for code, _ in examples)) == printed

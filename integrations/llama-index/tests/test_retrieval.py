@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import threading
+import time
 import warnings
 from typing import Any
 
@@ -11,7 +14,9 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.response.schema import Response
 from llama_index.core.llms import MockLLM
-from llama_index.core.query_engine import CustomQueryEngine
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
+from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import (
     NodeRelationship,
     NodeWithScore,
@@ -21,8 +26,12 @@ from llama_index.core.schema import (
 )
 
 from fullrecall import IdRecall, InputError, ParameterError, Reference, Sample, TextRecall
+from fullrecall.evaluation.stages import evaluate_stages
 from llama_index.evaluation.fullrecall import (
+    aevaluate_query_engine,
+    aevaluate_retriever,
     answered,
+    aretrieved,
     evaluate_query_engine,
     evaluate_retriever,
     retrieved,
@@ -64,13 +73,58 @@ class Fails(BaseRetriever):
         return [NodeWithScore(node=PLACE)]
 
 
+class FindsNothing(BaseRetriever):
+    """Finds nothing for any question."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return []
+
+
+class Echoes(BaseRetriever):
+    """Finds the node that is named after the question, and counts how many wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = self.most_at_once = 0
+        self._lock = threading.Lock()
+
+    def _enter(self, by: int) -> None:
+        with self._lock:
+            self.waiting += by
+            self.most_at_once = max(self.most_at_once, self.waiting)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        self._enter(1)
+        time.sleep(0.01)
+        self._enter(-1)
+        return [NodeWithScore(node=TextNode(id_=f"node-{query_bundle.query_str}", text="x"))]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        self._enter(1)
+        await asyncio.sleep(0.01)
+        self._enter(-1)
+        return [NodeWithScore(node=TextNode(id_=f"node-{query_bundle.query_str}", text="x"))]
+
+
+class DropsFirst(BaseNodePostprocessor):
+    """A postprocessor that loses the best node."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[1:]
+
+
 class OwnEngine(CustomQueryEngine):
-    """Answers what it is told to."""
+    """Asks a retriever, if it has one, and answers what it is told to."""
 
     answer: Any
+    retriever: Any = None
 
     def custom_query(self, query_str: str) -> Any:
         """Return the answer, or raise it."""
+        if self.retriever is not None:
+            self.retriever.retrieve(query_str)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -93,7 +147,7 @@ def test_a_retriever_is_evaluated(index: VectorStoreIndex) -> None:
 def test_a_retriever_that_fails_once_costs_one_sample() -> None:
     """The others are scored, and the row says what the retriever raised."""
     samples = [*SAMPLES, SAMPLES[0]]
-    report = evaluate_retriever(Fails(), samples, IdRecall(), progress=False)
+    report = evaluate_retriever(Fails(), samples, IdRecall(), max_concurrency=1, progress=False)
     results = [row.results[0] for row in report.rows]
     assert [result.score for result in results] == [0.5, None, 0.5]
     assert results[1].reason == ("no retrieval: TimeoutError: the vector store did not answer")
@@ -103,7 +157,7 @@ def test_a_retriever_that_fails_once_costs_one_sample() -> None:
 def test_samples_are_asked_one_by_one_as_they_are_read() -> None:
     """A stream without end can be evaluated: nothing is asked before it is wanted."""
     retriever = Fails()
-    stream = retrieved(retriever, itertools.repeat(SAMPLES[0]))
+    stream = retrieved(retriever, itertools.repeat(SAMPLES[0]), max_concurrency=1)
     assert retriever.asked == []
     assert next(stream).retrieved_context_ids == ("place",)
     assert len(retriever.asked) == 1
@@ -200,10 +254,12 @@ def test_a_streaming_engine_is_evaluated_without_reading(
     ("answer", "reason"),
     [
         (RuntimeError("quota used up"), "no retrieval: RuntimeError: quota used up"),
-        ({"not": "a response"}, "the engine returned a dict, which carries no source nodes"),
-        (Response("x", None), "the engine returned a Response, which carries no source nodes"),  # type: ignore[arg-type]
+        ({"not": "a response"}, "no retrieval was seen: no retriever was asked"),
+        (Response("x", None), "no retrieval was seen: no retriever was asked"),  # type: ignore[arg-type]
+        (Response("x", []), "no retrieval was seen: no retriever was asked"),
+        ("a text alone", "no retrieval was seen: no retriever was asked"),
     ],
-    ids=["raises", "dict", "no list"],
+    ids=["raises", "dict", "no list", "empty list", "text"],
 )
 def test_an_engine_that_fails_leaves_its_sample_unscored(answer: Any, reason: str) -> None:
     """Whatever an engine raises or returns, the run ends and the row says what happened."""
@@ -212,11 +268,148 @@ def test_an_engine_that_fails_leaves_its_sample_unscored(answer: Any, reason: st
     assert reason in report.rows[0].results[0].reason
 
 
-def test_an_engine_that_found_nothing_scores_zero() -> None:
-    """An empty list of source nodes is an answer of the retriever."""
-    engine = OwnEngine(answer=Response("I do not know", []))
+def test_an_engine_that_found_nothing_scores_zero(llm: MockLLM) -> None:
+    """A retriever that was asked and brought nothing is an answer: unlike none that was asked."""
+    engine = RetrieverQueryEngine.from_args(FindsNothing(), llm=llm)
     report = evaluate_query_engine(engine, SAMPLES, IdRecall(), progress=False)
     assert [row.results[0].score for row in report.rows] == [0.0, 0.0]
+    assert {row.sample.response for row in report.rows} == {"Empty Response"}
+
+
+def test_an_engine_that_answers_with_a_text_is_scored(index: VectorStoreIndex) -> None:
+    """Its response has no source nodes at all: what its retriever brought is seen in the call."""
+    engine = OwnEngine(answer="a text", retriever=index.as_retriever(similarity_top_k=2))
+    report = evaluate_query_engine(engine, SAMPLES, IdRecall(), progress=False)
+    assert [row.results[0].score for row in report.rows] == [0.5, 1.0]
+    assert {row.sample.response for row in report.rows} == {"a text"}
+
+
+def test_nodes_that_the_engine_made_up_never_count(index: VectorStoreIndex) -> None:
+    """Its own words among the source nodes would raise recall: what was retrieved is scored."""
+    own = NodeWithScore(node=TextNode(id_="rome", text="Rome is the capital of Italy."))
+    engine = OwnEngine(
+        answer=Response("x", [own]), retriever=index.as_retriever(similarity_top_k=1)
+    )
+    (sample,) = answered(engine, SAMPLES[:1])
+    assert sample.retrieved_context_ids == ("place",)
+
+
+def test_both_lists_of_an_engine_are_kept_and_scored(index: VectorStoreIndex, llm: MockLLM) -> None:
+    """Recall lost by a reranker shows: the samples hold what was retrieved before it."""
+    engine = index.as_query_engine(llm=llm, similarity_top_k=3, node_postprocessors=[DropsFirst()])
+    samples = [Sample(user_input=SAMPLES[0].user_input, reference_context_ids=["place", "height"])]
+    report = evaluate_query_engine(engine, samples, IdRecall(), progress=False)
+    assert report.rows[0].results[0].missed == ("place",)
+    stages = evaluate_stages((row.sample for row in report), IdRecall(), progress=False)
+    assert {name: stages[name].rows[0].results[0].score for name in stages} == {
+        "retrieved": 1.0,
+        "DropsFirst": 0.5,
+        "final": 0.5,
+    }
+    assert [(lost.target, lost.had, lost.by) for lost in stages.lost()] == [
+        ("place", "retrieved", "DropsFirst")
+    ]
+
+
+def test_the_parts_of_a_retriever_are_its_stages(index: VectorStoreIndex) -> None:
+    """A fusion of retrievers is scored by its own list, and its parts stand beside it."""
+    parts = [index.as_retriever(similarity_top_k=k) for k in (1, 2)]
+    fusion = QueryFusionRetriever(
+        parts, llm=MockLLM(), num_queries=1, similarity_top_k=1, use_async=False
+    )
+    (sample,) = retrieved(fusion, SAMPLES[:1])
+    assert sample.retrieved_context_ids == ("place",)
+    assert sample.retrieval_stages is not None
+    assert {len(stage.contexts) for stage in sample.retrieval_stages} == {1, 2}
+    (plain,) = retrieved(parts[1], SAMPLES[:1])
+    assert plain.retrieval_stages == ()
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 50])
+def test_many_questions_at_once_stay_with_their_samples(at_once: int) -> None:
+    """Each sample has what was brought for its own question, in the samples' order."""
+    samples = [{"id": n, "query": f"{n}", "expected_ids": [f"node-{n}"]} for n in range(40)]
+    slow = Echoes()
+    ids = [
+        (s.id, s.retrieved_context_ids) for s in retrieved(slow, samples, max_concurrency=at_once)
+    ]
+    assert ids == [(f"{n}", (f"node-{n}",)) for n in range(40)]
+    assert slow.most_at_once <= at_once
+    assert (slow.most_at_once > 1) is (at_once > 1)
+
+    async def awaited() -> list[Any]:
+        asked = aretrieved(slow, samples, max_concurrency=at_once)
+        return [(sample.id, sample.retrieved_context_ids) async for sample in asked]
+
+    slow.most_at_once = 0
+    assert asyncio.run(awaited()) == ids
+    assert slow.most_at_once == min(at_once, 40)
+
+
+def test_engines_keep_their_samples_apart_too(index: VectorStoreIndex, llm: MockLLM) -> None:
+    """Under threads and under tasks, each answer is scored by its own call's nodes."""
+    engine = index.as_query_engine(llm=llm, similarity_top_k=2)
+    samples = SAMPLES * 20
+    report = evaluate_query_engine(engine, samples, IdRecall(), progress=False)
+    again = asyncio.run(aevaluate_query_engine(engine, samples, IdRecall(), progress=False))
+    assert [row.results[0].score for row in report] == [0.5, 1.0] * 20
+    assert list(again) == list(report)
+
+
+def test_a_reading_that_ends_early_leaves_nothing_running() -> None:
+    """A stream without end may be left: no task and no thread goes on asking."""
+    slow = Echoes()
+
+    async def first() -> Any:
+        stream = aretrieved(slow, itertools.repeat(SAMPLES[0]), max_concurrency=3)
+        sample = await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return sample
+
+    assert asyncio.run(first()).retrieved_context_ids is not None
+    before = threading.active_count()
+    stream = retrieved(slow, itertools.repeat(SAMPLES[0]), max_concurrency=3)
+    assert next(stream).retrieved_context_ids is not None
+    stream.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_async_evaluation_gives_the_same_report(index: VectorStoreIndex, at_once: int) -> None:
+    """`aevaluate_retriever` is `evaluate_retriever` in an event loop, failures included."""
+    samples = [*SAMPLES, {"expected_ids": ["a"]}, *SAMPLES]
+    retriever = index.as_retriever(similarity_top_k=2)
+    scorers = [IdRecall(), TextRecall()]
+    report = evaluate_retriever(
+        retriever, samples, scorers, max_concurrency=at_once, progress=False
+    )
+    again = asyncio.run(
+        aevaluate_retriever(retriever, samples, scorers, max_concurrency=at_once, progress=False)
+    )
+    assert list(again) == list(report)
+    assert [row.results[0].score for row in again] == [0.5, 1.0, None, 0.5, 1.0]
+
+
+def test_an_error_in_a_task_costs_one_sample() -> None:
+    """The sample of the failing question is unscored with the reason; the others are asked on."""
+    report = asyncio.run(
+        aevaluate_retriever(
+            Fails(), [*SAMPLES, SAMPLES[0]], IdRecall(), max_concurrency=1, progress=False
+        )
+    )
+    assert [row.results[0].score for row in report] == [0.5, None, 0.5]
+
+
+def test_options_of_evaluate_are_passed_on(index: VectorStoreIndex) -> None:
+    """What `fullrecall.evaluate` takes is taken here, and what it refuses is refused."""
+    retriever = index.as_retriever(similarity_top_k=2)
+    report = evaluate_retriever(retriever, SAMPLES, IdRecall(), keep="summary", progress=False)
+    assert (len(report), report.summary()["id_recall"].mean) == (2, 0.75)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'treshold'"):
+        evaluate_retriever(retriever, SAMPLES, IdRecall(), treshold=1)
+    with pytest.raises(ParameterError, match="max_concurrency is a whole number >= 1, got 0"):
+        evaluate_retriever(retriever, SAMPLES, IdRecall(), max_concurrency=0)
 
 
 def test_the_wrong_object_is_refused_before_anything_is_asked(
@@ -243,17 +436,10 @@ def test_an_item_that_is_no_sample_is_named_with_what_was_scored() -> None:
     assert len(caught.value.report) == 1
 
 
-def test_progress_is_shown_over_the_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bar knows how many questions there are, and moves as they are asked."""
-    import tqdm
-
-    shown: list[int | None] = []
-
-    def bar(items: Any, **settings: Any) -> Any:
-        shown.append(settings["total"])
-        return items
-
-    monkeypatch.setattr(tqdm, "tqdm", bar)
-    evaluate_retriever(Fails(), SAMPLES, IdRecall())
-    evaluate_retriever(Fails(), SAMPLES, IdRecall(), progress=False)
-    assert shown == [2]
+@pytest.mark.parametrize("samples", [SAMPLES, iter(SAMPLES)], ids=["list", "stream"])
+def test_progress_counts_the_questions(samples: Any) -> None:
+    """A display knows how many there are, where that is known, and moves as they are asked."""
+    seen: list[Any] = []
+    evaluate_retriever(Echoes(), samples, IdRecall(), progress=False, on_progress=seen.append)
+    assert seen[-1].total == (2 if isinstance(samples, list) else None)
+    assert len(seen) >= 2

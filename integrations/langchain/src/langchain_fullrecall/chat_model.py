@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable, RunnableBinding
 
+from fullrecall import ParameterError
+from fullrecall.evaluation.looping import loop_ends_with_run
+from fullrecall.identifiers import shown
 from fullrecall.judges import ChatRequest, Completion
+from langchain_fullrecall.rebuilding import rebuilt
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.runnables import Runnable, RunnableConfig
+    from langchain_core.runnables import RunnableConfig
+
+
+_MOST_AT_ONCE = 256
+"""Threads that wait for answers: none is made before it is needed."""
 
 
 class LangChainChatModel:
     """Asks a LangChain chat model by `invoke` and `ainvoke`, as the application does.
 
     So its cache, rate limiter and callbacks apply; a runnable around it (`.with_retry()`,
-    `.bind(…)`) is taken too. Structured output is left aside: it fails in four ways, one of them
-    silent; the judge reads the text, and asks again for what is missing.
+    `.bind(…)`, `.with_fallbacks(…)`) is taken too. Where the same request is made again, since the
+    reply could not be used or several answers to it are wanted, the cache is left aside: it would
+    give the same reply once more. Structured output is left aside too: it fails in four ways, one
+    of them silent; the judge reads the text, and asks again for what is missing.
 
-    `name` identifies the model in stores; it is the class and the model's name unless given.
-    `config` goes with every request. Requests raise what the model raises.
+    - `name` identifies the model in stores: by default the class, the model and the parameters
+      that LangChain's own cache tells models apart by, of all models inside.
+    - `config` goes with every request.
+
+    Requests raise what the model's client raises, as it is, so that `evaluate` can tell a rate
+    limit from a wrong key. `evaluate` retries by itself: `max_retries=0` on the model keeps its
+    client from doing the same underneath. Raises `ParameterError` for what is no runnable.
     """
 
     def __init__(
@@ -31,17 +53,47 @@ class LangChainChatModel:
         name: str | None = None,
         config: RunnableConfig | None = None,
     ) -> None:
+        if not isinstance(model, Runnable):
+            raise ParameterError(f"model is a chat model or a runnable of one, got {shown(model)}")
         self._model = model
         self._config = config
         self.name = name or f"langchain:{_described(model)}"
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer."""
-        return _completion(self._model.invoke(_messages(request), self._config))
+        return _completion(self._asked(request).invoke(_messages(request), self._config))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer without blocking the event loop."""
-        return _completion(await self._model.ainvoke(_messages(request), self._config))
+        """Return the model's answer without blocking the event loop.
+
+        By `ainvoke`, but not in a loop that `evaluate` made for one run: clients keep connections
+        for the next request, which then comes in another loop. There `invoke` runs in a thread.
+        """
+        if loop_ends_with_run():
+            call = partial(copy_context().run, self.complete, request)
+            return await asyncio.get_running_loop().run_in_executor(_threads(), call)
+        return _completion(await self._asked(request).ainvoke(_messages(request), self._config))
+
+    def _asked(self, request: ChatRequest) -> Runnable[Any, BaseMessage]:
+        return self._uncached if request.again or request.sample else self._model
+
+    @cached_property
+    def _uncached(self) -> Runnable[Any, BaseMessage]:
+        return rebuilt(self._model, _without_cache)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    # The loop's own would be as small as the machine; how many requests are on their way at a time
+    # is for `evaluate` to say.
+    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="langchain_fullrecall")
+
+
+def _without_cache(value: Any, _name: str | None, _owner: Any) -> Any:
+    if not isinstance(value, BaseLanguageModel):
+        return value
+    # None would take the cache of `set_llm_cache`.
+    return value.model_copy(update={"cache": False})
 
 
 def _messages(request: ChatRequest) -> list[BaseMessage]:
@@ -78,8 +130,53 @@ def _joined(blocks: list[Any]) -> str:
     return "".join(texts)
 
 
-def _described(model: object) -> str:
-    inner = getattr(model, "bound", model)
-    chosen = getattr(inner, "model_name", None) or getattr(inner, "model", None) or ""
-    temperature = getattr(inner, "temperature", None)
-    return f"{type(inner).__name__}:{chosen},t={temperature}"
+def _described(runnable: Runnable[Any, Any]) -> str:
+    """Return what decides a runnable's answers: its models, and what is bound to them."""
+    parts: list[str] = []
+
+    def note(value: Any, _name: str | None, _owner: Any) -> Any:
+        if isinstance(value, RunnableBinding) and value.kwargs:
+            parts.append(f"bound{_options(value.kwargs)}")
+        elif isinstance(value, BaseLanguageModel):
+            parts.append(_model_described(value))
+        return value
+
+    rebuilt(runnable, note)
+    return "|".join(parts) or type(runnable).__name__
+
+
+def _model_described(model: BaseLanguageModel[Any]) -> str:
+    chosen = next(filter(None, (getattr(model, name, None) for name in _MODEL)), "")
+    where = next(filter(None, (getattr(model, name, None) for name in _PLACES)), None)
+    place = f"@{where}" if isinstance(where, str) else ""
+    # What LangChain's own cache tells models apart by.
+    identifying: Mapping[str, Any] = model._identifying_params  # noqa: SLF001
+    told = {"temperature": getattr(model, "temperature", None), **identifying}
+    told = {key: value for key, value in told.items() if key not in _MODEL}
+    return f"{type(model).__name__}:{chosen}{place}{_options(told)}"
+
+
+_MODEL = ("model_name", "model", "model_id", "deployment_name")
+_PLACES = ("openai_api_base", "base_url", "azure_endpoint", "endpoint_url")
+"""Attributes in which LangChain's chat models keep the model's name, and where it answers."""
+
+_PRIVATE = ("key", "secret", "header", "password", "credential", "extra_")
+
+
+def _options(options: Mapping[str, Any]) -> str:
+    """Return the options that decide an answer: plain values, and nothing that may be secret."""
+    told = {
+        key: value
+        for key, value in sorted(options.items())
+        if _is_plain(value) and not any(word in key.lower() for word in _PRIVATE)
+    }
+    return "".join(f",{key}={value!r}" for key, value in told.items())
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value is written the same in every process."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return isinstance(value, (str, int, float))

@@ -37,6 +37,7 @@ class DocumentReader:
 
     id_key: IdKey = None
     source_key: str | None = None
+    collapse: bool = False
 
     def __post_init__(self) -> None:
         if self.id_key is not None and not callable(self.id_key):
@@ -51,6 +52,14 @@ class DocumentReader:
 
     def contexts(self, documents: Iterable[DocumentLike]) -> list[Context]:
         """Return `documents` as contexts, in their order; see the function `contexts`."""
+        return self.collapsed(self.read(documents))
+
+    def collapsed(self, contexts: Sequence[Context]) -> list[Context]:
+        """Return contexts with one for each ID, if this reader collapses them."""
+        return by_id(contexts) if self.collapse else list(contexts)
+
+    def read(self, documents: Iterable[DocumentLike]) -> list[Context]:
+        """Return `documents` as contexts, one for each."""
         if isinstance(documents, BaseModel):  # iterable, but over its own fields
             raise InputError(
                 f"a list of documents is meant, got one {type(documents).__name__}: wrap it in []",
@@ -101,7 +110,11 @@ class DocumentReader:
 
 
 def contexts(
-    documents: Iterable[DocumentLike], *, id_key: IdKey = None, source_key: str | None = None
+    documents: Iterable[DocumentLike],
+    *,
+    id_key: IdKey = None,
+    source_key: str | None = None,
+    collapse: bool = False,
 ) -> list[Context]:
     """Return documents as contexts, in their order, which is the rank.
 
@@ -113,10 +126,31 @@ def contexts(
     write it with `add_start_index=True`) gets `source`, `start` and `end`, by which `SpanRecall`
     compares places instead of texts. Leave it out where a compressor has shortened the texts.
 
+    With `collapse`, documents of one ID become one context, at the rank of the first of them:
+    the chunks of a source count once, and k counts sources. Its text is theirs, with a blank line
+    between; score and metadata are the first one's, and it has no place. Without it k counts
+    chunks, and an ID that comes again earns nothing more. Documents without an ID stay.
+
     Raises `InputError`, naming the position, for what is no document; `ParameterError` for an
     `id_key` or `source_key` of another kind.
     """
-    return DocumentReader(id_key, source_key).contexts(documents)
+    return DocumentReader(id_key, source_key, collapse).contexts(documents)
+
+
+def by_id(contexts: Iterable[Context]) -> list[Context]:
+    """Return contexts with those of one ID joined, at the rank of the first of them."""
+    groups: dict[object, list[Context]] = {}
+    for position, context in enumerate(contexts):
+        own = position if context.id is None else context.id  # an ID is a str, never an int
+        groups.setdefault(own, []).append(context)
+    return [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
+
+
+def _joined(chunks: Sequence[Context]) -> Context:
+    first = chunks[0]
+    texts = dict.fromkeys(chunk.text for chunk in chunks if chunk.text is not None)
+    text = "\n\n".join(texts) if texts else None
+    return Context(text, id=first.id, score=first.score, metadata=first.metadata)
 
 
 def _is_key(name: object) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullrecall import Result, Sample, Scorer, Status
-from langchain_fullrecall.feedback import id_hint
+from langchain_fullrecall.ids import IdsSeen, id_hint, ids_seen
 from langchain_fullrecall.references import reads_ids
 from langchain_fullrecall.retrieval import Retrieval
 from langchain_fullrecall.retrievers import aretrieve, retrieve
@@ -27,10 +27,15 @@ class Case(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A result, and what a human should know besides."""
+    """A result, and what a human should know besides.
+
+    Where the scorer compares IDs, `ids` is what they tell, and `retrieved` lists them.
+    """
 
     result: Result
     hint: str = ""
+    ids: IdsSeen | None = None
+    retrieved: Sequence[str] = ()
 
 
 class Asking(NamedTuple):
@@ -94,4 +99,8 @@ def _steps(case: Case, scorer: Scorer, *, asks: bool) -> _Steps:
         return unscored(scorer, f"no retrieval observed: {retrieval.unseen}")
     sample = Sample(user_input=case.question, **retrieval.sample_fields(), **case.fields)
     result = yield sample
-    return Measured(result, id_hint(result, sample) if reads_ids(scorer) else "")
+    if not reads_ids(scorer):
+        return Measured(result)
+    seen = ids_seen(sample)
+    retrieved = tuple(own or "(no ID)" for own in sample.retrieved_context_ids or ())
+    return Measured(result, id_hint(sample, seen), seen, retrieved)

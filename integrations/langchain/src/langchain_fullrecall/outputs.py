@@ -109,8 +109,8 @@ def _read_mapping(
                     "documents_key= says which of them was retrieved",
                     field="retrieved_contexts",
                 )
-        contexts = None if first is None else reader.contexts(found[first])
-        return Output(Retrieval(contexts, ids), response=response)
+        documents = None if first is None else found[first]
+        return Output(_identified(documents, ids, reader), response=response)
     items = next((output[key] for key in WRAPPER_KEYS if is_list(output.get(key))), None)
     if items is None:
         return Output(response=response)
@@ -118,6 +118,21 @@ def _read_mapping(
     if items and all(map(is_document, items)):
         return Output(Retrieval(reader.contexts(items)), response=response)
     return Output(items=items, response=response)
+
+
+def _identified(documents: Any, ids: Any, reader: DocumentReader) -> Retrieval:
+    """Return documents with the IDs that stand beside them, or either alone."""
+    contexts = None if documents is None else reader.read(documents)
+    if not reader.collapse:
+        return Retrieval(contexts, ids)
+    # Which IDs are equal shows when each document has its own.
+    paired = Sample(retrieved_contexts=contexts, retrieved_context_ids=ids)
+    if paired.retrieved_contexts is not None:
+        return Retrieval(reader.collapsed(paired.retrieved_contexts))
+    known = paired.retrieved_context_ids or ()
+    return Retrieval(
+        ids=[own for n, own in enumerate(known) if own is None or own not in known[:n]]
+    )
 
 
 def _under(output: Mapping[str, Any], key: str, reader: DocumentReader) -> Retrieval:

@@ -3,67 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from fullrecall import Context, InputError
-from langchain_fullrecall.outputs import DOCUMENT_KEYS, WRAPPER_KEYS, Output, is_list, read_output
+from langchain_fullrecall.calls import RetrieverCall, snapshot
+from langchain_fullrecall.outputs import (
+    DOCUMENT_KEYS,
+    WRAPPER_KEYS,
+    Output,
+    answer,
+    is_list,
+    question,
+    read_output,
+)
 from langchain_fullrecall.retrieval import Retrieval, brief
+from langchain_fullrecall.selection import OUTERMOST, Selection
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
 
     from langchain_fullrecall.documents import DocumentReader
 
-Which: TypeAlias = Literal["outermost", "innermost"]
-"""Which of nested retriever runs counts: the one that a chain called, whose documents are merged
-or reranked already, or those that called no further one."""
 
+def retriever_calls(run: Run) -> list[RetrieverCall]:
+    """Return the outermost retriever calls in a run's tree, in the order they started in.
 
-def retriever_runs(run: Run, which: Which = "outermost") -> list[Run]:
-    """Return the retriever runs in a run's tree, itself included, in the order they started in."""
-    is_retriever = run.run_type == "retriever"
-    if is_retriever and which == "outermost":
-        return [run]
+    The run itself may be one. Each call has those below it.
+    """
     children = sorted(run.child_runs or (), key=_started)
-    return [found for child in children for found in retriever_runs(child, which)] or (
-        [run] if is_retriever else []
-    )
+    below = [call for child in children for call in retriever_calls(child)]
+    return [_call(run, below)] if run.run_type == "retriever" else below
 
 
 def read_run(
-    run: Run, reader: DocumentReader, which: Which = "outermost", documents_key: str | None = None
+    run: Run,
+    reader: DocumentReader,
+    selection: Selection = OUTERMOST,
+    documents_key: str | None = None,
 ) -> Output:
     """Return what a run says was retrieved and answered; `retrieval` is always given.
 
     The run's outputs count where they hold documents (under `documents_key`, where given),
-    otherwise the retriever runs in its tree that did not fail: their documents are joined in
-    the order the runs started in, and a document that an earlier run brought comes once. With
-    `which="innermost"` the retriever runs come first.
+    otherwise the retriever calls in its tree that are selected. Any selection but that of all
+    outermost calls asks for the trace: then the calls come before the outputs, and one that
+    names the calls is never answered from the outputs.
 
     Raises `InputError` where there are documents that cannot be read.
     """
-    runs = retriever_runs(run, which)
-    if which == "innermost" and runs and documents_key is None:
-        return Output(_brought(runs, reader))
+    calls = retriever_calls(run)
+    if documents_key is None and selection != OUTERMOST and (calls or selection.filters):
+        seen = selection.retrieval(calls, reader) if calls else Retrieval(unseen=_no_calls(run))
+        return Output(seen, response=answer(run.outputs or {}))
     output = read_output(run.outputs or {}, reader, documents_key)
-    return output._replace(retrieval=_retrieval(run, runs, output, reader))
+    return output._replace(retrieval=_retrieval(run, calls, output, reader))
 
 
-def _retrieval(run: Run, runs: Sequence[Run], output: Output, reader: DocumentReader) -> Retrieval:
-    """Return what was retrieved, by the run's output and by the retriever runs below it."""
+def _call(run: Run, below: Sequence[RetrieverCall]) -> RetrieverCall:
+    outputs = run.outputs or {}
+    contexts, problem = snapshot(_documents(outputs))
+    error = brief(run.error) if run.error else None
+    return RetrieverCall(
+        run.name or "retriever",
+        question(run.inputs),
+        None if error else contexts,
+        error,
+        problem,
+        tuple(run.tags or ()),
+        dict((run.extra or {}).get("metadata") or {}),
+        tuple(below),
+    )
+
+
+def _retrieval(
+    run: Run, calls: Sequence[RetrieverCall], output: Output, reader: DocumentReader
+) -> Retrieval:
+    """Return what was retrieved, by the run's output and by the retriever calls below it."""
     given = output.retrieval
     if given is not None and given.unseen is not None:
         return Retrieval(unseen=f"the run failed: {brief(run.error)}") if run.error else given
     if given is not None:
         # A chain that goes on without documents where its retriever failed retrieved nothing
         # that could be measured: an error is not an empty result.
-        failed = bool(runs) and all(below.error for below in runs)
-        return _brought(runs, reader) if failed and not (given.contexts or given.ids) else given
-    if not runs and output.items is not None:
+        failed = bool(calls) and all(call.error for call in calls)
+        hidden = failed and not (given.contexts or given.ids)
+        return OUTERMOST.retrieval(calls, reader) if hidden else given
+    if not calls and output.items is not None:
         return Retrieval(reader.contexts(output.items))
-    if not runs:
-        return Retrieval(unseen=_no_retriever(run))
-    retrieval = _brought(runs, reader)
+    if not calls:
+        return Retrieval(unseen=_no_calls(run))
+    retrieval = OUTERMOST.retrieval(calls, reader)
     if output.items == [] and retrieval.contexts:
         # Did the chain drop all documents, or is this its answer? Either guess scores a lie.
         return Retrieval(
@@ -79,24 +106,6 @@ def _started(run: Run) -> str:
     return run.dotted_order.rpartition(".")[2].partition("Z")[0]
 
 
-def _brought(runs: Sequence[Run], reader: DocumentReader) -> Retrieval:
-    """Return the documents of the retriever runs that did not fail."""
-    worked = [run for run in runs if not run.error]
-    if not worked:
-        errors = dict.fromkeys(brief(run.error or "") for run in runs)
-        return Retrieval(error="; ".join(errors))
-    joined: list[Context] = []
-    brought: set[tuple[str | None, str | None]] = set()
-    for run in worked:
-        documents = _documents(run.outputs or {})
-        if documents is None:
-            return Retrieval(unseen=f"the retriever run {run.name!r} has no documents")
-        contexts = _contexts(run, documents, reader)
-        joined += [context for context in contexts if (context.id, context.text) not in brought]
-        brought.update((context.id, context.text) for context in contexts)
-    return Retrieval(joined)
-
-
 def _documents(outputs: Mapping[str, Any]) -> Any:
     """Return the documents in a retriever run's outputs, None where there are none."""
     for key in ("documents", *WRAPPER_KEYS, *DOCUMENT_KEYS):
@@ -107,16 +116,9 @@ def _documents(outputs: Mapping[str, Any]) -> Any:
     return lists[0] if len(lists) == 1 else None
 
 
-def _contexts(run: Run, documents: Any, reader: DocumentReader) -> list[Context]:
-    try:
-        return reader.contexts(documents)
-    except InputError as error:
-        raise InputError(f"retriever run {run.name!r}: {error}", field=error.field) from None
-
-
-def _no_retriever(run: Run) -> str:
+def _no_calls(run: Run) -> str:
     if run.error:
-        return f"the run failed before any retriever ran: {brief(run.error)}"
+        return f"the run failed, and no retriever was traced in it: {brief(run.error)}"
     if run.child_runs is None:
         return "the run was loaded without its child runs: load_nested=True brings them"
     held = ", ".join(map(repr, run.outputs or {})) or "nothing"

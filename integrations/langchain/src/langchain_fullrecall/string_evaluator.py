@@ -67,7 +67,8 @@ class RecallStringEvaluator(RecallRunEvaluator, StringEvaluator):
         - `kwargs`: `callbacks`, `tags` and `metadata` for the retriever.
 
         The dictionary has the score's `key`; `score`, None where there is none; `value`,
-        "scored", "undefined" or "unscored"; `reasoning`; and the `Result` as `result`.
+        "scored", "undefined" or "unscored"; `reasoning`; and the `Result` as `result`, which
+        has the score at every other k (`result.at[3]`) and all other measures.
 
         Raises `InputError` for values that cannot be read, `ParameterError` for `k` below 1.
         """
@@ -197,11 +198,11 @@ def _returned(measured: Measured, *, in_chain: bool) -> dict[str, Any]:
     if in_chain:
         # LangChain's own chain makes an EvaluationResult of whatever is returned to it, with its
         # own key and comment: "reasoning", or any key that is no field, would cost the score.
-        return {"score": result.score, "evaluator_info": evaluator_info(result)}
+        return {"score": result.score, "evaluator_info": evaluator_info(measured)}
     return {
         "key": result.method.label,
         "score": result.score,
         "value": str(result.status),
-        "reasoning": comment(*measured),
+        "reasoning": comment(measured),
         "result": result,
     }

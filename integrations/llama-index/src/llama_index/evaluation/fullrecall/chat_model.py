@@ -2,64 +2,127 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, cached_property, partial
 from typing import Any
 
+from llama_index.core import Settings
+from llama_index.core.base.llms.generic_utils import messages_to_prompt
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms import LLM
 
+from fullrecall import ParameterError
+from fullrecall.evaluation.looping import loop_ends_with_run
 from fullrecall.judges import ChatRequest, Completion
+
+_MOST_AT_ONCE = 256
+"""Threads that wait for answers: none is made before it is needed."""
 
 
 class LlamaIndexChatModel:
     """Asks a LlamaIndex `LLM`: by `chat` where it is a chat model, by `complete` where it is not.
 
-    Structured output is left aside: it asks once, and fails in ways of its own; the judge reads
-    the text, and asks again for what is missing. `name` identifies the model in stores; it is
-    the class and model name unless given. Requests raise what the LLM raises.
+    - `llm`: the model; None is `Settings.llm`, looked up once, when a judge first needs it.
+    - `name`: identifies the model in stores; by default its class, its name and its temperature.
+
+    A completion model gets the messages in its own form (`messages_to_prompt`). Structured output
+    is left aside: it asks once, and fails in ways of its own; the judge reads the text, and asks
+    again for what is missing. Every request is made of new messages.
+
+    Requests raise what the LLM's client raises, as it is, so that `evaluate` can tell a rate limit
+    from a wrong key. Raises `ParameterError` for an `llm` that is none, and where `Settings` has
+    none to give.
     """
 
-    def __init__(self, llm: LLM, *, name: str | None = None) -> None:
-        self._llm = llm
-        self.name = name or f"llama-index:{llm.class_name()}:{llm.metadata.model_name}"
+    def __init__(self, llm: LLM | None = None, *, name: str | None = None) -> None:
+        if llm is not None and not isinstance(llm, LLM):
+            raise ParameterError(f"llm is a LlamaIndex LLM, got {type(llm).__name__}")
+        self._given = llm
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What identifies the model: two models of one name must give the same answers."""
+        return self._name or _described(self._llm)
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the LLM's answer."""
-        if self._llm.metadata.is_chat_model:
-            reply = self._llm.chat(_messages(request))
+        llm, messages = self._llm, _messages(request)
+        if llm.metadata.is_chat_model:
+            reply = llm.chat(messages)
             return _completion(reply.message.content, reply)
-        text = self._llm.complete(_prompt(request), formatted=True)
+        text = llm.complete(_prompt(llm, messages), formatted=True)
         return _completion(text.text, text)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the LLM's answer without blocking the event loop."""
-        if self._llm.metadata.is_chat_model:
-            reply = await self._llm.achat(_messages(request))
+        """Return the LLM's answer without blocking the event loop.
+
+        By the LLM's async methods, but not in a loop that `evaluate` made for one run: clients
+        keep connections for the next request, which then comes in another loop. There `complete`
+        runs in a thread.
+        """
+        if loop_ends_with_run():
+            call = partial(copy_context().run, self.complete, request)
+            return await asyncio.get_running_loop().run_in_executor(_threads(), call)
+        llm, messages = self._llm, _messages(request)
+        if llm.metadata.is_chat_model:
+            reply = await llm.achat(messages)
             return _completion(reply.message.content, reply)
-        text = await self._llm.acomplete(_prompt(request), formatted=True)
+        text = await llm.acomplete(_prompt(llm, messages), formatted=True)
         return _completion(text.text, text)
+
+    @cached_property
+    def _llm(self) -> LLM:
+        if self._given is not None:
+            return self._given
+        try:
+            return Settings.llm
+        except (ImportError, ValueError) as error:
+            raise ParameterError(
+                "a judge needs a model, and LlamaIndex's Settings has none to give: pass "
+                f"LlamaIndexChatModel(llm), or set Settings.llm ({' '.join(str(error).split())})"
+            ) from error
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="fullrecall-judge")
+
+
+def _described(llm: LLM) -> str:
+    temperature = getattr(llm, "temperature", None)
+    sampled = "" if temperature is None else f",t={temperature}"
+    return f"llama-index:{llm.class_name()}:{llm.metadata.model_name}{sampled}"
 
 
 def _messages(request: ChatRequest) -> list[ChatMessage]:
     return [ChatMessage(role=role, content=content) for role, content in request.messages]
 
 
-def _prompt(request: ChatRequest) -> str:
-    return "\n\n".join(content for _, content in request.messages)
+def _prompt(llm: LLM, messages: list[ChatMessage]) -> str:
+    return (llm.messages_to_prompt or messages_to_prompt)(messages)
 
 
 def _completion(text: str | None, reply: Any) -> Completion:
     """Return the reply with the tokens and the reason to stop that its raw form tells."""
-    text = text or ""
     raw = getattr(reply, "raw", None)
-    usage = _read(raw, "usage") or {}
     counts = getattr(reply, "additional_kwargs", None) or {}
-    asked = _count(_read(usage, "prompt_tokens"), counts.get("prompt_tokens"))
-    answered = _count(_read(usage, "completion_tokens"), counts.get("completion_tokens"))
+    sources = (_read(raw, "usage"), _read(raw, "usage_metadata"), counts)
     choices = _read(raw, "choices") or [None]
-    stop = _read(choices[0], "finish_reason") or _read(raw, "stop_reason")
-    refusal = _read(_read(choices[0], "message"), "refusal")
-    return Completion.of(text, tokens=(asked, answered), stop=stop, refusal=refusal)
+    return Completion.of(
+        text or "",
+        tokens=(_count(sources, _ASKED), _count(sources, _ANSWERED)),
+        stop=_read(choices[0], "finish_reason") or _read(raw, "stop_reason"),
+        refusal=_read(_read(choices[0], "message"), "refusal"),
+    )
+
+
+_ASKED = ("prompt_tokens", "input_tokens", "prompt_token_count")
+_ANSWERED = ("completion_tokens", "output_tokens", "candidates_token_count")
+"""What OpenAI, Anthropic and Google call the tokens of the prompt and of the answer."""
 
 
 def _read(thing: object, name: str) -> Any:
@@ -69,5 +132,7 @@ def _read(thing: object, name: str) -> Any:
     return getattr(thing, name, None)
 
 
-def _count(*candidates: object) -> int:
-    return next((count for count in candidates if isinstance(count, int)), 0)
+def _count(sources: tuple[object, ...], names: tuple[str, ...]) -> int:
+    """Return the first count that a source has under one of the names, 0 where none has."""
+    counts = (_read(source, name) for source in sources for name in names)
+    return next((count for count in counts if isinstance(count, int)), 0)

@@ -8,13 +8,10 @@ from typing import Any, NamedTuple
 from llama_index.core.schema import QueryBundle
 
 from fullrecall import InputError, Sample
+from llama_index.evaluation.fullrecall.attaching import Brought, Capture, Which
+from llama_index.evaluation.fullrecall.carried import Carried, carried
 from llama_index.evaluation.fullrecall.nodes import NodeLike, NodeReader, are_nodes
-from llama_index.evaluation.fullrecall.responses import (
-    RESPONSE_TYPES,
-    is_response,
-    response_text,
-    source_nodes,
-)
+from llama_index.evaluation.fullrecall.responses import RESPONSE_TYPES, is_response, response_text
 
 _SAMPLE_NAMES = {name for field, others in Sample.names().items() for name in (field, *others)}
 _RETRIEVAL_NAMES = {
@@ -36,6 +33,8 @@ class Given(NamedTuple):
 
 def read_call(
     reader: NodeReader,
+    which: Which,
+    *,
     query: object,
     response: object,
     contexts: object,
@@ -43,26 +42,33 @@ def read_call(
 ) -> Given:
     """Return what the arguments of an evaluation say; raise `InputError` where they are no sample.
 
-    What is retrieved is what was given as such; without it, the source nodes of the response.
+    What is retrieved is what was given as such; without it, what the response carries.
     """
     known = {
         name: value for name, value in named.items() if name in _SAMPLE_NAMES and value is not None
     }
-    text, carried = _parts(response)
+    text = _answer(response)
     retrieved = _only_one(
         contexts=contexts,
         retrieved_nodes=named.get("retrieved_nodes"),
         retrieved_contexts=known.pop("retrieved_contexts", None),
     )
-    if retrieved is None and known.keys().isdisjoint(_RETRIEVAL_NAMES):
-        retrieved = carried
-    nodes: Sequence[NodeLike] = ()
+    found = Carried(Brought(None))
     if are_nodes(retrieved):
-        nodes = retrieved
-        retrieved = reader.contexts(nodes)
-    fields = {"user_input": _text(query), "response": text, "retrieved_contexts": retrieved}
+        found = carried(retrieved, reader, which)
+        retrieved = found.brought.contexts
+    elif retrieved is None and known.keys().isdisjoint(_RETRIEVAL_NAMES):
+        found = carried(response, reader, which)
+        retrieved = found.brought.contexts
+    fields = {
+        "user_input": _text(query),
+        "response": text,
+        "retrieved_contexts": retrieved,
+        "retrieval_error": found.brought.error,
+        "retrieval_stages": found.brought.stages,
+    }
     unused = named.keys() - _SAMPLE_NAMES - _FRAMEWORK_NAMES - {"retrieved_nodes"}
-    return Given(Sample(**{**fields, **known}), nodes, sorted(unused))
+    return Given(Sample(**{**fields, **known}), found.nodes, sorted(unused))
 
 
 def read_texts(query: object, response: object) -> Sample:
@@ -78,15 +84,17 @@ def _text(query: object) -> Any:
     return query.query_str if isinstance(query, QueryBundle) else query
 
 
-def _parts(response: object) -> tuple[str | None, Sequence[NodeLike] | None]:
-    """Return the text and the nodes of what was given as the response."""
+def _answer(response: object) -> str | None:
+    """Return the text of what was given as the response, None where it has none."""
     if response is None or isinstance(response, str):
-        return response, None
+        return response
     if are_nodes(response):
-        return None, response
+        return None
+    if isinstance(response, Capture):
+        return response.answer
     if is_response(response):
-        return response_text(response), source_nodes(response)
-    names = ", ".join(kind.__name__ for kind in RESPONSE_TYPES)
+        return response_text(response)
+    names = ", ".join(kind.__name__ for kind in (*RESPONSE_TYPES, Capture))
     raise InputError(
         f"response is a str, a list of nodes, or one of {names}, got {type(response).__name__}",
         field="response",

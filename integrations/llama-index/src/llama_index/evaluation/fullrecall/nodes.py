@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeGuard
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
+from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context, InputError, ParameterError
 from fullrecall.context import ID
@@ -19,11 +20,13 @@ NodeLike: TypeAlias = NodeWithScore | BaseNode
 IdKey: TypeAlias = str | Callable[[BaseNode], ID | None]
 """"node_id", "ref_doc_id", "hash", "metadata:<key>", or a function of the node."""
 
-_NAMED: dict[str, Callable[[BaseNode], ID | None]] = {
+NAMED_KEYS: dict[str, Callable[[BaseNode], ID | None]] = {
     "node_id": attrgetter("node_id"),
     "ref_doc_id": attrgetter("ref_doc_id"),
     "hash": attrgetter("hash"),
 }
+"""The keys that every node has, and how each is read."""
+
 _METADATA = "metadata:"
 
 
@@ -33,6 +36,7 @@ def contexts(
     id_key: IdKey = "node_id",
     metadata_mode: MetadataMode | str = MetadataMode.NONE,
     offsets: bool = False,
+    expand: BaseDocumentStore | None = None,
 ) -> list[Context]:
     """Return LlamaIndex nodes as contexts, in their order, which is the rank.
 
@@ -44,12 +48,16 @@ def contexts(
     - `offsets`: whether `source`, `start` and `end` tell where the text was cut from. Off by
       default, since LlamaIndex's node parsers find a chunk's place by searching for its text:
       where a document repeats itself, it may be the wrong place.
+    - `expand`: a docstore, such as `storage_context.docstore`. A node that was cut into smaller
+      ones then stands as the smallest of them, in their order, each with its score: an
+      `AutoMergingRetriever` returns parents where the references name leaves. Ranks count them.
 
     Later changes of the nodes, as by postprocessors, do not reach the contexts. Scores that are
-    no finite numbers are left out. Raises `ParameterError` for an `id_key` or `metadata_mode`
-    that does not exist, `InputError` for items that are no nodes and for IDs that are none.
+    no finite numbers are left out. Raises `ParameterError` for an `id_key`, `metadata_mode` or
+    `expand` that does not exist, `InputError` for items that are no nodes, for IDs that are
+    none, and for smaller nodes that the docstore does not have.
     """
-    return NodeReader(id_key, metadata_mode, offsets=offsets).contexts(nodes)
+    return NodeReader(id_key, metadata_mode, offsets=offsets, expand=expand).contexts(nodes)
 
 
 class NodeReader:
@@ -61,25 +69,36 @@ class NodeReader:
         metadata_mode: MetadataMode | str = MetadataMode.NONE,
         *,
         offsets: bool = False,
+        expand: BaseDocumentStore | None = None,
     ) -> None:
+        if expand is not None and not isinstance(expand, BaseDocumentStore):
+            raise ParameterError(
+                "expand is a docstore, such as storage_context.docstore, "
+                f"got {type(expand).__name__}"
+            )
         self.id_key = id_key
+        self.expand = expand
         self._get_id = _id_getter(id_key)
         self._mode = _mode(metadata_mode)
         self._offsets = offsets
 
     def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
         """Return `nodes` as contexts; raise `InputError` for items that are no nodes."""
-        return [self._context(node, rank) for rank, node in enumerate(_several(nodes), start=1)]
+        return [
+            self._context(node, score, rank)
+            for rank, item in enumerate(_several(nodes), start=1)
+            for node, score in self._parts(item, rank)
+        ]
 
-    def keys_that_match(self, nodes: Iterable[NodeLike], wanted: set[str]) -> list[str]:
-        """Return the named keys, "node_id" and so on, under which a node is in `wanted`."""
-        plain = [item.node if isinstance(item, NodeWithScore) else item for item in nodes]
-        return [name for name, get in _NAMED.items() if not wanted.isdisjoint(map(get, plain))]
-
-    def _context(self, item: object, rank: int) -> Context:
+    def _parts(self, item: object, rank: int) -> Iterator[tuple[BaseNode, float | None]]:
+        """Yield a node with its score, or the smallest nodes that it was cut into."""
         node, score = (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
         if not isinstance(node, BaseNode):
             raise InputError(f"rank {rank}: a node is meant, got {type(item).__name__}")
+        for part in (node,) if self.expand is None else _leaves(node, self.expand, rank):
+            yield part, score
+
+    def _context(self, node: BaseNode, score: float | None, rank: int) -> Context:
         place: dict[str, Any] = _place(node) if self._offsets else {}
         return Context(
             node.get_content(metadata_mode=self._mode),
@@ -131,17 +150,32 @@ def _mode(mode: object) -> MetadataMode:
 def _id_getter(id_key: object) -> Callable[[BaseNode], ID | None]:
     """Return what reads the ID of a node; raise `ParameterError` for a key that does not exist."""
     if isinstance(id_key, str):
-        if id_key in _NAMED:
-            return _NAMED[id_key]
+        if id_key in NAMED_KEYS:
+            return NAMED_KEYS[id_key]
         name = id_key.removeprefix(_METADATA)
         if name and name != id_key:
             return lambda node: node.metadata.get(name)
     elif callable(id_key):
         return id_key
-    named = ", ".join(map(repr, _NAMED))
+    named = ", ".join(map(repr, NAMED_KEYS))
     raise ParameterError(
         f"id_key is {named}, 'metadata:<key>' or a function of the node, got {id_key!r}"
     )
+
+
+def _leaves(node: BaseNode, docstore: BaseDocumentStore, rank: int) -> Iterator[BaseNode]:
+    """Yield the descendants of a node that have no children, in their order."""
+    children = node.child_nodes or ()
+    if not children:
+        yield node
+    for child in children:
+        found = docstore.get_document(child.node_id, raise_error=False)
+        if found is None:
+            raise InputError(
+                f"rank {rank}, node {node.node_id!r}: its part {child.node_id!r} is not in the "
+                "docstore given as expand"
+            )
+        yield from _leaves(found, docstore, rank)
 
 
 def _place(node: BaseNode) -> dict[str, Any]:

@@ -24,14 +24,22 @@ def _plain(result: Result) -> dict[str, Any]:
     return {"method": result.method.to_dict(), **result.to_dict()}
 
 
+_Stored = Annotated[
+    Result, PlainValidator(_validated), PlainSerializer(_plain, return_type=dict[str, Any])
+]
+
+
 class RecallEvaluationResult(EvaluationResult):
     """What `RecallEvaluator` returns: LlamaIndex's own fields, and `result` with all the rest.
 
     `result` has the findings, the measures, recall at every k, and the status that tells an
     undefined score from one that could not be measured; both have `score=None` and
-    `invalid_result=True`. Dumped to JSON and read again, it is the same.
+    `invalid_result=True`. `stages` has the result of each stage before the list that was scored,
+    in the order in which they ran, as if the retrieval had ended there: "retrieved" is what the
+    retrievers brought before reranking. Dumped to JSON and read again, it is the same.
     """
 
-    result: Annotated[
-        Result, PlainValidator(_validated), PlainSerializer(_plain, return_type=dict[str, Any])
-    ] = Field(description="The fullrecall result: findings, measures, status, reason")
+    result: _Stored = Field(description="The fullrecall result: findings, measures, status, reason")
+    stages: dict[str, _Stored] = Field(
+        default_factory=dict, description="The results at the stages before, by name"
+    )

@@ -1,0 +1,105 @@
+"""Whether the IDs of what was retrieved are of the kind that the references name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fullrecall import Sample
+from fullrecall.identifiers import as_id, shown
+
+_MOST_KEYS = 5
+
+
+class IdLevelWarning(UserWarning):
+    """Warns that no reference ID was seen in a whole run: it may be of another level."""
+
+
+class IdsSeen(NamedTuple):
+    """What the IDs of one sample tell.
+
+    - `retrieved`: how many documents were retrieved; `without_id`: how many of them have no ID.
+    - `met`: whether any reference ID is among theirs, None where the sample names none or
+      nothing was retrieved.
+    - `keys`: the metadata keys under which the reference IDs stand instead.
+    - `reference`, `brought`: a reference ID and a retrieved one, to show how they look.
+    """
+
+    retrieved: int = 0
+    without_id: int = 0
+    met: bool | None = None
+    keys: tuple[str, ...] = ()
+    reference: str | None = None
+    brought: str | None = None
+
+
+def ids_seen(sample: Sample) -> IdsSeen:
+    """Return what the IDs of a sample tell."""
+    ids = sample.retrieved_context_ids or ()
+    wanted = {own for group in sample.reference_context_ids or () for own in group.any_of}
+    known = [own for own in ids if own is not None]
+    if not wanted or not ids:
+        return IdsSeen(len(ids), len(ids) - len(known))
+    met = not wanted.isdisjoint(known)
+    return IdsSeen(
+        len(ids),
+        len(ids) - len(known),
+        met,
+        () if met else _keys(sample, wanted),
+        min(wanted),
+        known[0] if known else None,
+    )
+
+
+def id_mismatch(seen: Iterable[IdsSeen]) -> str | None:
+    """Return what is wrong where no reference ID was seen in a whole run, None if one was.
+
+    The usual reason is that references name sources and documents carry the IDs of chunks, or
+    the random IDs that a store made up. Samples without references or documents do not count.
+    """
+    compared = [one for one in seen if one.met is not None]
+    if not compared or any(one.met for one in compared):
+        return None
+    count = f"{len(compared)} samples" if len(compared) > 1 else "the one sample"
+    problem = f"no reference ID of {count} is among the retrieved documents' IDs"
+    keys = Counter(key for one in compared for key in one.keys)
+    if keys:
+        listed = ", ".join(
+            f"id_key={key!r} (in {found} of {len(compared)})"
+            for key, found in keys.most_common(_MOST_KEYS)
+        )
+        return f"{problem}, but their metadata hold them: {listed} would find them"
+    first = compared[0]
+    brought = next((one.brought for one in compared if one.brought is not None), None)
+    if brought is None:
+        return f"{problem}: none of the documents has an ID; id_key= says where it stands"
+    return (
+        f"{problem}: references look like {shown(first.reference)}, documents like "
+        f"{shown(brought)}; id_key= says where the IDs stand that the references name"
+    )
+
+
+def id_hint(sample: Sample, seen: IdsSeen) -> str:
+    """Return what helps where one sample's IDs do not meet: where they may stand."""
+    if seen.keys:
+        return f"the references are in the metadata: id_key={seen.keys[0]!r} would find them"
+    if not seen.retrieved or seen.without_id < seen.retrieved:
+        return ""  # where some have none, the scorer's own reason counts them
+    contexts = sample.retrieved_contexts or ()
+    keys = dict.fromkeys(key for context in contexts for key in context.metadata)
+    if not keys:
+        return ""
+    there = ", ".join(map(repr, keys))
+    return f"id_key= says where the ID stands; the documents' metadata has {there}"
+
+
+def _keys(sample: Sample, wanted: set[str]) -> tuple[str, ...]:
+    keys: Counter[str] = Counter()
+    for context in sample.retrieved_contexts or ():
+        for key, value in context.metadata.items():
+            try:
+                keys[key] += as_id(value) in wanted
+            except ValueError:  # a list, a number with a fraction: no ID
+                continue
+    return tuple(key for key, found in keys.most_common(_MOST_KEYS) if found)

@@ -1,0 +1,59 @@
+"""Eval runs that send nothing: LangSmith's `evaluate` without LangSmith."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langsmith import Client
+from langsmith.utils import LangSmithError
+from requests import PreparedRequest, Response, Session
+
+
+class _NoSession(Session):
+    """A session that sends no request."""
+
+    def send(self, request: PreparedRequest, **_settings: Any) -> Response:
+        raise LangSmithError(
+            f"offline_client() sends nothing, also not {request.method} {request.path_url}: "
+            "give data=, examples and experiments, themselves instead of their names"
+        )
+
+
+class _OfflineClient(Client):
+    """A client that keeps runs and feedback to itself."""
+
+    # Runs stay in memory, where evaluators find them in `child_runs`. A sampling rate of 0 does
+    # the same with current versions, but not with langsmith 0.4.
+
+    def create_run(self, *_args: Any, **_fields: Any) -> None:
+        """Send nothing."""
+
+    def update_run(self, *_args: Any, **_fields: Any) -> None:
+        """Send nothing."""
+
+    def batch_ingest_runs(self, *_args: Any, **_fields: Any) -> None:
+        """Send nothing."""
+
+    def multipart_ingest(self, *_args: Any, **_fields: Any) -> None:
+        """Send nothing."""
+
+
+def offline_client() -> Client:
+    """Return a LangSmith client that sends nothing, for eval runs on one's own machine.
+
+        langsmith.evaluate(target, data=examples, evaluators=[RecallRunEvaluator()],
+                           client=offline_client(), upload_results=False)
+
+    `upload_results=False` alone keeps the experiment back, but not the runs of LangChain objects
+    in it: questions, documents and a judge's prompts are sent all the same, also where tracing is
+    switched off. With this client they stay, and evaluators see `child_runs` as always. `data` are
+    `Example`s; what has to ask LangSmith, such as the name of a data set, raises
+    `LangSmithError`.
+    """
+    return _OfflineClient(
+        api_url="https://offline.invalid",
+        api_key="offline",
+        info={},
+        auto_batch_tracing=False,
+        session=_NoSession(),
+    )

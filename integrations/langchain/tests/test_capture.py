@@ -1,0 +1,349 @@
+"""What retrievers bring is seen by callbacks, without tracing, and by the one who asked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda, RunnableParallel
+from langchain_core.runnables.config import ContextThreadPoolExecutor
+from langchain_core.tools import create_retriever_tool
+from langchain_core.tracers.context import _configure_hooks
+
+from fullrecall import IdRecall, InputError, Sample
+from langchain_fullrecall import RetrievalHandler, Selection, capture_retrievals
+from langchain_fullrecall.capture import _capturing
+
+QUESTIONS = [f"question {n}" for n in range(200)]
+
+
+class Echo(BaseRetriever):
+    """Brings two documents that are named after the question, the last one for all questions."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [Document(query, id=f"id of {query}"), Document("common", id="common")]
+
+
+class Merging(BaseRetriever):
+    """Brings the documents of its parts, the last first; a chain stands in between."""
+
+    parts: list[BaseRetriever]
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        config: Any = {"callbacks": run_manager.get_child()}
+        chains = [RunnableLambda(str.strip) | part for part in self.parts]
+        return [found for chain in reversed(chains) for found in chain.invoke(query, config)]
+
+
+def ids(handler: RetrievalHandler) -> list[str | None] | None:
+    """Return the IDs of what was retrieved."""
+    contexts = handler.contexts()
+    return None if contexts is None else [context.id for context in contexts]
+
+
+def of(question: str) -> list[str]:
+    """Return the IDs that `Echo` brings for a question."""
+    return [f"id of {question}", "common"]
+
+
+async def drain(stream: Any) -> None:
+    """Read a stream to its end."""
+    async for _ in stream:
+        pass
+
+
+CHAIN = RunnableLambda(str.strip) | Echo() | (lambda documents: f"{len(documents)} documents")
+TOOL = create_retriever_tool(Echo(), "search", "Searches.")
+ROUTES: dict[str, Callable[[str], Any]] = {
+    "retriever": lambda q: Echo().invoke(q),
+    "ainvoke": lambda q: asyncio.run(Echo().ainvoke(q)),
+    "chain": CHAIN.invoke,
+    "async chain": lambda q: asyncio.run(CHAIN.ainvoke(q)),
+    "batch": lambda q: CHAIN.batch([q]),
+    "abatch": lambda q: asyncio.run(CHAIN.abatch([q])),
+    "stream": lambda q: list(CHAIN.stream(q)),
+    "astream": lambda q: asyncio.run(drain(CHAIN.astream(q))),
+    "astream_events": lambda q: asyncio.run(drain(CHAIN.astream_events(q, version="v2"))),
+    "tool": lambda q: TOOL.invoke({"query": q}),
+    "async tool": lambda q: asyncio.run(TOOL.ainvoke({"query": q})),
+    "parallel": lambda q: RunnableParallel(found=Echo(), asked=lambda asked: asked).invoke(q),
+    "callbacks of its own": lambda q: Echo().invoke(q, {"callbacks": []}),
+    "to_thread": lambda q: asyncio.run(asyncio.to_thread(CHAIN.invoke, q)),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_way_to_ask_is_seen(route: str) -> None:
+    """Once, with the question, and nothing that is asked outside of the block."""
+    with capture_retrievals() as seen:
+        ROUTES[route]("q")
+    ROUTES[route]("after")
+    assert ids(seen) == of("q")
+    assert [(call.name, call.query) for call in seen.calls] == [("Echo", "q")]
+
+
+@pytest.mark.parametrize("route", ["chain", "stream", "tool"])
+def test_the_handler_alone_will_do(route: str) -> None:
+    """Given as a callback, to whatever takes callbacks."""
+    handler = RetrievalHandler()
+    config: Any = {"callbacks": [handler]}
+    ways: dict[str, Callable[[], Any]] = {
+        "chain": lambda: CHAIN.invoke("q", config),
+        "stream": lambda: list(CHAIN.stream("q", config)),
+        "tool": lambda: TOOL.invoke({"query": "q"}, config),
+    }
+    ways[route]()
+    assert ids(handler) == of("q")
+
+
+def test_a_handler_that_is_given_twice_counts_once() -> None:
+    """In the block that made it, to the chain, and to the call."""
+    with capture_retrievals() as seen:
+        CHAIN.with_config(callbacks=[seen]).invoke("q", {"callbacks": [seen]})
+    assert len(seen.calls) == 1
+
+
+def test_200_concurrent_tasks_each_see_their_own() -> None:
+    """Blocks in tasks of one event loop do not mix."""
+
+    async def ask(question: str) -> bool:
+        with capture_retrievals() as seen:
+            await asyncio.sleep(0)
+            await CHAIN.ainvoke(question)
+            await asyncio.sleep(0)
+        return ids(seen) == of(question)
+
+    async def all_of_them() -> list[bool]:
+        return await asyncio.gather(*map(ask, QUESTIONS))
+
+    assert sum(asyncio.run(all_of_them())) == 200
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ContextThreadPoolExecutor])
+def test_200_calls_in_threads_each_see_their_own(pool: Any) -> None:
+    """Blocks in threads do not mix, whatever started the threads."""
+
+    def ask(question: str) -> bool:
+        with capture_retrievals() as seen:
+            CHAIN.invoke(question)
+        return ids(seen) == of(question)
+
+    with pool(max_workers=16) as executor:
+        assert sum(executor.map(ask, QUESTIONS)) == 200
+
+
+@pytest.mark.parametrize("route", ["batch", "abatch"])
+def test_200_inputs_of_a_batch_each_have_a_handler(route: str) -> None:
+    """One handler for each input, in the inputs' order, however many run at once."""
+    handlers = [RetrievalHandler() for _ in QUESTIONS]
+    configs: Any = [{"callbacks": [handler], "max_concurrency": 16} for handler in handlers]
+    if route == "batch":
+        CHAIN.batch(QUESTIONS, configs)
+    else:
+        asyncio.run(CHAIN.abatch(QUESTIONS, configs))
+    assert list(map(ids, handlers)) == list(map(of, QUESTIONS))
+
+
+def test_a_batch_within_one_block_is_seen_whole() -> None:
+    """Every input's call, with its own question."""
+    with capture_retrievals() as seen:
+        CHAIN.batch(QUESTIONS, {"max_concurrency": 8})
+    assert sorted(call.query or "" for call in seen.calls) == sorted(QUESTIONS)
+    assert all([c.id for c in call.contexts or ()] == of(call.query or "") for call in seen.calls)
+
+
+def test_threads_see_the_block_where_they_have_its_context() -> None:
+    """A plain pool starts from nothing; a copied context, and LangChain's own pool, carry it."""
+
+    def captured(submit: Callable[[Any], Any]) -> list[str | None] | None:
+        with capture_retrievals() as seen:
+            submit(lambda: Echo().invoke("q")).result()
+        return ids(seen)
+
+    with ThreadPoolExecutor(1) as plain:
+        assert captured(plain.submit) is None
+        assert captured(lambda work: plain.submit(contextvars.copy_context().run, work)) == of("q")
+    with ContextThreadPoolExecutor(1) as carrying:
+        assert captured(carrying.submit) == of("q")
+
+
+def test_a_block_within_a_block() -> None:
+    """The inner one sees its own calls, the outer one all of them, each once."""
+
+    def node(question: str) -> Any:
+        with capture_retrievals() as inner:
+            Echo().invoke(question)
+        seen_within.append(ids(inner))
+        return Echo().invoke(f"{question}, again")
+
+    seen_within: list[Any] = []
+    with capture_retrievals() as outer:
+        Echo().invoke("first")
+        RunnableLambda(node).invoke("second")
+    assert seen_within == [of("second")]
+    assert [call.query for call in outer.calls] == ["first", "second", "second, again"]
+
+
+def test_calls_below_calls_are_theirs() -> None:
+    """What a composite asked stands below it, though chains stand in between."""
+    composite = Merging(parts=[Echo(name="one"), Echo(name="two")])
+    with capture_retrievals(which=Selection(name="one")) as seen:
+        (RunnableLambda(str.strip) | composite).invoke("q")
+    (call,) = seen.calls
+    assert (call.name, [below.name for below in call.children]) == ("Merging", ["two", "one"])
+    assert ids(seen) == of("q")
+    with capture_retrievals() as outermost:
+        composite.invoke("q")
+    assert ids(outermost) == of("q") * 2  # its list as it is: the rank is the list's
+
+
+def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) -> None:
+    """In the order in which they started; `Selection` takes one of them."""
+    first, second = retriever_of(documents[:2], name="A"), retriever_of(documents[1:3], tags=["x"])
+
+    def seen_by(**how: Any) -> Any:
+        with capture_retrievals(**how) as seen:
+            for retriever in (first, second):
+                retriever.invoke("q")
+        return ids(seen)
+
+    assert seen_by() == ["d0", "d1", "d2"]
+    assert seen_by(which=Selection(take="last")) == ["d1", "d2"]
+    assert seen_by(which=Selection(tag="x")) == ["d1", "d2"]
+    assert seen_by(which=Selection(name="A")) == ["d0", "d1"]
+    assert seen_by(id_key="source", collapse=True) == ["fr", "it"]
+
+
+def test_what_is_shared_may_change_later(documents: list[Document], retriever_of: Any) -> None:
+    """Order, IDs, texts and metadata are those of the moment of the return."""
+    with capture_retrievals() as seen:
+        found = retriever_of(documents).invoke("q")
+        found.reverse()
+        found[-1].id, found[-1].page_content = "changed", "changed"
+        found[-1].metadata["source"] = "changed"
+        found.pop()
+    first = (seen.contexts() or [])[0]
+    assert ids(seen) == ["d0", "d1", "d2", "d3"]
+    assert (first.text, first.metadata["source"]) == ("Paris is the capital of France.", "fr")
+
+
+def test_no_call_failed_calls_and_nothing_retrieved_differ(retriever_of: Any) -> None:
+    """Only the last has a score, and it is 0."""
+
+    def measured(*answers: Any) -> tuple[float | None, str]:
+        with capture_retrievals() as seen:
+            for answer in answers:
+                with suppress(ConnectionError):
+                    retriever_of(answer).invoke("q")
+        sample = seen.sample(user_input="q", reference_context_ids=["d0"])
+        result = IdRecall().score(sample)
+        return result.score, result.reason
+
+    down = ConnectionError("no route")
+    assert measured() == (None, "no retrieval: no retriever was called")
+    assert measured(down, down) == (None, "no retrieval: ConnectionError: no route")
+    assert measured([]) == (0.0, "0 of 1 found in 0 retrieved")
+    assert measured(down, [Document("", id="d0")])[0] == 1.0
+
+
+def test_a_retry_counts_by_what_worked(retriever_of: Any, documents: list[Document]) -> None:
+    """The attempts that failed are calls too, and hide nothing."""
+    attempts: Iterator[Any] = iter([ConnectionError("once"), ConnectionError("twice"), documents])
+
+    class Shaky(BaseRetriever):
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        ) -> list[Document]:
+            answer = next(attempts)
+            if isinstance(answer, Exception):
+                raise answer
+            found: list[Document] = answer
+            return found
+
+    patient = Shaky().with_retry(stop_after_attempt=3, wait_exponential_jitter=False)
+    with capture_retrievals() as seen:
+        patient.invoke("q")
+    assert [call.error for call in seen.calls] == [
+        "ConnectionError: once", "ConnectionError: twice", None,
+    ]  # fmt: skip
+    assert ids(seen) == ["d0", "d1", "d2", "d3"]
+
+
+def test_a_call_that_has_not_ended_is_no_retrieval() -> None:
+    """Nothing is known of it, not even that it brought nothing."""
+    looked: list[Any] = []
+
+    class Looking(Echo):
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        ) -> list[Document]:
+            looked.append(seen.retrieval())
+            return []
+
+    with capture_retrievals() as seen:
+        Looking().invoke("q")
+    assert looked[0].unseen == "the retriever run 'Looking' has no documents"
+    assert ids(seen) == []
+
+
+def test_a_stream_that_is_left_early_is_seen() -> None:
+    """A generator that is closed elsewhere harms nobody."""
+
+    async def first_chunk() -> RetrievalHandler:
+        async def chunks() -> Any:
+            with capture_retrievals() as seen:
+                async for chunk in CHAIN.astream("q"):
+                    yield seen, chunk
+
+        async for seen, _ in chunks():
+            return seen  # type: ignore[no-any-return]
+        raise AssertionError
+
+    assert ids(asyncio.run(first_chunk())) == of("q")
+    assert _capturing.get() is None
+
+
+def test_a_sample_keeps_its_other_fields(retriever_of: Any, documents: list[Document]) -> None:
+    """A `Sample`, a mapping or fields, with what was retrieved in the place of what was there."""
+    given = Sample(id="7", user_input="q", reference_context_ids=["d0"], retrieved_contexts=["x"])
+    with capture_retrievals(id_key=("source", "page")) as seen:
+        retriever_of(documents[:1]).invoke("q")
+    for sample in (seen.sample(given), seen.sample(given.to_dict()), seen.sample(given, group="g")):
+        assert (sample.id, sample.retrieved_context_ids) == ("7", ("fr:1",))
+    assert seen.sample(given, response="a").response == "a"
+    assert seen.sample(user_input="q").reference_context_ids is None
+
+
+def test_what_are_no_documents_is_an_error(retriever_of: Any) -> None:
+    """It names the retriever; the application is left alone."""
+    handler = RetrievalHandler()
+    retriever_of([7], name="Bad").invoke("q", {"callbacks": [handler]})
+    with pytest.raises(InputError, match="retriever run 'Bad': document 0"):
+        handler.contexts()
+    lazy = RetrievalHandler()
+    found = retriever_of((n for n in "ab"), name="Lazy").invoke("q", {"callbacks": [lazy]})
+    assert list(found) == ["a", "b"]
+    with pytest.raises(InputError, match="'Lazy': a list of documents is meant, got generator"):
+        lazy.contexts()
+
+
+def test_langchain_keeps_one_hook_for_all_blocks() -> None:
+    """Hooks are never given back: one for each block would slow the process down for good."""
+    before = len(_configure_hooks)
+    for _ in range(5):
+        with capture_retrievals():
+            Echo().invoke("q")
+    assert len(_configure_hooks) == before
+    assert [var for var, *_ in _configure_hooks].count(_capturing) == 1

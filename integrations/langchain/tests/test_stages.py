@@ -1,0 +1,475 @@
+"""Each stage of a composite retriever is seen in the call that is measured, by a stable name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+from langchain_classic.retrievers import (
+    ContextualCompressionRetriever,
+    EnsembleRetriever,
+    MergerRetriever,
+    MultiQueryRetriever,
+    ParentDocumentRetriever,
+)
+from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
+from langchain_core.callbacks import CallbackManagerForRetrieverRun, Callbacks
+from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.stores import InMemoryStore
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import CharacterTextSplitter
+
+from fullrecall import IdRecall, Sample, Stage
+from fullrecall.evaluation.stages import evaluate_stages
+from langchain_fullrecall import aretrieved, retrieved
+
+Shape = list[tuple[str, list[str | None], str | None]]
+
+
+class Letters(BaseRetriever):
+    """Brings one document for each letter that it holds, or for each letter of the question."""
+
+    letters: str | None = None
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return of(query if self.letters is None else self.letters)
+
+
+class Keeping(BaseDocumentCompressor):
+    """Keeps the documents whose IDs it holds, in its own order."""
+
+    letters: str
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Return those that it holds."""
+        held = {document.id: document for document in documents}
+        return [held[letter] for letter in self.letters if letter in held]
+
+
+class Plain(BaseDocumentCompressor):
+    """Drops the last document, and takes no callbacks."""
+
+    def compress_documents(  # type: ignore[override]
+        self, documents: Sequence[Document], query: str
+    ) -> Sequence[Document]:
+        """Return all but the last."""
+        return documents[:-1]
+
+    async def acompress_documents(  # type: ignore[override]
+        self, documents: Sequence[Document], query: str
+    ) -> Sequence[Document]:
+        """Return all but the last."""
+        return documents[:-1]
+
+
+class Reversing(BaseDocumentTransformer):
+    """Turns the order round."""
+
+    def transform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
+        """Return them the other way round."""
+        return documents[::-1]
+
+
+def of(letters: Iterable[str]) -> list[Document]:
+    """Return one document for each letter, which is its ID."""
+    return [Document(f"text {letter}", id=letter) for letter in letters]
+
+
+def letters(name: str, held: str | None = None) -> Letters:
+    """Return a retriever of that name."""
+    return Letters(name=name, letters=held)
+
+
+def queries_from(*answers: str) -> GenericFakeChatModel:
+    """Return a chat model that writes these queries, one a line."""
+    return GenericFakeChatModel(messages=iter(map(AIMessage, answers)))
+
+
+def shape(sample: Sample) -> Shape:
+    """Return the names, IDs and successors of a sample's stages."""
+    return [
+        (name, [context.id for context in contexts], into)
+        for name, contexts, into in sample.retrieval_stages or ()
+    ]
+
+
+def final(sample: Sample) -> str:
+    """Return the IDs of the final list as one word."""
+    return "".join(map(str, sample.retrieved_context_ids or ()))
+
+
+async def _all(retriever: Any, samples: Sequence[Any], **options: Any) -> list[Sample]:
+    return [sample async for sample in aretrieved(retriever, samples, **options)]
+
+
+def both_ways(retriever: Any, question: str = "q", **options: Any) -> Sample:
+    """Return the sample as it was retrieved, which must be the same by `invoke` and `ainvoke`."""
+    asked = [Sample(user_input=question)]
+    (sample,) = retrieved(retriever, asked, **options)
+    assert asyncio.run(_all(retriever, asked, **options)) == [sample]
+    return sample
+
+
+def test_a_single_retriever_has_no_stages() -> None:
+    """What it brings is the final list."""
+    assert shape(both_ways(letters("one", "abc"))) == []
+
+
+def test_the_children_of_an_ensemble() -> None:
+    """By their own names; by their places where two have the same one."""
+    named = EnsembleRetriever(retrievers=[letters("BM25", "ab"), letters("dense", "bc")],
+                              weights=[0.5, 0.5])  # fmt: skip
+    sample = both_ways(named)
+    assert shape(sample) == [("BM25", ["a", "b"], None), ("dense", ["b", "c"], None)]
+    assert final(sample) == "bac"
+    alike = EnsembleRetriever(
+        retrievers=[Letters(letters="ab"), letters("dense", "bc"), Letters(letters="c")],
+        weights=[1, 1, 1],
+    )
+    assert [name for name, *_ in shape(both_ways(alike))] == [
+        "EnsembleRetriever[0]",
+        "dense",
+        "EnsembleRetriever[2]",
+    ]
+
+
+def test_the_children_of_a_merger() -> None:
+    """An empty child is a stage like any other: it brought nothing."""
+    merger = MergerRetriever(retrievers=[Letters(letters=""), Letters(letters="ab")])
+    assert shape(both_ways(merger)) == [
+        ("MergerRetriever[0]", [], None),
+        ("MergerRetriever[1]", ["a", "b"], None),
+    ]
+
+
+def test_a_child_that_is_tried_again_keeps_its_place() -> None:
+    """A failed try is no stage, and what is wrapped around a child does not hide it."""
+    tries = iter([ConnectionError("once"), None, ConnectionError("once"), None])
+
+    class Flaky(Letters):
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        ) -> list[Document]:
+            if (error := next(tries)) is not None:
+                raise error
+            return of("x")
+
+    flaky = Flaky(name="R").with_retry(stop_after_attempt=2, wait_exponential_jitter=False)
+    ensemble = EnsembleRetriever(retrievers=[letters("R", "a"), flaky], weights=[1, 1])
+    assert shape(both_ways(ensemble)) == [
+        ("EnsembleRetriever[0]", ["a"], None),
+        ("EnsembleRetriever[1]", ["x"], None),
+    ]
+
+
+def test_the_queries_of_a_multi_query_retriever() -> None:
+    """They are numbered, since their words differ from sample to sample."""
+    model = queries_from("ab\nbc", "ab\nbc", "c", "c")
+    retriever = MultiQueryRetriever.from_llm(letters("R"), llm=model)
+    assert shape(both_ways(retriever)) == [
+        ("R query 1", ["a", "b"], None),
+        ("R query 2", ["b", "c"], None),
+    ]
+    assert shape(both_ways(retriever)) == [("R query 1", ["c"], None)]
+
+
+def test_queries_that_a_chain_maps() -> None:
+    """`retriever.map()` asks in threads: the order is that of the queries."""
+    chain: Runnable[str, Any] = (
+        RunnableLambda(lambda question: question.split())
+        | letters("R").map()
+        | RunnableLambda(lambda found: [document for one in found for document in one])
+    )
+    sample = both_ways(chain, "ab c d e f g h")
+    assert [name for name, *_ in shape(sample)] == [f"R query {n}" for n in range(1, 8)]
+    assert "".join(ids[-1] or "" for _, ids, _ in shape(sample)) == "bcdefgh"
+
+
+def test_before_and_after_a_reranker() -> None:
+    """The base retriever's list; the compressed one is the final list."""
+    reranked = ContextualCompressionRetriever(
+        base_compressor=Keeping(letters="ca"), base_retriever=letters("dense", "abc")
+    )
+    sample = both_ways(reranked)
+    assert (shape(sample), final(sample)) == ([("dense", ["a", "b", "c"], None)], "ca")
+
+
+def test_each_step_of_a_pipeline_of_compressors() -> None:
+    """They are no runs: they are watched on a copy, and the user's objects stay as they are."""
+    steps = [Keeping(letters="dca"), Reversing(), Keeping(letters="ac"), Plain()]
+    pipeline = DocumentCompressorPipeline(transformers=steps)
+    retriever = ContextualCompressionRetriever(
+        base_compressor=pipeline, base_retriever=letters("dense", "abcd")
+    )
+    sample = both_ways(retriever)
+    assert shape(sample) == [
+        ("dense", ["a", "b", "c", "d"], "Keeping"),
+        ("Keeping", ["d", "c", "a"], "Reversing"),
+        ("Reversing", ["a", "c", "d"], "Keeping 2"),
+        ("Keeping 2", ["a", "c"], None),
+    ]
+    assert final(sample) == "a"
+    assert retriever.base_compressor is pipeline
+    assert list(pipeline.transformers) == steps
+    assert all(one is other for one, other in zip(pipeline.transformers, steps, strict=True))
+    first_plain = DocumentCompressorPipeline(transformers=[Plain(), Keeping(letters="a")])
+    sample = both_ways(retriever.model_copy(update={"base_compressor": first_plain}))
+    assert shape(sample)[1] == ("Plain", ["a", "b", "c"], None)
+
+
+def test_a_pipeline_that_was_handed_nothing() -> None:
+    """LangChain does not call it then: its steps did not run, and nothing was lost in them."""
+    pipeline = DocumentCompressorPipeline(transformers=[Reversing(), Keeping(letters="a")])
+    retriever = ContextualCompressionRetriever(
+        base_compressor=pipeline, base_retriever=letters("dense", "")
+    )
+    assert shape(both_ways(retriever)) == [("dense", [], None)]
+
+
+def test_the_chunks_of_a_parent_document_retriever(store: InMemoryVectorStore) -> None:
+    """Their search is no run; each has the ID that its document has in the docstore."""
+    retriever = ParentDocumentRetriever(
+        vectorstore=InMemoryVectorStore(store.embeddings),
+        docstore=InMemoryStore(),
+        child_splitter=CharacterTextSplitter(chunk_size=12, chunk_overlap=0, separator="."),
+        search_kwargs={"k": 3},
+    )
+    pages = [
+        Document("aaaa aaaa. aaaa aaab.", id="p", metadata={"source": "P"}),
+        Document("cccc cccc. aaaa bbbb.", id="q", metadata={"source": "Q"}),
+    ]
+    retriever.add_documents(pages, ids=["p", "q"])
+    chunks = retriever.vectorstore
+    sample = both_ways(retriever, "aaaa")
+    ((name, ids, into),) = shape(sample)
+    assert (name, into) == ("ParentDocumentRetriever chunks", None)
+    assert ids == ["p", "p", "q"]
+    assert final(sample) == "pq"
+    (stage,) = sample.retrieval_stages or ()
+    assert stage.contexts[0].text == "aaaa aaaa"
+    assert retriever.vectorstore is chunks
+    ((_, sources, _),) = shape(both_ways(retriever, "aaaa", id_key="source"))
+    assert sources == ["P", "P", "Q"]
+    varied = retriever.model_copy(update={"search_type": "mmr", "search_kwargs": {"k": 1}})
+    assert [ids for _, ids, _ in shape(both_ways(varied, "aaaa"))] == [["p"]]
+
+
+def test_nested_as_deep_as_they_come() -> None:
+    """Each stage hands on to the next; equal names get the name of what is around them."""
+    ensemble = EnsembleRetriever(
+        name="hybrid",
+        retrievers=[
+            ContextualCompressionRetriever(
+                name="filtered",
+                base_compressor=DocumentCompressorPipeline(
+                    transformers=[Reversing(), Keeping(letters="ab")]
+                ),
+                base_retriever=letters("R", "abx"),
+            ),
+            MultiQueryRetriever.from_llm(letters("R"), llm=queries_from("cd\nd", "cd\nd")),
+        ],
+        weights=[1, 1],
+    )
+    whole = ContextualCompressionRetriever(
+        base_compressor=Keeping(letters="a"), base_retriever=ensemble
+    )
+    sample = both_ways(whole)
+    assert shape(sample) == [
+        ("R", ["a", "b", "x"], "Reversing"),
+        ("Reversing", ["x", "b", "a"], "filtered"),
+        ("filtered", ["a", "b"], "hybrid"),
+        ("R query 1", ["c", "d"], "MultiQueryRetriever"),
+        ("R query 2", ["d"], "MultiQueryRetriever"),
+        ("MultiQueryRetriever", ["c", "d"], "hybrid"),
+        ("hybrid", ["a", "c", "b", "d"], None),
+    ]
+    assert final(sample) == "a"
+
+
+def test_equal_names_in_different_places() -> None:
+    """The second gets the name of what is around it."""
+
+    def branch(name: str, held: str) -> BaseRetriever:
+        return ContextualCompressionRetriever(
+            name=name, base_compressor=Keeping(letters="ab"), base_retriever=letters("R", held)
+        )
+
+    both = MergerRetriever(retrievers=[branch("one", "ab"), branch("two", "b")])
+    assert [name for name, *_ in shape(both_ways(both))] == ["R", "one", "two / R", "two"]
+
+
+def test_steps_of_a_chain() -> None:
+    """A step that makes documents of documents is a stage; the last one makes the final list."""
+
+    def drop(documents: list[Document]) -> list[Document]:
+        return documents[1:]
+
+    def rerank(documents: list[Document]) -> list[Document]:
+        documents.reverse()  # in place: what was seen before must not change with it
+        return documents
+
+    chain = letters("dense", "abc") | RunnableLambda(drop) | RunnableLambda(rerank)
+    sample = both_ways(chain)
+    assert shape(sample) == [("dense", ["a", "b", "c"], "drop"), ("drop", ["b", "c"], None)]
+    assert final(sample) == "cb"
+    rewritten = RunnableLambda(lambda question: question * 2) | letters("dense")
+    assert shape(both_ways(rewritten)) == []
+
+
+def test_an_ensemble_within_a_chain() -> None:
+    """The ensemble is a step, its children are not: one of them inherits the step's tag."""
+    both = EnsembleRetriever(
+        retrievers=[letters("A", "ab"), letters("x", "cd").with_config(run_name="B")],
+        weights=[0.5, 0.5],
+    )
+    sample = both_ways(both | RunnableLambda(lambda documents: documents[:2]))
+    assert shape(sample) == [
+        ("A", ["a", "b"], "EnsembleRetriever"),
+        ("B", ["c", "d"], "EnsembleRetriever"),
+        ("EnsembleRetriever", ["a", "c", "b", "d"], None),
+    ]
+
+
+def test_branches_that_a_step_merges() -> None:
+    """Both go into the step that takes them."""
+
+    def merge(found: dict[str, list[Document]]) -> list[Document]:
+        return [*found["one"], *found["two"]]
+
+    def cut(documents: list[Document]) -> list[Document]:
+        return documents[:1]
+
+    chain = RunnableParallel(one=letters("A", "a"), two=letters("B", "b")) | merge | cut
+    assert shape(both_ways(chain)) == [
+        ("A", ["a"], "merge"),
+        ("B", ["b"], "merge"),
+        ("merge", ["a", "b"], None),
+    ]
+
+
+def test_a_chain_that_answers_too() -> None:
+    """The documents in its output are the final list; what its retriever brought is a stage."""
+    chain = RunnablePassthrough.assign(
+        context=RunnableLambda(lambda _inputs: "q") | letters("dense", "ab") | (lambda d: d[:1])
+    ).assign(answer=lambda inputs: str(len(inputs["context"])))
+    asking = RunnableLambda(lambda question: {"question": question}) | chain
+    sample = both_ways(asking)
+    assert final(sample) == "a"
+    assert shape(sample)[0] == ("dense", ["a", "b"], "RunnableLambda")
+
+
+def test_a_function_that_asks_a_retriever() -> None:
+    """A plain function is a retriever; what it asks inside is a stage."""
+    inner = letters("dense", "abc")
+
+    def search(question: str) -> list[Document]:
+        return inner.invoke(question)[:1]
+
+    sample = both_ways(search)
+    assert (shape(sample), final(sample)) == ([("dense", ["a", "b", "c"], None)], "a")
+
+
+@pytest.mark.parametrize("wrap", ["with_config", "with_retry", "with_fallbacks"])
+def test_wrappers_that_change_nothing_add_no_stage(wrap: str) -> None:
+    """What they hand on is what is inside of them."""
+    arguments: dict[str, Any] = {
+        "with_config": {"tags": ["t"]},
+        "with_retry": {"stop_after_attempt": 2},
+        "with_fallbacks": {"fallbacks": [letters("other", "z")]},
+    }
+    reranked = ContextualCompressionRetriever(
+        base_compressor=DocumentCompressorPipeline(transformers=[Reversing(), Plain()]),
+        base_retriever=letters("dense", "abc"),
+    )
+    sample = both_ways(getattr(reranked, wrap)(**arguments[wrap]))
+    assert final(sample) == "cb"
+    assert shape(sample) == [
+        ("dense", ["a", "b", "c"], "Reversing"),
+        ("Reversing", ["c", "b", "a"], None),
+    ]
+
+
+def test_calls_at_the_same_time_do_not_mix() -> None:
+    """Two hundred questions, in threads and in tasks: each has its own stages."""
+    reranked = ContextualCompressionRetriever(
+        base_compressor=DocumentCompressorPipeline(transformers=[Reversing(), Plain()]),
+        base_retriever=EnsembleRetriever(
+            retrievers=[letters("one"), letters("two")], weights=[0.5, 0.5]
+        ),
+    )
+    words = [f"{chr(ord('a') + n % 26)}{chr(ord('A') + n // 26)}" for n in range(200)]
+    samples = [Sample(user_input=word) for word in words]
+    for found in (list(retrieved(reranked, samples)), asyncio.run(_all(reranked, samples))):
+        assert [(shape(sample)[0][1], shape(sample)[-1][1], final(sample)) for sample in found] == [
+            (list(word), list(word[::-1]), word[1]) for word in words
+        ]
+
+
+def test_stages_that_ran_before_a_failure_are_kept() -> None:
+    """The sample has no retrieval, and what was seen of it all the same."""
+
+    class Failing(Keeping):
+        def compress_documents(self, *args: Any, **kwargs: Any) -> Sequence[Document]:
+            raise TimeoutError("no answer")
+
+    retriever = ContextualCompressionRetriever(
+        base_compressor=Failing(letters=""), base_retriever=letters("dense", "a")
+    )
+    sample = both_ways(retriever)
+    assert sample.retrieval_error == "TimeoutError: no answer"
+    assert shape(sample) == [("dense", ["a"], None)]
+
+
+def test_an_id_key_that_fails_on_a_stage_is_told() -> None:
+    """The final documents may have what those of a stage lack."""
+    reranked = ContextualCompressionRetriever(
+        base_compressor=Keeping(letters="a"), base_retriever=letters("dense", "ab")
+    )
+
+    def numbered(document: Document) -> int:
+        return {"a": 1}[str(document.id)]
+
+    sample = both_ways(reranked, id_key=numbered)
+    assert sample.retrieval_error == "reading a stage: KeyError: 'b'"
+
+
+def test_a_miss_is_blamed_on_the_stage_that_lost_it() -> None:
+    """What a reranker dropped, what a filter dropped, and what nobody brought."""
+    pipeline = DocumentCompressorPipeline(
+        transformers=[Keeping(letters="ab"), Keeping(letters="a")]
+    )
+    retriever = ContextualCompressionRetriever(
+        base_compressor=pipeline, base_retriever=letters("dense", "abc")
+    )
+    wanted = [Sample(user_input="q", reference_context_ids=list("abcd"))]
+    reports = evaluate_stages(retrieved(retriever, wanted), IdRecall(), progress=False)
+    assert {name: report.rows[0].results[0].score for name, report in reports.items()} == {
+        "dense": 0.75,
+        "Keeping": 0.5,
+        "final": 0.25,
+    }
+    assert [(lost.target, lost.had, lost.by) for lost in reports.lost()] == [
+        ("b", "Keeping", "final"),
+        ("c", "dense", "Keeping"),
+    ]
+
+
+def test_stages_survive_the_way_to_a_file() -> None:
+    """They are part of the sample."""
+    sample = both_ways(
+        EnsembleRetriever(retrievers=[letters("A", "a"), letters("B", "b")], weights=[1, 1])
+    )
+    assert Sample(**sample.to_dict()) == sample
+    assert isinstance((sample.retrieval_stages or ())[0], Stage)

@@ -1,0 +1,192 @@
+"""The mean over an experiment stands with what it stands on, and judges nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_core.documents import Document
+from langsmith import Client, aevaluate, evaluate
+from langsmith.schemas import Example, Run
+
+from fullrecall import IdRecall, Method, Result, Sample
+from langchain_fullrecall import IdLevelWarning, RecallRunEvaluator, RecallStringEvaluator
+
+pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+
+
+class CountingScorer:
+    """Scores by ID, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.inner = IdRecall(k=2)
+        self.asked = 0
+
+    @property
+    def method(self) -> Method:
+        """How the inner scorer scores."""
+        return self.inner.method
+
+    def score(self, sample: Sample) -> Result:
+        """Return the inner scorer's result."""
+        self.asked += 1
+        return self.inner.score(sample)
+
+
+@pytest.fixture
+def rows(example: Any) -> list[Example]:
+    """Two that are scored, one that fails, one without reference items."""
+    return [
+        example("half", reference_context_ids=["d0", "d9"]),
+        example("all", reference_context_ids=["d1"]),
+        example("fails", reference_context_ids=["d0"]),
+        example("half", reference_context_ids=[]),
+    ]
+
+
+@pytest.fixture
+def target(retriever_of: Any, documents: list[Document]) -> Any:
+    """An application whose retriever fails for one question."""
+    found = {"half": documents, "all": documents, "fails": ConnectionError("no route")}
+    retriever = retriever_of(found)
+
+    def run(inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"answer": str(len(retriever.invoke(inputs["question"])))}
+
+    return run
+
+
+def summaries(evaluator: Any, target: Any, rows: list[Example], client: Client, **more: Any) -> Any:
+    """Return what the summary evaluators of one experiment gave."""
+    outcome = evaluate(
+        target, data=rows, evaluators=[evaluator], summary_evaluators=[evaluator.summary],
+        client=client, upload_results=False, **more,
+    )  # fmt: skip
+    list(outcome)
+    return outcome._summary_results["results"]
+
+
+@pytest.mark.parametrize("kind", [RecallRunEvaluator, RecallStringEvaluator])
+def test_the_mean_and_its_coverage(
+    kind: Any, target: Any, rows: list[Example], client: Client
+) -> None:
+    """What could not be measured is counted, and is no zero."""
+    (mean,) = summaries(kind(IdRecall(k=2)), target, rows, client, max_concurrency=3)
+    assert (mean.key, mean.score, mean.value) == ("id_recall@2.mean", 0.75, None)
+    assert mean.comment.startswith(
+        "mean of 2 of 4 runs; 1 undefined, without reference items; 1 unscored: no retrieval"
+    )
+    told = json.loads(json.dumps(mean.evaluator_info))["fullrecall"]
+    assert [told[count] for count in ("runs", "scored", "undefined", "unscored")] == [4, 2, 1, 1]
+    assert told["without_id"] == 0
+
+
+def test_nothing_is_scored_twice(target: Any, rows: list[Example], client: Client) -> None:
+    """A judge that costs money is asked once for each run."""
+    scorer = CountingScorer()
+    evaluator = RecallRunEvaluator(scorer)
+    assert summaries(evaluator, target, rows, client)[0].score == 0.75
+    assert scorer.asked == 4
+    assert summaries(evaluator, target, rows[1:2], client)[0].score == 1.0
+    assert scorer.asked == 5
+
+
+def test_an_evaluator_that_was_left_out_is_asked(
+    target: Any, rows: list[Example], client: Client
+) -> None:
+    """The summary alone does without the rows."""
+    summary = RecallRunEvaluator(IdRecall(k=2)).summary
+    outcome = evaluate(
+        target, data=rows, summary_evaluators=[summary], client=client, upload_results=False
+    )
+    list(outcome)
+    assert outcome._summary_results["results"][0].score == 0.75
+
+
+def test_in_an_async_experiment(target: Any, rows: list[Example], client: Client) -> None:
+    """`aevaluate` takes it too."""
+    scorer = CountingScorer()
+    evaluator = RecallRunEvaluator(scorer)
+
+    async def atarget(inputs: dict[str, Any]) -> Any:
+        return await asyncio.to_thread(target, inputs)
+
+    async def run() -> Any:
+        outcome = await aevaluate(
+            atarget, data=rows, evaluators=[evaluator], client=client, upload_results=False,
+            summary_evaluators=[evaluator.summary], max_concurrency=2,
+        )  # fmt: skip
+        async for _ in outcome:
+            pass
+        return outcome._summary_results["results"]
+
+    (mean,) = asyncio.run(run())
+    assert (mean.score, scorer.asked) == (0.75, 4)
+
+
+def test_each_score_has_its_mean(target: Any, rows: list[Example], client: Client) -> None:
+    """One for each k and each measure that the evaluator gives."""
+    evaluator = RecallRunEvaluator(ks=(1, 2), measures=("hit",))
+    means = {mean.key: mean.score for mean in summaries(evaluator, target, rows[:2], client)}
+    assert means == {
+        "id_recall.mean": 0.75,
+        "id_recall@1.mean": 0.25,
+        "id_recall@2.mean": 0.75,
+        "id_recall.hit.mean": 1.0,
+        "id_recall.hit@1.mean": 0.5,
+        "id_recall.hit@2.mean": 1.0,
+    }
+
+
+def test_no_score_at_all_is_no_zero(target: Any, rows: list[Example], client: Client) -> None:
+    """The mean of nothing is nothing."""
+    (mean,) = summaries(RecallRunEvaluator(), target, rows[2:], client)
+    assert (mean.score, mean.comment.partition(";")[0]) == (None, "mean of 0 of 2 runs")
+
+
+def run_with(documents: list[Document]) -> Run:
+    """Return a run whose output holds these documents."""
+    now = datetime(2025, 1, 1, tzinfo=UTC)
+    return Run(
+        id=uuid4(), name="run", start_time=now, run_type="chain", inputs={},
+        outputs={"documents": documents}, trace_id=uuid4(), dotted_order="20250101T000000000000Zx",
+    )  # fmt: skip
+
+
+def test_ids_of_the_wrong_level_are_warned_of(documents: list[Document], example: Any) -> None:
+    """Where no reference ID was seen in a whole experiment, with the key that would find them."""
+    summary = RecallRunEvaluator().summary
+    rows = [example(reference_context_ids=["fr"]), example(reference_context_ids=["it"])]
+    runs = [run_with(documents), run_with(documents)]
+    with pytest.warns(IdLevelWarning, match=r"id_key='source' \(in 2 of 2\) would find them"):
+        mean: Any = summary(runs, rows)
+    assert mean.score == 0.0
+    assert "no reference ID of 2 samples is among the retrieved" in mean.comment
+    found: Any = RecallRunEvaluator(id_key="source").summary(runs, rows)
+    assert (found.score, "no reference ID" in found.comment) == (1.0, False)
+
+
+def test_documents_without_an_id_are_counted(documents: list[Document], example: Any) -> None:
+    """Over the whole experiment."""
+    some = [documents[0], Document("x")]
+    summary = RecallRunEvaluator().summary
+    mean: Any = summary([run_with(some)] * 2, [example(reference_context_ids=["d0"])] * 2)
+    assert mean.comment == "mean of 2 of 2 runs; 2 of 4 documents have no ID"
+
+
+def test_many_threads_may_share_it(documents: list[Document], example: Any) -> None:
+    """What one thread measured is the others' too."""
+    scorer = CountingScorer()
+    evaluator = RecallRunEvaluator(scorer)
+    runs = [run_with(documents) for _ in range(50)]
+    rows = [example(reference_context_ids=[f"d{n % 4}"]) for n in range(50)]
+    summary = evaluator.summary
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(evaluator.evaluate_run, runs, rows))
+    mean: Any = summary(runs, rows)
+    assert (mean.score, scorer.asked, evaluator.summary is summary) == (0.52, 50, True)

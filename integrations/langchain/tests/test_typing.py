@@ -1,0 +1,78 @@
+"""What users write type-checks under mypy's strict rules, and what is wrong does not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+from collections.abc import Sequence
+from typing import Any
+
+from fullrecall import Context, IdRecall, Sample
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
+from langchain_fullrecall import (
+    RecallRunEvaluator, RecallStringEvaluator, RetrievalHandler, RetrieverCall, Selection,
+    capture_retrievals, contexts,
+)
+from langsmith.evaluation import RunEvaluator
+
+
+def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore) -> None:
+    evaluator = RecallStringEvaluator(IdRecall(k=3), id_key=("source", "page"), retriever=store)
+    returned: dict[str, Any] = evaluator.evaluate_strings(
+        prediction=documents, reference=["a", 7], input="q", k=5
+    )
+    evaluator.evaluate_strings(prediction={"answer": "a", "context": documents}, reference={"a": 2})
+    evaluator.evaluate_strings(prediction="a", retrieved_documents=[(d, 0.5) for d in documents])
+    light: RunEvaluator = RecallRunEvaluator(
+        which=Selection(tag="x", where=lambda call: bool(call.children), take="last"), ks=(1, 5)
+    )
+    with capture_retrievals(id_key=lambda document: document.metadata["source"]) as seen:
+        retriever.invoke("q", {"callbacks": [RetrievalHandler(which="innermost")]})
+    calls: tuple[RetrieverCall, ...] = seen.calls
+    found: list[Context] | None = seen.contexts()
+    sample: Sample = seen.sample(user_input="q")
+    read: Sequence[Context] = contexts(documents, collapse=True)
+
+
+async def wait(evaluator: RecallStringEvaluator, documents: list[Document]) -> float | None:
+    returned = await evaluator.aevaluate_strings(prediction=documents, reference=["a"])
+    score: float | None = returned["score"]
+    return score
+"""
+WRONG = {
+    "evaluator.evaluate_strings(k='5')": "arg-type",
+    "RecallRunEvaluator(which='all')": "arg-type",
+    "Selection(take='best')": "arg-type",
+    "RecallRunEvaluator(id_keys='a')": "call-arg",
+}
+
+
+def check(program: str, folder: Path) -> str:
+    """Return what mypy says of a program, empty if nothing."""
+    source = folder / "program.py"
+    source.write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir",
+         str(folder / "cache"), "--config-file", "", str(source)],
+        capture_output=True, text=True, check=False, cwd=folder,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: no types to check")
+def test_the_signatures_take_what_users_hand_over(tmp_path: Path) -> None:
+    """Documents, outputs and references are not only the strings of LangChain's base class."""
+    assert check(PROGRAM, tmp_path) == ""
+    head = PROGRAM.partition("def use")[0]
+    lines = "".join(f"    {line}\n" for line in WRONG)
+    said = check(f"{head}def wrong(evaluator: RecallStringEvaluator) -> None:\n{lines}", tmp_path)
+    found = [line for line in said.splitlines() if ": error: " in line]
+    assert [line.rpartition("[")[2].rstrip("]") for line in found] == list(WRONG.values()), said

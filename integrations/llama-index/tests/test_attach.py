@@ -1,0 +1,716 @@
+"""Attaching: calls that run at the same time, failures, agents, workflows, and detaching."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import gc
+import inspect
+import pickle
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any
+
+import pytest
+from llama_index.core import SummaryIndex, VectorStoreIndex
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.response.schema import PydanticResponse, Response
+from llama_index.core.bridge.pydantic import BaseModel
+from llama_index.core.evaluation import BatchEvalRunner
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
+from llama_index.core.llms import MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
+from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool, function_tool
+from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
+
+from fullrecall import IdRecall, ParameterError, Sample, Status
+from llama_index.evaluation.fullrecall import (
+    Capture,
+    RecallEvaluator,
+    attach,
+    capture_of,
+    capture_retrievals,
+)
+from llama_index.evaluation.fullrecall.attaching import handlers, registry, spans
+from llama_index.evaluation.fullrecall.attaching.recording import recordings
+
+FRUIT = "What do bananas hold?"
+TOWER = "Where in Paris does the Eiffel Tower stand?"
+
+
+class Echo(BaseRetriever):
+    """Brings one node that is named after the question, after other tasks have had their turn."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        if self.error is not None:
+            raise self.error
+        node = TextNode(id_=f"for {query_bundle.query_str}", text=query_bundle.query_str)
+        return [NodeWithScore(node=node, score=1.0), NodeWithScore(node=TextNode(text="noise"))]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        await asyncio.sleep(0)
+        return self._retrieve(query_bundle)
+
+
+class First(BaseNodePostprocessor):
+    """Keeps the first node."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[:1]
+
+
+class Pipeline(CustomQueryEngine):
+    """An engine of the user's own, which does what it is told."""
+
+    work: Callable[[str], Any]
+
+    def custom_query(self, query_str: str) -> Any:
+        """Do it."""
+        return self.work(query_str)
+
+
+@pytest.fixture
+def echo(llm: MockLLM) -> BaseQueryEngine:
+    """An engine whose answers are told apart by what was retrieved."""
+    return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_open() -> Iterator[None]:
+    """After every test, no recording is active here, and no step or call is kept."""
+    yield
+    assert recordings.get() == ()
+    assert handlers._running == {}
+    assert handlers._calls == {}
+
+
+def finals(capture: Capture | None) -> list[str]:
+    """Return the IDs of what reached the model."""
+    assert capture is not None
+    return [item.node.node_id for item in capture.final]
+
+
+def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
+    """Each of 200 gathered calls gets its own retrieval, in a response that carries it."""
+    questions = [f"q{n}" for n in range(200)]
+
+    async def ask_all() -> list[Any]:
+        return await asyncio.gather(*map(echo.aquery, questions))
+
+    with attach(echo) as attachment:
+        responses = asyncio.run(ask_all())
+    assert [finals(capture_of(response)) for response in responses] == [
+        [f"for {question}"] for question in questions
+    ]
+    assert all(len(capture.retrieved) == 2 for capture in attachment.captures)
+    assert sorted(str(capture.question) for capture in attachment.captures) == sorted(questions)
+
+
+def test_200_calls_in_threads_keep_apart(echo: BaseQueryEngine) -> None:
+    """Each of 200 calls in threads gets its own retrieval."""
+    questions = [f"q{n}" for n in range(200)]
+    with attach(echo), ThreadPoolExecutor(16) as threads:
+        responses = list(threads.map(echo.query, questions))
+    assert [finals(capture_of(response)) for response in responses] == [
+        [f"for {question}"] for question in questions
+    ]
+
+
+def test_blocks_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
+    """A block in each task captures what that task asks for, and no more."""
+
+    async def ask(question: str) -> list[str]:
+        with capture_retrievals() as capture:
+            await echo.aquery(question)
+        return finals(capture)
+
+    async def ask_all() -> list[list[str]]:
+        return await asyncio.gather(*(ask(f"q{n}") for n in range(50)))
+
+    assert asyncio.run(ask_all()) == [[f"for q{n}"] for n in range(50)]
+
+
+def test_a_call_that_blocks_a_running_loop_is_captured(
+    index: VectorStoreIndex, llm: MockLLM
+) -> None:
+    """As in notebooks: LlamaIndex runs the retrievers in a loop of another thread."""
+    fused = QueryFusionRetriever(
+        [Echo(), index.as_retriever(similarity_top_k=1)], llm=llm, num_queries=1, use_async=True
+    )
+    engine = RetrieverQueryEngine.from_args(fused, llm=llm)
+
+    async def in_a_loop() -> Any:
+        return engine.query(FRUIT)
+
+    with attach(engine):
+        capture = capture_of(asyncio.run(in_a_loop()))
+    assert capture is not None
+    assert [(one.retriever, one.is_part) for one in capture.retrievals] == [
+        ("QueryFusionRetriever", False),
+        ("Echo", True),
+        ("VectorIndexRetriever", True),
+    ]
+
+
+def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> None:
+    """`BatchEvalRunner` asks all, then evaluates: each response has still its own capture."""
+    evaluator = RecallEvaluator(IdRecall())
+    questions = [f"q{n}" for n in range(10)]
+    with pytest.warns(DeprecationWarning, match="asyncio_module"):
+        runner = BatchEvalRunner({"recall": evaluator}, workers=4)
+    with attach(echo) as attachment:
+        results = asyncio.run(
+            runner.aevaluate_queries(
+                echo,
+                queries=questions,
+                recall={"expected_ids": [[f"for {question}"] for question in questions]},
+            )
+        )
+    assert len(attachment.captures) == 10
+    assert [result.score for result in results["recall"]] == [1.0] * 10
+
+
+def test_detaching_ends_it(echo: BaseQueryEngine) -> None:
+    """Afterwards responses carry nothing; what was captured stays; detaching twice does no harm."""
+    attachment = attach(echo)
+    assert capture_of(echo.query("a")) is not None
+    attachment.detach()
+    attachment.detach()
+    assert capture_of(echo.query("b")) is None
+    assert [capture.question for capture in attachment.captures] == ["a"]
+
+
+def test_another_engine_is_left_alone(echo: BaseQueryEngine, llm: MockLLM) -> None:
+    """One of two engines over one retriever is attached: the other's responses carry nothing."""
+    other = RetrieverQueryEngine.from_args(Echo(), llm=llm)
+    with attach(echo) as attachment:
+        assert capture_of(other.query("a")) is None
+    assert attachment.captures == ()
+
+
+def test_two_attachments_to_one_engine_end_apart(echo: BaseQueryEngine) -> None:
+    """What one part of a program detaches, another goes on to capture."""
+    first, second = attach(echo), attach(echo)
+    echo.query("a")
+    first.detach()
+    echo.query("b")
+    second.detach()
+    assert [capture.question for capture in first.captures] == ["a"]
+    assert [capture.question for capture in second.captures] == ["a", "b"]
+    assert registry._attached == {}
+
+
+def test_attached_parts_of_an_attached_engine_have_captures_of_their_own(
+    echo: BaseQueryEngine,
+) -> None:
+    """A call inside a call is seen by both, and by the block around them."""
+
+    def work(question: str) -> Response:
+        echo.query("inner")
+        return Response("done", source_nodes=Echo().retrieve(question))
+
+    outer = Pipeline(work=work)
+    with capture_retrievals() as block, attach(outer) as outside, attach(echo) as inside:
+        outer.query("outer")
+    assert finals(inside.captures[0]) == ["for inner"]
+    assert set(finals(outside.captures[0])) >= {"for inner", "for outer"}
+    assert finals(block) == finals(outside.captures[0])
+
+
+def test_a_call_that_fails_is_kept_with_its_error(llm: MockLLM) -> None:
+    """The error goes to the caller as ever; its capture is unscored and says why."""
+    engine = RetrieverQueryEngine.from_args(Echo(TimeoutError("no answer")), llm=llm)
+    with attach(engine) as attachment:
+        with pytest.raises(TimeoutError):
+            engine.query("a")
+        with pytest.raises(TimeoutError):
+            asyncio.run(engine.aquery("b"))
+    assert [capture.question for capture in attachment.captures] == ["a", "b"]
+    for capture in attachment.captures:
+        assert capture.error == "TimeoutError: no answer"
+        assert not capture.observed
+        result = IdRecall().score(capture.sample({"expected_ids": ["x"]}))
+        assert (result.status, result.reason) == (
+            Status.UNSCORED,
+            "no retrieval: TimeoutError: no answer",
+        )
+
+
+def test_a_call_that_fails_after_its_retrieval_shows_it(echo: BaseQueryEngine) -> None:
+    """What had been retrieved can be looked at, but is not scored: it may not be all."""
+
+    def work(question: str) -> Any:
+        Echo().retrieve(question)
+        raise RuntimeError("quota used up")
+
+    engine = Pipeline(work=work)
+    with attach(engine) as attachment, pytest.raises(RuntimeError):
+        engine.query("a")
+    (capture,) = attachment.captures
+    assert capture.retrieved[0].node.node_id == "for a"
+    assert capture.sample().retrieval_error == "RuntimeError: quota used up"
+    assert repr(capture) == "<Capture of 'a': RuntimeError: quota used up>"
+
+
+def test_a_failing_block_keeps_its_error() -> None:
+    """An exception leaves the block, and the capture says so."""
+    with pytest.raises(KeyError), capture_retrievals() as capture:
+        _ = Echo().retrieve("a")[0].node.metadata["x"]
+    assert capture.error == "KeyError: 'x'"
+    assert len(capture.retrievals) == 1
+
+
+def test_only_when_all_retrievals_failed_there_is_no_retrieval() -> None:
+    """A retriever that is asked again and then answers has brought something."""
+
+    def twice(question: str) -> str:
+        with pytest.raises(TimeoutError):
+            Echo(TimeoutError("late")).retrieve(question)
+        return "an answer" if question == "once" else str(Echo().retrieve(question))
+
+    engine = Pipeline(work=twice)
+    with attach(engine):
+        once, again = capture_of(engine.query("once")), capture_of(engine.query("again"))
+    assert once is not None
+    assert again is not None
+    assert once.sample().retrieval_error == "TimeoutError: late"
+    assert again.sample().retrieval_error is None
+    assert finals(again)[0] == "for again"
+
+
+def test_a_cancelled_call_leaves_nothing_open(llm: MockLLM) -> None:
+    """A task that is cancelled in the middle of its retrieval has a capture that says so."""
+
+    class Waits(Echo):
+        async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            await asyncio.Event().wait()
+            return []
+
+    engine = RetrieverQueryEngine.from_args(Waits(), llm=llm)
+
+    async def cancel() -> None:
+        task = asyncio.create_task(engine.aquery("a"))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with attach(engine) as attachment:
+        asyncio.run(cancel())
+    assert [capture.error for capture in attachment.captures] == ["CancelledError: "]
+
+
+def test_threads_without_the_context_are_not_seen() -> None:
+    """The one limit: a thread that the user starts belongs to the call only with its context."""
+
+    def bare(question: str) -> str:
+        with ThreadPoolExecutor() as threads:
+            return str(threads.submit(Echo().retrieve, question).result())
+
+    def handed_on(question: str) -> str:
+        with ThreadPoolExecutor() as threads:
+            run = copy_context().run
+            return str(threads.submit(run, Echo().retrieve, question).result())
+
+    first, second = Pipeline(work=bare), Pipeline(work=handed_on)
+    with attach(first), attach(second):
+        unseen, seen = capture_of(first.query("a")), capture_of(second.query("a"))
+    assert unseen is not None
+    assert "without copy_context()" in (unseen.sample().retrieval_error or "")
+    assert finals(seen)[0] == "for a"
+
+
+def test_what_a_call_started_and_left_running_is_not_its_own() -> None:
+    """A background task that outlives its call adds nothing to it, and its calls are captured."""
+    tasks: list[asyncio.Task[Any]] = []
+    go = asyncio.Event()
+
+    class Starts(CustomQueryEngine):
+        def custom_query(self, query_str: str) -> str:
+            raise AssertionError("asked asynchronously only")
+
+        async def acustom_query(self, query_str: str) -> str:
+            if query_str == "first":
+                tasks.append(asyncio.create_task(later()))
+            await Echo().aretrieve(query_str)
+            return "done"
+
+    engine = Starts()
+
+    async def later() -> None:
+        await go.wait()
+        await engine.aquery("second")
+
+    async def run() -> None:
+        await engine.aquery("first")
+        go.set()
+        await tasks[0]
+
+    with attach(engine) as attachment:
+        asyncio.run(run())
+    first, second = attachment.captures
+    assert finals(first)[0] == "for first"
+    assert finals(second)[0] == "for second"
+    assert len(first.retrievals) == len(second.retrievals) == 1
+
+
+def test_nodes_stand_as_they_were_when_they_were_handed_on() -> None:
+    """Whoever changes the nodes, the score or the metadata later does not change the capture."""
+    with capture_retrievals() as capture:
+        nodes = Echo().retrieve("a")
+        nodes[0].node.set_content("changed")  # type: ignore[attr-defined]
+        nodes[0].node.metadata["changed"] = True
+        nodes[0].score = 0.0
+        nodes.pop()
+    first = capture.retrieved[0]
+    assert (first.text, first.metadata, first.score) == ("a", {}, 1.0)
+    assert len(capture.retrieved) == 2
+
+
+def test_a_retriever_that_filters_in_a_method_of_its_own_is_seen_by_what_it_returns() -> None:
+    """A subclass that overrides `retrieve` tells no event of the list that it returns."""
+
+    class Filters(Echo):
+        def retrieve(self, str_or_query_bundle: Any) -> list[NodeWithScore]:
+            return super().retrieve(str_or_query_bundle)[:1]
+
+    with capture_retrievals() as capture:
+        Filters().retrieve("a")
+    assert finals(capture) == ["for a"]
+    assert [stage.name for stage in capture.sample().retrieval_stages or ()] == ["retrieved"]
+
+
+def test_events_of_others_count_as_retrievals() -> None:
+    """Code that is no retriever of LlamaIndex's, but tells what it retrieved, is heard."""
+    nodes = Echo().retrieve("a")
+    with capture_retrievals() as capture:
+        get_dispatcher().event(RetrievalEndEvent(str_or_query_bundle="a", nodes=nodes))
+    assert finals(capture)[0] == "for a"
+    assert capture.retrievals[0].question == "a"
+
+
+def test_a_handler_that_fails_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """LlamaIndex swallows what handlers raise: it is logged, and the capture is unscored."""
+
+    def fails(nodes: Any) -> Any:
+        raise RuntimeError("cannot copy")
+
+    monkeypatch.setattr(handlers, "copied", fails)
+    with capture_retrievals() as capture:
+        assert len(Echo().retrieve("a")) == 2
+    problem = "the call was not recorded completely: RuntimeError: cannot copy"
+    assert capture.sample().retrieval_error == problem
+    assert "a step of a retrieval was not recorded" in caplog.text
+
+
+def test_the_handlers_are_installed_once_and_again_if_they_were_removed(
+    echo: BaseQueryEngine,
+) -> None:
+    """A program that clears LlamaIndex's handlers between attachments gets ours back."""
+    root = get_dispatcher()
+    attach(echo).detach()
+    attach(echo).detach()
+    before = list(root.span_handlers), list(root.event_handlers)
+    ours = [handlers._spans, handlers._events]
+    assert [sum(h is mine for h in (*before[0], *before[1])) for mine in ours] == [1, 1]
+    root.span_handlers = [h for h in root.span_handlers if h is not handlers._spans]
+    root.event_handlers = [h for h in root.event_handlers if h is not handlers._events]
+    with attach(echo):
+        assert finals(capture_of(echo.query("a"))) == ["for a"]
+
+
+def test_an_attached_engine_is_not_kept_alive(llm: MockLLM) -> None:
+    """An engine that its owner drops is gone, attached or not, and its place is not another's."""
+    engine = Pipeline(work=str)
+    attachment = attach(engine)
+    alive = weakref.ref(engine)
+    del engine
+    gc.collect()
+    assert alive() is None
+    assert registry._attached == {}
+    attachment.detach()
+
+
+def test_captures_are_kept_up_to_a_number(echo: BaseQueryEngine) -> None:
+    """A service that runs for weeks keeps the last captures; the number is the user's."""
+    with attach(echo, keep=2) as attachment:
+        for question in "abc":
+            echo.query(question)
+    assert [capture.question for capture in attachment.captures] == ["b", "c"]
+    with pytest.raises(ParameterError, match="keep is a whole number >= 1, got 0"):
+        attach(echo, keep=0)
+
+
+@pytest.mark.parametrize("thing", [None, "engine", SummaryIndex([])], ids=["None", "str", "index"])
+def test_what_cannot_be_attached_to_is_refused(thing: Any) -> None:
+    """An index, an agent or a workflow: the error says what to do instead."""
+    with pytest.raises(ParameterError, match=r"can be attached to, got .*capture_retrievals\(\)"):
+        attach(thing)
+
+
+@pytest.mark.parametrize("value", [None, "text", 7, [], {}, Response("x"), object()], ids=repr)
+def test_capture_of_what_was_not_captured_is_none(value: Any) -> None:
+    """It answers for everything, and raises for nothing."""
+    assert capture_of(value) is None
+
+
+def test_a_pydantic_response_carries_its_capture() -> None:
+    """It claims to have every attribute, so only a real one counts."""
+
+    class Answer(BaseModel):
+        name: str
+
+    response = PydanticResponse(Answer(name="x"), source_nodes=[])
+    assert capture_of(response) is None
+    engine = Pipeline(work=lambda question: Echo().retrieve(question) and response)
+    with attach(engine):
+        assert engine.query("a") is response
+    assert finals(capture_of(response))[0] == "for a"
+
+
+def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEngine) -> None:
+    """Responses that are pickled or copied keep their captures, and equal those without."""
+    with attach(echo):
+        response: Any = echo.query("a")
+    for again in (copy.deepcopy(response), pickle.loads(pickle.dumps(response))):  # noqa: S301
+        assert again == response
+        assert finals(capture_of(again)) == ["for a"]
+
+
+def test_a_capture_is_a_sample_of_either_list(index: VectorStoreIndex, llm: MockLLM) -> None:
+    """Both lists are scored: what a postprocessor loses is seen, and by which stage."""
+    engine = index.as_query_engine(llm=llm, similarity_top_k=3, node_postprocessors=[First()])
+    with attach(engine):
+        capture = capture_of(engine.query(TOWER))
+    assert capture is not None
+    wanted = Sample(user_input=TOWER, reference_context_ids=["place", "height"])
+    final, retrieved = capture.sample(wanted), capture.sample(wanted, which="retrieved")
+    assert IdRecall().score(final).score == 0.5
+    assert IdRecall().score(retrieved).score == 1.0
+    assert IdRecall().score(final.at_stage("retrieved")).score == 1.0
+    assert final.response == "text text text text text"
+    assert retrieved.retrieval_stages == ()
+    assert capture.sample(id_key="ref_doc_id").retrieved_context_ids == ("doc-tower",)
+    with pytest.raises(ParameterError, match='which is "final" or "retrieved", got '):
+        capture.sample(which="both")  # type: ignore[arg-type]
+
+
+def test_a_capture_without_a_sample_has_its_question(echo: BaseQueryEngine) -> None:
+    """References can be given as a mapping, or come later."""
+    with attach(echo):
+        capture = capture_of(echo.query("a"))
+    assert capture is not None
+    assert capture.sample().user_input == "a"
+    assert capture.sample({"expected_ids": ["for a"]}).user_input is None
+    assert repr(capture) == "<Capture of 'a': 2 retrieved, 1 final>"
+
+
+def test_nothing_is_noted_where_nothing_is_captured(
+    echo: BaseQueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an active capture the handlers copy no node."""
+    attach(echo).detach()
+    copies: list[Any] = []
+    monkeypatch.setattr(spans, "_copied", copies.append)
+    echo.query("a")
+    assert copies == []
+
+
+# Agents and workflows
+
+looks_at_agents = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
+"""LlamaIndex reads all attributes of an agent that it makes, pydantic's deprecated ones too."""
+
+
+def calls_once(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+    """Call the tool with the user's message, and answer when its output is there."""
+    if messages[-1].role == MessageRole.TOOL:
+        return ChatMessage(role="assistant", content="an answer")
+    asked = next(m.content for m in reversed(messages) if m.role == MessageRole.USER)
+    call = ToolCallBlock(tool_call_id="1", tool_name="search", tool_kwargs={"input": asked})
+    return ChatMessage(role="assistant", blocks=[TextBlock(text=""), call])
+
+
+def function_agent(tool: Any) -> FunctionAgent:
+    """Return an agent that calls `tool` once."""
+    llm = MockFunctionCallingLLM(response_generator=calls_once, is_chat_model=True)
+    return FunctionAgent(name="agent", description="d", tools=[tool], llm=llm, streaming=False)
+
+
+def run(agent: Any, question: str) -> Any:
+    """Return the awaitable of a run with a memory that needs no database."""
+    return agent.run(user_msg=question, memory=ChatMemoryBuffer.from_defaults(token_limit=9999))
+
+
+async def captured(agent: Any, question: str) -> Capture:
+    """Run an agent in a block, and return what it retrieved."""
+    with capture_retrievals() as capture:
+        await run(agent, question)
+    return capture
+
+
+def query_tool(engine: BaseQueryEngine) -> QueryEngineTool:
+    """Return an engine as the tool "search"."""
+    return QueryEngineTool.from_defaults(engine, name="search", description="d")
+
+
+@looks_at_agents
+def test_an_agent_with_an_engine_as_tool(echo: BaseQueryEngine) -> None:
+    """The agent's output has no nodes: the block has them, and the tool's own response."""
+    with attach(echo) as attachment:
+        capture = asyncio.run(captured(function_agent(query_tool(echo)), "a"))
+    assert finals(capture) == ["for a"]
+    assert len(capture.retrieved) == 2
+    assert finals(attachment.captures[0]) == ["for a"]
+
+
+class FirstAwaited(First):
+    """The same, with an async method of its own, of which LlamaIndex tells nothing."""
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[:1]
+
+
+@looks_at_agents
+def test_an_agent_with_a_retriever_as_tool() -> None:
+    """What the tool returned, after its reranker, is what reached the agent."""
+    tool = RetrieverTool.from_defaults(
+        Echo(), node_postprocessors=[FirstAwaited()], name="search", description="d"
+    )
+    capture = asyncio.run(captured(function_agent(tool), "a"))
+    assert finals(capture) == ["for \ninput is a\n"]
+    assert len(capture.retrieved) == 2
+
+
+@looks_at_agents
+def test_an_agent_with_a_function_as_tool() -> None:
+    """A function that retrieves by hand and returns a text: its last list reached the agent."""
+
+    async def search(input: str) -> str:  # noqa: A002 - the name of the tool's argument
+        """Search."""
+        return str(First().postprocess_nodes(await Echo().aretrieve(input)))
+
+    capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
+    assert finals(capture) == ["for a"]
+
+
+HANDS_ON = "copy_context" in inspect.getsource(function_tool.sync_to_async)
+"""Whether this LlamaIndex runs plain functions in threads with the context of the call."""
+
+
+@looks_at_agents
+@pytest.mark.parametrize("as_nodes", [False, True], ids=["text", "nodes"])
+def test_an_agent_with_a_plain_function_as_tool(*, as_nodes: bool) -> None:
+    """Older LlamaIndex runs it without the context: then only nodes that it returns are seen."""
+
+    def search(input: str) -> Any:  # noqa: A002 - the name of the tool's argument
+        """Search."""
+        nodes = First().postprocess_nodes(Echo().retrieve(input))
+        return nodes if as_nodes else str(nodes)
+
+    capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
+    assert finals(capture) == (["for a"] if as_nodes or HANDS_ON else [])
+    unseen = "no retrieval was seen: no retriever was asked, or in a thread"
+    problems = [capture.sample(which=which).retrieval_error for which in ("final", "retrieved")]
+    assert [(problem or "").startswith(unseen) for problem in problems] == [
+        not (HANDS_ON or as_nodes),
+        not HANDS_ON,
+    ]
+
+
+@looks_at_agents
+def test_agents_that_run_at_the_same_time_keep_apart(echo: BaseQueryEngine) -> None:
+    """Twenty runs of one agent, each in a block of its own."""
+    agent = function_agent(query_tool(echo))
+
+    async def run_all() -> list[Capture]:
+        return await asyncio.gather(*(captured(agent, f"q{n}") for n in range(20)))
+
+    assert [finals(capture) for capture in asyncio.run(run_all())] == [
+        [f"for q{n}"] for n in range(20)
+    ]
+
+
+@looks_at_agents
+def test_an_agent_workflow(echo: BaseQueryEngine) -> None:
+    """Agents that are run by a workflow of agents."""
+    workflow = AgentWorkflow(agents=[function_agent(query_tool(echo))], root_agent="agent")
+    assert finals(asyncio.run(captured(workflow, "a"))) == ["for a"]
+
+
+@looks_at_agents
+@pytest.mark.filterwarnings("ignore:is_running called:DeprecationWarning")  # by the agent itself
+def test_a_react_agent(echo: BaseQueryEngine) -> None:
+    """An agent whose model writes its calls as text."""
+
+    def thinks(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        if "Observation" in (messages[-1].content or ""):
+            return ChatMessage(role="assistant", content="Thought: I know.\nAnswer: an answer")
+        text = 'Thought: search.\nAction: search\nAction Input: {"input": "a"}'
+        return ChatMessage(role="assistant", content=text)
+
+    llm = MockFunctionCallingLLM(response_generator=thinks, is_chat_model=True)
+    agent = ReActAgent(
+        name="agent", description="d", tools=[query_tool(echo)], llm=llm, streaming=False
+    )
+    assert finals(asyncio.run(captured(agent, "a"))) == ["for a"]
+
+
+class Retrieved(Event):
+    """What the first step hands to the second."""
+
+    nodes: list[NodeWithScore]
+
+
+class TwoSteps(Workflow):
+    """A user's workflow: retrieve in one step, rerank and answer in another."""
+
+    @step
+    async def retrieve(self, ctx: Context, ev: StartEvent) -> Retrieved:
+        """Retrieve."""
+        return Retrieved(nodes=await Echo().aretrieve(ev.question))
+
+    @step
+    async def answer(self, ev: Retrieved) -> StopEvent:
+        """Rerank and answer."""
+        nodes = await First().apostprocess_nodes(ev.nodes)
+        return StopEvent(result=nodes[0].text)
+
+
+def test_workflows_that_run_at_the_same_time_keep_apart() -> None:
+    """Each run in its block, with the reranker of its second step."""
+
+    async def one(question: str) -> Capture:
+        with capture_retrievals() as capture:
+            assert await TwoSteps().run(question=question) == question
+        return capture
+
+    async def run_all() -> list[Capture]:
+        return await asyncio.gather(*(one(f"q{n}") for n in range(20)))
+
+    captures = asyncio.run(run_all())
+    assert [finals(capture) for capture in captures] == [[f"for q{n}"] for n in range(20)]
+    assert all(len(capture.retrieved) == 2 for capture in captures)
+    names = [stage.name for stage in captures[0].sample().retrieval_stages or ()]
+    assert names == ["retrieved", "First"]

@@ -1,0 +1,114 @@
+"""`BatchEvalRunner` with a judge that asks a LlamaIndex model, and a model that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
+from llama_index.core.base.response.schema import Response
+from llama_index.core.evaluation import BatchEvalRunner
+from llama_index.core.llms import CustomLLM
+from llama_index.core.schema import NodeWithScore
+from pydantic import PrivateAttr
+
+from fullrecall import ClaimRecall, LLMJudge, Status
+from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator, summary_frame
+
+Nodes: TypeAlias = Callable[..., list[NodeWithScore]]
+
+SUPPORTED = json.dumps({
+    "verdicts": [
+        {
+            "id": 1, "verdict": "supported", "together": False,
+            "citations": [{"context": 1, "quote": "The Eiffel Tower stands in Paris."}],
+        }
+    ]
+})  # fmt: skip
+
+
+class BadRequestError(Exception):
+    """What a client raises for a request that will never be answered."""
+
+    status_code = 400
+
+
+class Fails(CustomLLM):
+    """Finds every claim supported, and raises for the claim about Rome."""
+
+    error: Any
+    _asked: Counter[str] = PrivateAttr(default_factory=Counter)
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """No chat model."""
+        return LLMMetadata(model_name="fails")
+
+    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
+        """Count the request by its claim, and answer it."""
+        claim = "Rome" if "Rome is old" in prompt else "Paris"
+        self._asked[claim] += 1
+        if claim == "Rome":
+            raise self.error
+        return CompletionResponse(text=SUPPORTED)
+
+    async def acomplete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
+        """Give other tasks their turn, as a client does."""
+        await asyncio.sleep(0)
+        return self.complete(prompt)
+
+    def stream_complete(self, *_: Any, **__: Any) -> Any:
+        """Fail: nobody asks for a stream."""
+        raise AssertionError("a judge does not stream")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [BadRequestError("no such model"), RuntimeError("no connection"), ValueError("boom")],
+    ids=lambda error: type(error).__name__,
+)
+def test_one_failing_judge_call_costs_one_result(error: Exception, scored: Nodes) -> None:
+    """LlamaIndex would run the evaluator three times, wait 8 seconds, and lose the whole batch."""
+    llm = Fails(error=error)
+    judge = LLMJudge(LlamaIndexChatModel(llm), reasks=0)
+    evaluators = {"claims": RecallEvaluator(ClaimRecall(judge=judge)), "ids": RecallEvaluator()}
+    with pytest.warns(DeprecationWarning, match="asyncio_module"):
+        runner = BatchEvalRunner(evaluators, workers=4)
+    claims = [["It stands in Paris."], ["Rome is old."], ["A tower stands in Paris."]]
+    results = asyncio.run(
+        runner.aevaluate_responses(
+            ["q1", "q2", "q3"],
+            [Response("x", scored("place")) for _ in claims],
+            claims={"reference_claims": claims},
+            ids={"expected_ids": [["place"]] * 3},
+        )
+    )
+    assert [answer.score for answer in results["ids"]] == [1.0, 1.0, 1.0]
+    assert [answer.score for answer in results["claims"]] == [1.0, None, 1.0]
+    failed = results["claims"][1]
+    assert (failed.invalid_result, failed.query) == (True, "q2")
+    assert failed.result.status is Status.UNSCORED
+    assert f"{type(error).__name__}: {error}" in (failed.invalid_reason or "")
+    assert llm._asked == {"Paris": 2, "Rome": 1}, "each claim asked about once, the failed one too"
+    summary = summary_frame(results).set_index("evaluator")
+    assert summary.loc["claims", ["mean", "scored", "unscored"]].tolist() == [1.0, 2, 1]
+    assert summary.loc["claims", "reasons"] == {failed.invalid_reason: 1}
+
+
+def test_a_runtime_error_never_becomes_advice_on_event_loops(scored: Nodes) -> None:
+    """In a running loop `evaluate` needs none of its own: the model's own words come through."""
+
+    async def in_a_loop() -> Any:
+        llm = Fails(error=RuntimeError("judge connection pool closed"))
+        judge = LLMJudge(LlamaIndexChatModel(llm), reasks=0)
+        return RecallEvaluator(ClaimRecall(judge=judge)).evaluate(
+            "q", Response("x", scored("place")), reference_claims=["Rome is old."]
+        )
+
+    answer = asyncio.run(in_a_loop())
+    assert "RuntimeError: judge connection pool closed" in answer.invalid_reason
+    assert "nest_asyncio" not in answer.invalid_reason

@@ -1,0 +1,710 @@
+"""What each of LlamaIndex's engines retrieves, and what of it reaches a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import pytest
+from llama_index.core import Settings, SummaryIndex, VectorStoreIndex
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.base_selector import BaseSelector, SelectorResult, SingleSelection
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    CompletionResponse,
+    CompletionResponseGen,
+    LLMMetadata,
+)
+from llama_index.core.base.response.schema import AsyncStreamingResponse, Response
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+    SimpleChatEngine,
+)
+from llama_index.core.evaluation import RelevancyEvaluator
+from llama_index.core.indices.query.query_transform.base import (
+    BaseQueryTransform,
+    StepDecomposeQueryTransform,
+)
+from llama_index.core.llms import CustomLLM, MockLLM
+from llama_index.core.llms.callbacks import llm_completion_callback
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.node_parser import TokenTextSplitter
+from llama_index.core.postprocessor import MetadataReplacementPostProcessor, SimilarityPostprocessor
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import (
+    CitationQueryEngine,
+    CustomQueryEngine,
+    MultiStepQueryEngine,
+    RetrieverQueryEngine,
+    RetryQueryEngine,
+    RouterQueryEngine,
+    SubQuestionQueryEngine,
+    TransformQueryEngine,
+)
+from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.response_synthesizers.no_text import NoText
+from llama_index.core.retrievers import QueryFusionRetriever, RecursiveRetriever, RouterRetriever
+from llama_index.core.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import QueryEngineTool, RetrieverTool
+
+from llama_index.evaluation.fullrecall import Capture, attach, capture_of, capture_retrievals
+
+TOWER = "Where in Paris does the Eiffel Tower stand?"
+TOWER_IDS = ["place", "height", "capital"]
+FRUIT = "What do bananas hold?"
+FRUIT_IDS = ["banana"]
+
+Lists: TypeAlias = tuple[list[str], list[str]]
+
+
+def ids(nodes: Sequence[NodeWithScore]) -> list[str]:
+    """Return the IDs of nodes."""
+    return [item.node.node_id for item in nodes]
+
+
+def lists(capture: Capture | None) -> Lists:
+    """Return the IDs retrieved, and the IDs that reached the model."""
+    assert capture is not None
+    return ids(capture.retrieved), ids(capture.final)
+
+
+def stages(capture: Capture | None) -> dict[str, tuple[list[str | None], str | None]]:
+    """Return each stage before the final list with its IDs, and where it went."""
+    assert capture is not None
+    found = capture.sample().retrieval_stages
+    assert found is not None
+    return {stage.name: ([context.id for context in stage.contexts], stage.into) for stage in found}
+
+
+class LastTwoFirst(BaseNodePostprocessor):
+    """A reranker: the two nodes that were last, the last one first."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[::-1][:2]
+
+
+class LastTwoFirstAwaited(LastTwoFirst):
+    """The same with an async method of its own, as LLM rerankers have: it has no span."""
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        await asyncio.sleep(0)
+        return nodes[::-1][:2]
+
+
+class Answering(CustomLLM):
+    """Completes a prompt by a function of it."""
+
+    reply: Callable[[str], str]
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """A model with LlamaIndex's default window."""
+        return LLMMetadata(model_name="answering")
+
+    @llm_completion_callback()
+    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
+        """Return the reply to the prompt."""
+        return CompletionResponse(text=self.reply(prompt))
+
+    @llm_completion_callback()
+    def stream_complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponseGen:
+        """Yield the reply at once."""
+        text = self.reply(prompt)
+        yield CompletionResponse(text=text, delta=text)
+
+
+class Selects(BaseSelector):
+    """Selects the tools at fixed places."""
+
+    def __init__(self, *places: int) -> None:
+        self.places = places
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return {}
+
+    def _update_prompts(self, prompts: Any) -> None:
+        """Have none."""
+
+    def _select(self, choices: Any, query: Any) -> SelectorResult:
+        return SelectorResult(
+            selections=[SingleSelection(index=place, reason="fixed") for place in self.places]
+        )
+
+    async def _aselect(self, choices: Any, query: Any) -> SelectorResult:
+        return self._select(choices, query)
+
+
+class Asks(BaseQuestionGenerator):
+    """Splits any question into the same two."""
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return {}
+
+    def _update_prompts(self, prompts: Any) -> None:
+        """Have none."""
+
+    def generate(self, tools: Any, query: QueryBundle) -> list[SubQuestion]:
+        """Return a question on the tower, and one on fruit."""
+        return [
+            SubQuestion(sub_question=TOWER, tool_name="towers"),
+            SubQuestion(sub_question=FRUIT, tool_name="fruits"),
+        ]
+
+    async def agenerate(self, tools: Any, query: QueryBundle) -> list[SubQuestion]:
+        """Return the same."""
+        return self.generate(tools, query)
+
+
+class Rewrites(BaseQueryTransform):
+    """Makes any question the one on fruit."""
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return {}
+
+    def _update_prompts(self, prompts: Any) -> None:
+        """Have none."""
+
+    def _run(self, query_bundle: QueryBundle, metadata: Any) -> QueryBundle:
+        return QueryBundle(FRUIT)
+
+
+@pytest.fixture
+def towers(index: VectorStoreIndex) -> BaseRetriever:
+    """A retriever that brings three nodes."""
+    return index.as_retriever(similarity_top_k=3)
+
+
+@pytest.fixture
+def fruits(index: VectorStoreIndex) -> BaseRetriever:
+    """A retriever that brings one node."""
+    return index.as_retriever(similarity_top_k=1)
+
+
+def engine_over(retriever: BaseRetriever, llm: Any, *postprocessors: Any) -> BaseQueryEngine:
+    """Return an engine over a retriever, with postprocessors."""
+    return RetrieverQueryEngine.from_args(
+        retriever, llm=llm, node_postprocessors=list(postprocessors)
+    )
+
+
+def tools(towers: BaseRetriever, fruits: BaseRetriever, llm: Any) -> list[QueryEngineTool]:
+    """Return two engines as tools, the first with a reranker."""
+    return [
+        QueryEngineTool.from_defaults(
+            engine_over(towers, llm, LastTwoFirst()), name="towers", description="t"
+        ),
+        QueryEngineTool.from_defaults(engine_over(fruits, llm), name="fruits", description="f"),
+    ]
+
+
+def ask(engine: BaseQueryEngine, question: str, *, awaited: bool = False) -> Capture | None:
+    """Return the capture that the response of an attached engine carries."""
+    with attach(engine) as attachment:
+        if awaited:
+            response: Any = asyncio.run(engine.aquery(question))
+        else:
+            response = engine.query(question)
+    capture = capture_of(response)
+    assert capture is not None
+    assert [one._recording for one in attachment.captures] == [capture._recording]
+    assert capture.question == question
+    return capture
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+@pytest.mark.parametrize("kind", ["compact", "no_text", "streaming"])
+def test_retriever_engine(towers: BaseRetriever, llm: MockLLM, kind: str, *, awaited: bool) -> None:
+    """Retrieved is what came before the postprocessor, final what came after it, in each mode."""
+    synthesizer = get_response_synthesizer(llm=llm, streaming=kind == "streaming")
+    engine = RetrieverQueryEngine(
+        towers,
+        NoText(llm=llm) if kind == "no_text" else synthesizer,
+        node_postprocessors=[LastTwoFirst()],
+    )
+    capture = ask(engine, TOWER, awaited=awaited)
+    assert lists(capture) == (TOWER_IDS, ["capital", "height"])
+    assert stages(capture) == {
+        "retrieved": (TOWER_IDS, "LastTwoFirst"),
+        "LastTwoFirst": (["capital", "height"], None),
+    }
+
+
+def test_a_stream_is_captured_before_its_first_word_and_not_read(
+    towers: BaseRetriever, llm: MockLLM
+) -> None:
+    """The capture is there while the answer is still to come, and the consumer gets all of it."""
+    engine = RetrieverQueryEngine.from_args(towers, llm=llm, streaming=True)
+    with attach(engine):
+        response: Any = engine.query(TOWER)
+        assert lists(capture_of(response)) == (TOWER_IDS, TOWER_IDS)
+        assert "".join(response.response_gen).split() == ["text"] * 5
+
+        async def read() -> list[str]:
+            answer = await engine.aquery(TOWER)
+            assert isinstance(answer, AsyncStreamingResponse)
+            assert lists(capture_of(answer)) == (TOWER_IDS, TOWER_IDS)
+            return "".join([word async for word in answer.async_response_gen()]).split()
+
+        assert asyncio.run(read()) == ["text"] * 5
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+def test_a_reranker_without_a_span_is_seen_by_what_the_model_got(
+    towers: BaseRetriever, llm: MockLLM, *, awaited: bool
+) -> None:
+    """LlamaIndex tells nothing of async rerankers: the final list is right, the stage is lost."""
+    capture = ask(engine_over(towers, llm, LastTwoFirstAwaited()), TOWER, awaited=awaited)
+    assert lists(capture) == (TOWER_IDS, ["capital", "height"])
+    assert list(stages(capture)) == ["retrieved", *([] if awaited else ["LastTwoFirstAwaited"])]
+
+
+def test_several_postprocessors_hand_on_to_each_other(towers: BaseRetriever, llm: MockLLM) -> None:
+    """Each has its stage, two of one class have numbers, and one that drops all leaves nothing."""
+    engine = engine_over(
+        towers,
+        llm,
+        SimilarityPostprocessor(similarity_cutoff=0.3),
+        LastTwoFirst(),
+        SimilarityPostprocessor(similarity_cutoff=0.99),
+    )
+    capture = ask(engine, TOWER)
+    assert lists(capture) == (TOWER_IDS, [])
+    assert stages(capture) == {
+        "retrieved": (TOWER_IDS, "SimilarityPostprocessor"),
+        "SimilarityPostprocessor": (["place", "height"], "LastTwoFirst"),
+        "LastTwoFirst": (["height", "place"], "SimilarityPostprocessor 2"),
+        "SimilarityPostprocessor 2": ([], None),
+    }
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ([0], (TOWER_IDS, ["capital", "height"])),
+        ([1], (["place"], ["place"])),
+        ([0, 1], (TOWER_IDS, ["capital", "height", "place"])),
+    ],
+    ids=["reranked", "plain", "both"],
+)
+def test_router_engine(
+    towers: BaseRetriever,
+    fruits: BaseRetriever,
+    llm: MockLLM,
+    chosen: list[int],
+    expected: Lists,
+    *,
+    awaited: bool,
+) -> None:
+    """One engine's lists, or both engines' one after the other, a node of both once."""
+    engine = RouterQueryEngine(
+        Selects(*chosen),
+        tools(towers, fruits, llm),
+        llm=llm,
+        summarizer=get_response_synthesizer(llm=llm, response_mode="tree_summarize"),  # type: ignore[arg-type]
+    )
+    capture = ask(engine, TOWER, awaited=awaited)
+    assert lists(capture) == expected
+    if chosen == [0, 1]:
+        assert stages(capture) == {
+            "VectorIndexRetriever": (TOWER_IDS, "retrieved"),
+            "VectorIndexRetriever 2": (["place"], "retrieved"),
+            "LastTwoFirst": (["capital", "height"], None),
+            "retrieved": (TOWER_IDS, None),
+        }
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+@pytest.mark.parametrize("use_async", [False, True], ids=["one by one", "gathered"])
+def test_sub_question_engine(
+    towers: BaseRetriever, fruits: BaseRetriever, llm: MockLLM, *, use_async: bool, awaited: bool
+) -> None:
+    """The model's own answers, which stand first among the source nodes, are no contexts."""
+    engine = SubQuestionQueryEngine.from_defaults(
+        tools(towers, fruits, llm),
+        question_gen=Asks(),
+        llm=llm,
+        response_synthesizer=get_response_synthesizer(llm=llm),
+        use_async=use_async,
+        verbose=False,
+    )
+    with attach(engine):
+        response: Any = asyncio.run(engine.aquery("q")) if awaited else engine.query("q")
+    assert response.source_nodes[0].text.startswith("Sub question:")
+    capture = capture_of(response)
+    assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "height", "banana"])
+    assert capture is not None
+    assert [(one.question, one.is_part) for one in capture.retrievals] == [
+        (TOWER, False),
+        (FRUIT, False),
+    ]
+
+
+def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm: MockLLM) -> None:
+    """The engine swallows the failure and goes on: what was brought is scored, the rest told."""
+
+    class Fails(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            raise TimeoutError("no answer")
+
+    engine = SubQuestionQueryEngine.from_defaults(
+        tools(towers, Fails(), llm),
+        question_gen=Asks(),
+        llm=llm,
+        response_synthesizer=get_response_synthesizer(llm=llm),
+        use_async=False,
+        verbose=False,
+    )
+    capture = ask(engine, "q")
+    assert lists(capture) == (TOWER_IDS, ["capital", "height"])
+    assert capture is not None
+    assert [one.error for one in capture.retrievals] == [None, "TimeoutError: no answer"]
+    assert capture.error is None
+
+
+def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM) -> None:
+    """Each step retrieves for a question of its own; the steps' answers are no contexts."""
+    steps = iter([TOWER, FRUIT])
+    engine = MultiStepQueryEngine(
+        engine_over(towers, llm, LastTwoFirst()),
+        StepDecomposeQueryTransform(llm=Answering(reply=lambda _: next(steps))),
+        response_synthesizer=get_response_synthesizer(llm=llm),
+        num_steps=2,
+    )
+    with attach(engine):
+        response: Any = engine.query("q")
+    assert "Question: " in response.source_nodes[0].text
+    capture = capture_of(response)
+    retrieved, final = lists(capture)
+    assert retrieved[:3] == TOWER_IDS
+    assert retrieved[3] == "banana"
+    assert final[:2] == ["capital", "height"]
+    assert set(final) <= set(retrieved)
+    assert capture is not None
+    assert [one.question for one in capture.retrievals] == [TOWER, FRUIT]
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+@pytest.mark.parametrize("reranker", [None, LastTwoFirst(), LastTwoFirstAwaited()], ids=repr)
+def test_citation_engine(
+    towers: BaseRetriever, llm: MockLLM, reranker: Any, *, awaited: bool
+) -> None:
+    """Numbered sources, under new IDs since 0.14.24, stand as the nodes that they were cut from."""
+    engine = CitationQueryEngine(
+        towers,
+        llm=llm,
+        text_splitter=TokenTextSplitter(chunk_size=5, chunk_overlap=0),
+        node_postprocessors=[] if reranker is None else [reranker],
+    )
+    with attach(engine):
+        response: Any = asyncio.run(engine.aquery(TOWER)) if awaited else engine.query(TOWER)
+    assert response.source_nodes[0].text.startswith("Source 1:\n")
+    assert len(response.source_nodes) > 3
+    capture = capture_of(response)
+    assert lists(capture) == (TOWER_IDS, TOWER_IDS if reranker is None else ["capital", "height"])
+    assert capture is not None
+    assert "Source" not in capture.final[0].text
+
+
+def test_transform_engine(fruits: BaseRetriever, llm: MockLLM) -> None:
+    """The question as it was asked and as it was rewritten are both there."""
+    capture = ask(TransformQueryEngine(engine_over(fruits, llm), Rewrites()), TOWER)
+    assert lists(capture) == (FRUIT_IDS, FRUIT_IDS)
+    assert capture is not None
+    assert [one.question for one in capture.retrievals] == [FRUIT]
+
+
+def test_retry_engine(
+    index: VectorStoreIndex, llm: MockLLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both attempts count; what the evaluator reads again, under IDs of its own, does not."""
+    monkeypatch.setattr(Settings, "_llm", llm)  # the retrying engine takes no other
+    verdicts = iter(["NO", "YES"])
+    engine = RetryQueryEngine(
+        engine_over(index.as_retriever(similarity_top_k=2), llm),
+        RelevancyEvaluator(llm=Answering(reply=lambda _: next(verdicts))),
+        max_retries=2,
+    )
+    capture = ask(engine, FRUIT)
+    assert capture is not None
+    assert [one.retriever for one in capture.retrievals] == ["VectorIndexRetriever"] * 2
+    retrieved, final = lists(capture)
+    assert retrieved[0] == "banana"
+    assert set(retrieved) <= {"banana", "rome", "place", "capital", "height"}
+    assert final == retrieved
+
+
+def test_two_copies_of_a_text_are_two_nodes(llm: MockLLM) -> None:
+    """A second index that holds the same texts under other IDs is retrieved from like any other."""
+    engines = [
+        engine_over(SummaryIndex([TextNode(id_=name, text="the same")]).as_retriever(), llm)
+        for name in ("one", "other")
+    ]
+    router = RouterQueryEngine(
+        Selects(0, 1),
+        [QueryEngineTool.from_defaults(engine, description="e") for engine in engines],
+        llm=llm,
+        summarizer=get_response_synthesizer(llm=llm, response_mode="tree_summarize"),  # type: ignore[arg-type]
+    )
+    assert lists(ask(router, "q")) == (["one", "other"], ["one", "other"])
+
+
+class OwnEngine(CustomQueryEngine):
+    """A user's engine, which retrieves, reranks, and answers without a synthesizer."""
+
+    retriever: Any
+    reranker: Any = None
+    as_text: bool = True
+
+    def custom_query(self, query_str: str) -> Any:
+        """Return an answer, as a text or as a response."""
+        nodes = self.retriever.retrieve(query_str)
+        if self.reranker is not None:
+            nodes = self.reranker.postprocess_nodes(nodes)
+        return "an answer" if self.as_text else Response("an answer", source_nodes=nodes)
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+@pytest.mark.parametrize("as_text", [False, True], ids=["response", "text"])
+def test_custom_engine(towers: BaseRetriever, *, as_text: bool, awaited: bool) -> None:
+    """Without a synthesizer the last postprocessor's list is final; a bare text hides nothing."""
+    capture = ask(OwnEngine(retriever=towers, as_text=as_text), TOWER, awaited=awaited)
+    assert lists(capture) == (TOWER_IDS, TOWER_IDS)
+    engine = OwnEngine(retriever=towers, reranker=LastTwoFirst(), as_text=as_text)
+    capture = ask(engine, TOWER, awaited=awaited)
+    assert lists(capture) == (TOWER_IDS, ["capital", "height"])
+    assert capture is not None
+    assert capture.answer == "an answer"
+
+
+def test_a_custom_engine_that_filters_by_hand(towers: BaseRetriever) -> None:
+    """What it names as its sources is final, as long as these are nodes that were retrieved."""
+
+    class Filters(CustomQueryEngine):
+        rewritten: bool
+
+        def custom_query(self, query_str: str) -> Response:
+            node = towers.retrieve(query_str)[1]
+            source = TextNode(text="rewritten") if self.rewritten else node.node
+            return Response("an answer", source_nodes=[NodeWithScore(node=source)])
+
+    assert lists(ask(Filters(rewritten=False), TOWER)) == (TOWER_IDS, ["height"])
+    assert lists(ask(Filters(rewritten=True), TOWER)) == (TOWER_IDS, TOWER_IDS)
+
+
+@pytest.mark.parametrize("use_async", [False, True], ids=["one by one", "gathered"])
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+def test_fusion(index: VectorStoreIndex, llm: MockLLM, *, use_async: bool, awaited: bool) -> None:
+    """The candidates that are fused are stages; only what came out of it was retrieved."""
+    fused = QueryFusionRetriever(
+        [index.as_retriever(similarity_top_k=2), index.as_retriever(similarity_top_k=3)],
+        llm=Answering(reply=lambda _: FRUIT),
+        num_queries=2,
+        similarity_top_k=2,
+        use_async=use_async,
+    )
+    capture = ask(engine_over(fused, llm), TOWER, awaited=awaited)
+    assert lists(capture) == (["place", "banana"], ["place", "banana"])
+    found = stages(capture)
+    assert list(found) == ["VectorIndexRetriever", "VectorIndexRetriever 2", "retrieved"]
+    assert found["VectorIndexRetriever"][1] == "retrieved"
+    assert found["VectorIndexRetriever 2"][0][:3] == TOWER_IDS
+    assert "banana" in found["VectorIndexRetriever 2"][0]
+    assert capture is not None
+    assert len(capture.retrievals) == 5
+    assert sum(one.is_part for one in capture.retrievals) == 4
+
+
+def test_router_retriever(towers: BaseRetriever, fruits: BaseRetriever, llm: MockLLM) -> None:
+    """What the chosen retrievers brought is a part of what the router brought."""
+    router = RouterRetriever(
+        Selects(1, 0),
+        [
+            RetrieverTool.from_defaults(towers, description="t"),
+            RetrieverTool.from_defaults(fruits, description="f"),
+        ],
+        llm=llm,
+    )
+    capture = ask(engine_over(router, llm), TOWER)
+    assert lists(capture) == (TOWER_IDS, TOWER_IDS)
+    assert stages(capture) == {
+        "VectorIndexRetriever": (["place"], "retrieved"),
+        "VectorIndexRetriever 2": (TOWER_IDS, "retrieved"),
+        "retrieved": (TOWER_IDS, None),
+    }
+
+
+def test_recursive_retriever(towers: BaseRetriever, llm: MockLLM) -> None:
+    """A link that was found stands as what it leads to: a node, or another retriever's nodes."""
+    links = [
+        IndexNode(id_="link", text="towers", index_id="towers"),
+        IndexNode(id_="small", text="a small chunk", index_id="big"),
+    ]
+    recursive = RecursiveRetriever(
+        "root",
+        {"root": SummaryIndex(links).as_retriever(), "towers": towers},
+        node_dict={"big": TextNode(id_="big", text="a big chunk")},
+    )
+    capture = ask(engine_over(recursive, llm), TOWER)
+    assert lists(capture) == ([*TOWER_IDS, "big"], [*TOWER_IDS, "big"])
+    assert stages(capture) == {
+        "SummaryIndexRetriever": (["link", "small"], "retrieved"),
+        "VectorIndexRetriever": (TOWER_IDS, "retrieved"),
+        "retrieved": ([*TOWER_IDS, "big"], None),
+    }
+
+
+def test_an_engine_that_a_retriever_asks_counts_by_what_it_read(
+    towers: BaseRetriever, llm: MockLLM
+) -> None:
+    """A link to an engine becomes a node with its answer: no context, but what it is made of is."""
+    link = IndexNode(id_="link", text="towers", index_id="engine")
+    recursive = RecursiveRetriever(
+        "root",
+        {"root": SummaryIndex([link, TextNode(id_="own", text="own")]).as_retriever()},
+        query_engine_dict={"engine": engine_over(towers, llm, LastTwoFirst())},
+    )
+    with attach(engine := engine_over(recursive, llm)):
+        response: Any = engine.query(TOWER)
+    assert "Response: text text" in response.source_nodes[0].text
+    assert lists(capture_of(response)) == (["own", *TOWER_IDS], ["capital", "height", "own"])
+
+
+def test_index_nodes_with_objects(towers: BaseRetriever, llm: MockLLM) -> None:
+    """An index over retrievers brings the nodes of the one that it found."""
+    link = IndexNode(id_="link", text="towers", index_id="towers", obj=towers)
+    retriever = SummaryIndex(objects=[link]).as_retriever()
+    capture = ask(engine_over(retriever, llm), TOWER)
+    assert lists(capture) == (TOWER_IDS, TOWER_IDS)
+    assert stages(capture)["VectorIndexRetriever"] == (TOWER_IDS, "retrieved")
+
+
+def test_sentence_windows(llm: MockLLM) -> None:
+    """Under one ID the sentence was retrieved, and the window reached the model."""
+    node = TextNode(id_="s", text="Sentence.", metadata={"window": "Before. Sentence. After."})
+    engine = engine_over(
+        SummaryIndex([node]).as_retriever(), llm, MetadataReplacementPostProcessor("window")
+    )
+    capture = ask(engine, "q")
+    assert capture is not None
+    assert [item.text for item in capture.retrieved] == ["Sentence."]
+    assert [item.text for item in capture.final] == ["Before. Sentence. After."]
+    sample = capture.sample()
+    assert sample.retrieved_contexts is not None
+    assert sample.retrieved_contexts[0].text == "Before. Sentence. After."
+    assert sample.at_stage("retrieved").retrieved_contexts[0].text == "Sentence."  # type: ignore[index]
+
+
+CHATS: dict[str, Callable[[Any, Any], Any]] = {
+    "context": lambda retriever, llm: ContextChatEngine.from_defaults(
+        retriever,
+        llm=llm,
+        memory=ChatMemoryBuffer.from_defaults(llm=llm),
+        node_postprocessors=[LastTwoFirst()],
+    ),
+    "condense_plus_context": lambda retriever, llm: CondensePlusContextChatEngine.from_defaults(
+        retriever,
+        llm=llm,
+        memory=ChatMemoryBuffer.from_defaults(llm=llm),
+        node_postprocessors=[LastTwoFirst()],
+    ),
+    "condense_question": lambda retriever, llm: CondenseQuestionChatEngine.from_defaults(
+        engine_over(retriever, llm, LastTwoFirst()),
+        llm=llm,
+        memory=ChatMemoryBuffer.from_defaults(llm=llm),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", ["chat", "stream_chat", "achat", "astream_chat"])
+@pytest.mark.parametrize("name", CHATS)
+def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
+    """Each way to chat carries its capture, also of a question condensed from the history."""
+    llm = Answering(reply=lambda prompt: TOWER if "tandalone" in prompt else "an answer")
+    chat = CHATS[name](towers, llm)
+    history = [
+        ChatMessage(role="user", content="Paris?"),
+        ChatMessage(role="assistant", content="!"),
+    ]
+
+    async def awaited() -> Any:
+        response = await getattr(chat, way)("And the tower in Paris?", history)
+        if way == "astream_chat":
+            assert "".join([word async for word in response.async_response_gen()]) == "an answer"
+        return response
+
+    with attach(chat) as attachment:
+        if way.startswith("a"):
+            response = asyncio.run(awaited())
+        else:
+            response = getattr(chat, way)("And the tower in Paris?", history)
+            if way == "stream_chat":
+                assert "".join(response.response_gen) == "an answer"
+    capture = capture_of(response)
+    assert len(attachment.captures) == 1
+    retrieved, final = lists(capture)
+    assert final == retrieved[::-1][:2]
+    assert capture is not None
+    assert capture.question == "And the tower in Paris?"
+    if name != "context":
+        assert retrieved == TOWER_IDS
+        assert [one.question for one in capture.retrievals] == [TOWER]
+
+
+def test_a_chat_without_retrieval_is_unscored(llm: MockLLM) -> None:
+    """That nothing was looked up is not that nothing was found."""
+    chat = SimpleChatEngine.from_defaults(llm=llm, memory=ChatMemoryBuffer.from_defaults(llm=llm))
+    with attach(chat):
+        capture = capture_of(chat.chat("hello"))
+    assert capture is not None
+    assert not capture.observed
+    assert (capture.sample().retrieval_error or "").startswith("no retrieval was seen")
+
+
+def test_earlier_nodes_that_a_chat_falls_back_on_reach_the_model(
+    scored: Callable[..., list[NodeWithScore]], llm: MockLLM
+) -> None:
+    """With an empty retrieval, a context chat uses nodes of the turn before: final only."""
+    chat = ContextChatEngine.from_defaults(
+        SummaryIndex([]).as_retriever(),
+        llm=llm,
+        memory=ChatMemoryBuffer.from_defaults(llm=llm),
+    )
+    with attach(chat):
+        capture = capture_of(chat.chat("and?", prev_chunks=scored("rome")))
+    assert lists(capture) == ([], ["rome"])
+
+
+def test_a_retriever_is_attached_alone(towers: BaseRetriever) -> None:
+    """Its list carries nothing, so the attachment holds the capture."""
+    with attach(towers) as attachment:
+        nodes = towers.retrieve(TOWER)
+        asyncio.run(towers.aretrieve(FRUIT))
+    assert capture_of(nodes) is None
+    first, second = attachment.captures
+    assert lists(first) == (TOWER_IDS, TOWER_IDS)
+    assert (first.question, second.question) == (TOWER, FRUIT)
+
+
+def test_hand_written_pipelines_need_no_engine(
+    towers: BaseRetriever, fruits: BaseRetriever, llm: MockLLM
+) -> None:
+    """Retrievers, a reranker and a model called by hand: what was left at the end is final."""
+    with capture_retrievals() as capture:
+        nodes = LastTwoFirst().postprocess_nodes(towers.retrieve(TOWER))
+        more = fruits.retrieve(FRUIT)
+        llm.complete(str([*nodes, *more]))
+    assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "height", "banana"])
+    with capture_retrievals() as capture:
+        nodes = LastTwoFirst().postprocess_nodes([*fruits.retrieve(FRUIT), *towers.retrieve(TOWER)])
+        get_response_synthesizer(llm=llm).synthesize(TOWER, nodes[:1])
+    assert lists(capture) == (["banana", *TOWER_IDS], ["capital"])

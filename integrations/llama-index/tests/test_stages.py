@@ -1,0 +1,275 @@
+"""What the evaluator makes of attached engines: the final list, and those before it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from llama_index.core import VectorStoreIndex
+from llama_index.core.base.response.schema import Response
+from llama_index.core.evaluation import BatchEvalRunner
+from llama_index.core.llms import MockLLM
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import CustomQueryEngine
+from llama_index.core.query_engine.retriever_query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers.no_text import NoText
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from fullrecall import ClaimRecall, IdRecall, ParameterError, SpanRecall, Status
+from llama_index.evaluation.fullrecall import (
+    RecallEvaluationResult,
+    RecallEvaluator,
+    attach,
+    capture_of,
+    capture_retrievals,
+    summary_frame,
+)
+
+QUESTION = "Where in Paris does the Eiffel Tower stand?"
+EXPECTED = ["place", "capital"]
+HEIGHT = "The Eiffel Tower is 330 metres high."
+
+Nodes: TypeAlias = Callable[..., list[NodeWithScore]]
+
+
+class LastTwoFirst(BaseNodePostprocessor):
+    """A reranker that loses the best: the two nodes that were last, the last one first."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[::-1][:2]
+
+
+class JustTheLast(BaseNodePostprocessor):
+    """A filter that leaves one node: the one that was last."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[-1:]
+
+
+class NewScores(BaseNodePostprocessor):
+    """A reranker that keeps the order and gives new scores."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return [NodeWithScore(node=item.node, score=0.99) for item in nodes]
+
+
+class Says(CustomQueryEngine):
+    """Retrieves, and answers with a text alone: its response has no source nodes."""
+
+    retriever: Any = None
+
+    def custom_query(self, query_str: str) -> str:
+        """Ask the retriever, if there is one."""
+        if self.retriever is not None:
+            self.retriever.retrieve(query_str)
+        return "in Paris"
+
+
+class Counting(SpanRecall):
+    """Counts how often it was asked."""
+
+    def score(self, *arguments: Any, **fields: Any) -> Any:
+        """Count, and score."""
+        counted.append(1)
+        return super().score(*arguments, **fields)
+
+
+counted: list[int] = []
+
+
+@pytest.fixture
+def engine(index: VectorStoreIndex) -> RetrieverQueryEngine:
+    """An engine whose reranker loses what was first."""
+    return reranked(index, LastTwoFirst())
+
+
+def reranked(index: VectorStoreIndex, *postprocessors: BaseNodePostprocessor) -> Any:
+    """Return an engine that retrieves three nodes and asks no model."""
+    return RetrieverQueryEngine(
+        index.as_retriever(similarity_top_k=3),
+        response_synthesizer=NoText(llm=MockLLM()),
+        node_postprocessors=list(postprocessors),
+    )
+
+
+def test_what_a_reranker_lost_is_seen(engine: RetrieverQueryEngine) -> None:
+    """One call scores what reached the model, and beside it what had been retrieved before."""
+    with attach(engine):
+        answer = RecallEvaluator().evaluate_response(
+            QUESTION, engine.query(QUESTION), expected_ids=EXPECTED
+        )
+    assert (answer.score, answer.result.missed) == (0.5, ("place",))
+    assert {name: result.score for name, result in answer.stages.items()} == {
+        "retrieved": 1.0,
+        "LastTwoFirst": 0.5,
+    }
+    assert answer.feedback == (
+        "1 of 2 found in 2 retrieved; missed: place; retrieved, but lost on the way: place"
+    )
+
+
+def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> None:
+    """A response alone tells of the final list only, and nothing is claimed of another."""
+    answer = RecallEvaluator().evaluate_response(
+        QUESTION, engine.query(QUESTION), expected_ids=EXPECTED
+    )
+    assert (answer.score, answer.stages) == (0.5, {})
+    assert answer.feedback == "1 of 2 found in 2 retrieved; missed: place"
+
+
+def test_the_list_before_reranking_can_be_the_score(engine: RetrieverQueryEngine) -> None:
+    """`which="retrieved"` measures the retriever; a response that does not know is unscored."""
+    evaluator = RecallEvaluator(which="retrieved")
+    plain = evaluator.evaluate_response(QUESTION, engine.query(QUESTION), expected_ids=EXPECTED)
+    assert (plain.score, plain.result.status) == (None, Status.UNSCORED)
+    assert "attach(engine)" in (plain.invalid_reason or "")
+    with attach(engine):
+        known = evaluator.evaluate_response(QUESTION, engine.query(QUESTION), expected_ids=EXPECTED)
+    assert (known.score, known.stages) == (1.0, {})
+    with pytest.raises(ParameterError, match='which is "final" or "retrieved", got \'first\''):
+        RecallEvaluator(which="first")  # type: ignore[arg-type]
+
+
+def test_nodes_given_as_such_come_before_the_capture(
+    engine: RetrieverQueryEngine, scored: Nodes
+) -> None:
+    """What the caller says was retrieved is scored, and no stage of another list beside it."""
+    with attach(engine):
+        response = engine.query(QUESTION)
+    for given in ({"retrieved_nodes": scored("rome")}, {"retrieved_ids": ["rome"]}):
+        answer = RecallEvaluator().evaluate_response(
+            QUESTION, response, expected_ids=["rome", "place"], **given
+        )
+        assert (answer.score, answer.stages) == (0.5, {})
+
+
+def test_a_capture_is_taken_like_a_response(index: VectorStoreIndex) -> None:
+    """Agents and workflows return no nodes: what was seen of their run is scored itself."""
+    with capture_retrievals() as capture:
+        index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    answer = RecallEvaluator().evaluate(QUESTION, capture, expected_ids=["place"])
+    assert (answer.score, answer.response) == (1.0, None)
+    with capture_retrievals() as nothing:
+        pass
+    answer = RecallEvaluator().evaluate(QUESTION, nothing, expected_ids=["place"])
+    assert (answer.score, answer.result.status) == (None, Status.UNSCORED)
+    assert "no retrieval was seen" in (answer.invalid_reason or "")
+
+
+def test_an_engine_that_answers_with_a_text_is_scored(index: VectorStoreIndex) -> None:
+    """Its response has no source nodes; attached, what it retrieved is known all the same."""
+    for retriever, score in ((index.as_retriever(similarity_top_k=1), 1.0), (None, None)):
+        engine = Says(retriever=retriever)
+        with attach(engine):
+            response = engine.query(QUESTION)
+        assert isinstance(response, Response)
+        assert response.source_nodes == []
+        answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
+        assert answer.score == score
+        assert answer.response == "in Paris"
+
+
+def test_source_nodes_count_where_nothing_was_seen() -> None:
+    """An engine that brings its nodes from elsewhere is attached to in vain, and scored as ever."""
+
+    class Elsewhere(CustomQueryEngine):
+        def custom_query(self, query_str: str) -> Any:
+            node = TextNode(id_="place", text="The Eiffel Tower stands in Paris.")
+            return Response(f"answer to {query_str}", [NodeWithScore(node=node)])
+
+    engine = Elsewhere()
+    with attach(engine):
+        response = engine.query(QUESTION)
+    answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
+    assert (answer.score, answer.stages) == (1.0, {})
+
+
+def test_a_list_that_stays_the_same_is_scored_once(index: VectorStoreIndex) -> None:
+    """New scores alone change no recall: a model is not asked a second time about the same list."""
+    counted.clear()
+    evaluator = RecallEvaluator(Counting())
+    for postprocessors, asked in (((NewScores(),), 1), ((NewScores(), JustTheLast()), 2)):
+        engine = reranked(index, *postprocessors)
+        with attach(engine):
+            response = engine.query(QUESTION)
+        answer = evaluator.evaluate_response(QUESTION, response, reference_contexts=[HEIGHT])
+        assert len(counted) == asked
+        assert answer.stages["retrieved"].score == 1.0
+        counted.clear()
+    assert list(answer.stages) == ["retrieved", "NewScores", "JustTheLast"]
+    assert answer.score == 0.0
+
+
+def test_stages_can_be_left_out(index: VectorStoreIndex) -> None:
+    """With `stages=False` the final list alone is scored: a judge is asked no more than needed."""
+    counted.clear()
+    engine = reranked(index, JustTheLast())
+    with attach(engine):
+        response = engine.query(QUESTION)
+    answer = RecallEvaluator(Counting(), stages=False).evaluate_response(
+        QUESTION, response, reference_contexts=[HEIGHT]
+    )
+    assert (answer.score, answer.stages, len(counted)) == (0.0, {}, 1)
+
+
+def test_judged_scorers_see_every_stage_too(index: VectorStoreIndex) -> None:
+    """Claims are judged in both lists, sync and async alike."""
+    engine = reranked(index, JustTheLast())
+    evaluator = RecallEvaluator(ClaimRecall())
+    with attach(engine):
+        response = engine.query(QUESTION)
+    answers = [
+        evaluator.evaluate_response(QUESTION, response, reference=HEIGHT),
+        asyncio.run(evaluator.aevaluate_response(QUESTION, response, reference=HEIGHT)),
+    ]
+    for answer in answers:
+        assert (answer.score, answer.stages["retrieved"].score) == (0.0, 1.0)
+
+
+def test_the_reader_serves_every_stage(engine: RetrieverQueryEngine) -> None:
+    """`id_key` names the contexts of all lists: documents before as after the reranker."""
+    with attach(engine):
+        response = engine.query(QUESTION)
+    answer = RecallEvaluator(id_key="ref_doc_id").evaluate_response(
+        QUESTION, response, expected_ids=["doc-tower", "doc-france"]
+    )
+    assert (answer.score, answer.stages["retrieved"].score) == (1.0, 1.0)
+
+
+def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
+    """`BatchEvalRunner` asks first and scores later: each response carries its own capture."""
+    with pytest.warns(DeprecationWarning, match="asyncio_module"):
+        runner = BatchEvalRunner({"recall": RecallEvaluator()}, workers=4)
+    questions = [QUESTION, "What do bananas hold?"] * 5
+    with attach(engine):
+        results = asyncio.run(
+            runner.aevaluate_queries(engine, questions, expected_ids=[EXPECTED, ["banana"]] * 5)
+        )
+    scores = [(one.score, one.stages["retrieved"].score) for one in results["recall"]]
+    assert scores == [(0.5, 1.0), (0.0, 1.0)] * 5
+    summary = summary_frame(results)
+    assert summary[["stage", "mean"]].to_dict("records") == [
+        {"stage": "retrieved", "mean": 1.0},
+        {"stage": "LastTwoFirst", "mean": 0.25},
+        {"stage": "final", "mean": 0.25},
+    ]
+
+
+def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
+    """Dumped to JSON and read again, the results of the stages are the same."""
+    with attach(engine):
+        response = engine.query(QUESTION)
+    assert capture_of(response) is not None
+    answer = RecallEvaluator(IdRecall(k=2)).evaluate(QUESTION, response, expected_ids=EXPECTED)
+    assert list(answer.stages) == ["retrieved", "LastTwoFirst"]
+    again = RecallEvaluationResult.model_validate_json(answer.model_dump_json())
+    assert again == answer
+    assert again.stages["retrieved"].method.k == 2

@@ -1,0 +1,92 @@
+"""Notebooks are run as their readers run them, in a fresh kernel; but without a network."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+OFFLINE = """\
+import socket as _socket
+
+def _refuse(self, address):
+    raise OSError(f"the notebook tried to connect to {address!r}")
+
+_socket.socket.connect = _socket.socket.connect_ex = _refuse
+"""
+"""What the kernel runs before the notebook; the kernel's own connections are made elsewhere."""
+
+
+class Cell(NamedTuple):
+    """A code cell with all that running it has shown, as plain text."""
+
+    source: str
+    shown: str
+
+
+class Notebook(NamedTuple):
+    """A notebook that was run: its code cells, and its text."""
+
+    cells: tuple[Cell, ...]
+    prose: str
+
+    def shown_by(self, *words: str) -> str:
+        """Return what the one cell has shown whose code has all these words."""
+        found = [cell for cell in self.cells if all(word in cell.source for word in words)]
+        assert len(found) == 1, f"{len(found)} cells have {words!r}"
+        return found[0].shown
+
+
+@pytest.fixture
+def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Notebook]:
+    """Return what runs a notebook of `notebooks/` by its name, with this very interpreter.
+
+    A cell that raises fails the test, with the cell and its traceback.
+    """
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00-offline.py").write_text(OFFLINE, encoding="utf-8")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")  # else jupyter_core warns that it changes
+    for name in ("LANGSMITH_API_KEY", "LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2",
+                 "OPENAI_API_KEY"):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+
+    def run(name: str, *, timeout: int = 300) -> Notebook:
+        import nbformat
+        from jupyter_client.kernelspec import KernelSpecManager
+        from nbclient import NotebookClient
+
+        notebook = nbformat.read(NOTEBOOKS / name, as_version=4)
+        nbformat.validate(notebook)
+        # No installed kernel is looked for: what is left is this interpreter's own ipykernel.
+        specs = KernelSpecManager(kernel_dirs=[])
+        assert specs.get_kernel_spec("python3").argv[0] == sys.executable
+        where = {"metadata": {"path": str(tmp_path)}}
+        client = NotebookClient(notebook, timeout=timeout, kernel_name="python3", resources=where)
+        # Made by the client, so that it ends the kernel, too, also after a cell that fails.
+        client.create_kernel_manager().kernel_spec_manager = specs
+        client.execute()
+        return Notebook(
+            tuple(Cell(cell.source, _shown(cell)) for cell in notebook.cells
+                  if cell.cell_type == "code"),
+            "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown"),
+        )  # fmt: skip
+
+    return run
+
+
+def _shown(cell: Any) -> str:
+    """Return the outputs of a cell as text, without the colours of a terminal."""
+    texts = [
+        output.get("text") or output.get("data", {}).get("text/plain", "")
+        for output in cell.outputs
+    ]
+    return re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(texts))
