@@ -99,6 +99,10 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"interrupted after {len(report):,} samples; error.report has them")
         self.report = report
 
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[Report]]:
+        # Exceptions are made again from their message, unless told otherwise: workers send them.
+        return type(self), (self.report,)
+
 
 class JudgeError(FullrecallError):
     """What a judge cannot do with a text; scorers turn it into an unscored result."""
@@ -112,3 +116,8 @@ class MissingExtraError(FullrecallError, ImportError):
             f"{purpose} needs {package}, which is not installed: pip install 'fullrecall[{extra}]'",
             name=package,
         )
+        self._given = (package, extra, purpose)
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        # As above: a worker may lack what its driver has.
+        return type(self), self._given

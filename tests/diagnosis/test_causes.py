@@ -86,6 +86,13 @@ def test_unknown_says_what_would_tell() -> None:
     assert miss.detail == "to tell, give corpus= and retriever="
 
 
+def test_a_corpus_without_ids_cannot_tell_of_ids() -> None:
+    """Texts alone say nothing of an item that is known by its ID."""
+    report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))
+    miss = one(diagnose(report, corpus=["one text"], retriever=lambda _, __: []))
+    assert (miss.cause, miss.detail) == (Cause.UNKNOWN, "to tell, give a corpus with IDs")
+
+
 def test_in_the_corpus_and_never_brought() -> None:
     """An item that stands in the corpus and in no list is beyond every k that was tried."""
     report = report_of(IdRecall(), Sample(query="q", retrieved_ids=["a"], expected_ids=["b"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -273,7 +274,9 @@ class TestPrompts:
         judge = LLMJudge(model, prompts=german)
         ClaimRecall(judge=judge).score(retrieved_contexts=["c"], reference_claims=["k"])
         assert model.requests[0].messages[0].content.startswith("Prüfe claims. {JSON}")
-        assert judge.name == "llm:scripted:prompts-de-1:20/60000/2"
+        assert re.fullmatch(r"llm:scripted:prompts-de-1-[0-9a-f]{8}:20/60000/2", judge.name)
+        shorter = LLMJudge(model, prompts=replace(german, attribute="Prüfe {items}."))
+        assert shorter.name != judge.name  # other words are another judge, whatever version says
 
     def test_contexts_come_first_and_stable(self) -> None:
         """Two questions about the same contexts share their prompt's beginning, for caches."""

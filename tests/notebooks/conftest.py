@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,12 +43,17 @@ class Notebook(NamedTuple):
         return found[0].shown
 
 
-@pytest.fixture
-def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Notebook]:
-    """Return what runs a notebook of `notebooks/` by its name, with this very interpreter.
+@pytest.fixture(scope="module")
+def run_notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Notebook]]:
+    """Yield what runs a notebook of `notebooks/` by its name, with this very interpreter.
 
     A cell that raises fails the test, with the cell and its traceback.
     """
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield _runner(tmp_path_factory.mktemp("notebook"), monkeypatch)
+
+
+def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Notebook]:
     startup = tmp_path / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "00-offline.py").write_text(OFFLINE, encoding="utf-8")

@@ -9,20 +9,13 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.frameworks
-
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+NAME = "llama_index.ipynb"
 
 
 @pytest.fixture(scope="module")
-def outputs(run_notebook: Callable[..., Any]) -> dict[str, str]:
-    """What each cell printed, by the cell's source, from one run of the whole notebook."""
-    return {source: _COLOUR.sub("", text) for source, text in run_notebook("llama_index.ipynb")}
-
-
-def shown(outputs: dict[str, str], code: str) -> str:
-    """Return what the one cell printed that contains `code`."""
-    (found,) = (text for source, text in outputs.items() if code in source)
-    return found
+def notebook(run_notebook: Callable[..., Any]) -> Any:
+    """The notebook after one run: all tests look at the same."""
+    return run_notebook(NAME)
 
 
 def row(table: str, name: str) -> list[float]:
@@ -31,42 +24,42 @@ def row(table: str, name: str) -> list[float]:
     return [float(number) for number in re.findall(r"[-+]?\d*\.\d+|\d+", line.split(name, 1)[1])]
 
 
-def test_one_question_shows_what_the_reranker_lost(outputs: dict[str, str]) -> None:
+def test_one_question_shows_what_the_reranker_lost(notebook: Any) -> None:
     """The retrieved list scores higher than the final one, and the feedback names what is gone."""
-    text = shown(outputs, "attach(engine)\n")
+    text = notebook.shown_by("attach(engine)\n")
     retrieved, final = map(float, re.findall(r"(?:retrieved|reranking): ([\d.]+)", text))
     assert retrieved > final
     assert "retrieved, but lost on the way: " in text
 
 
-def test_recall_is_seen_before_and_after_the_reranker(outputs: dict[str, str]) -> None:
+def test_recall_is_seen_before_and_after_the_reranker(notebook: Any) -> None:
     """The table has each stage; what the reranker lost is in the list, with its ranks."""
-    table = shown(outputs, "print(stages)")
+    table = notebook.shown_by("print(stages)")
     (before, *_), (after, _, lost, scored) = row(table, "retrieved"), row(table, "final")
     through, _, dropped, _ = row(table, "SharedWords")
     assert before > through == after > 0.0
     assert (lost, scored) == (0, 47)
-    listed = shown(outputs, "stages.lost()")
+    listed = notebook.shown_by("stages.lost()")
     assert listed.startswith(f"{dropped:.0f} targets lost by the reranker")
     ranks = [int(rank) for rank in re.findall(r"rank +(\d+)", listed)]
     assert ranks
     assert all(1 <= rank <= 20 for rank in ranks)
 
 
-def test_the_misses_of_the_retriever_are_another_list(outputs: dict[str, str]) -> None:
+def test_the_misses_of_the_retriever_are_another_list(notebook: Any) -> None:
     """Most of what is missed was never retrieved: no reranker brings that back."""
-    text = shown(outputs, 'stages["retrieved"].missed()')
+    text = notebook.shown_by('stages["retrieved"].missed()')
     never = int(text.split()[0])
-    lost = int(shown(outputs, "stages.lost()").split()[0])
+    lost = int(notebook.shown_by("stages.lost()").split()[0])
     assert never > lost > 0
     assert len(text.splitlines()) == 7
 
 
-def test_the_fix_is_compared_over_the_same_questions(outputs: dict[str, str]) -> None:
+def test_the_fix_is_compared_over_the_same_questions(notebook: Any) -> None:
     """After is better than before, by as much as the table says, in more questions than it hurt."""
-    before = row(shown(outputs, "print(stages)"), "final")[0]
-    after = row(shown(outputs, "class RareWords"), "final")[0]
-    text = shown(outputs, "compare(before, after)")
+    before = row(notebook.shown_by("print(stages)"), "final")[0]
+    after = row(notebook.shown_by("class RareWords"), "final")[0]
+    text = notebook.shown_by("compare(before, after)")
     scores = row(text, "score")
     assert scores[:2] == [before, after]
     assert scores[2] == pytest.approx(after - before, abs=0.0015)
@@ -76,9 +69,9 @@ def test_the_fix_is_compared_over_the_same_questions(outputs: dict[str, str]) ->
     assert "47 samples" in text
 
 
-def test_the_batch_runner_has_a_row_for_each_stage(outputs: dict[str, str]) -> None:
+def test_the_batch_runner_has_a_row_for_each_stage(notebook: Any) -> None:
     """LlamaIndex's own runner scores the attached engine's responses before and after reranking."""
-    table = shown(outputs, "BatchEvalRunner(")
+    table = notebook.shown_by("BatchEvalRunner(")
     lines = [line.split() for line in table.splitlines()[1:]]
     assert [line[2] for line in lines] == ["retrieved", "RareWords", "final"]
     assert {tuple(line[4:]) for line in lines} == {("5", "0")}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from fullrecall.datasets.frames import without_gaps
 from fullrecall.datasets.opening import FilePath, existing_file
@@ -45,15 +45,23 @@ def _parquet_rows(
             header = file.schema_arrow.names
             columns.check_header(header)
             wanted = [column for column in header if columns.field(column) is not None]
-            maps = [name for name in wanted if pa.types.is_map(file.schema_arrow.field(name).type)]
-            batches = file.iter_batches(batch_size, columns=wanted)
-            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
-            for number, row in enumerate(rows, start=1):
-                for column in maps:
-                    row[column] = _map_cell(column, row[column], number)
-                yield number, row
+            yield from arrow_rows(file.iter_batches(batch_size, columns=wanted))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
+
+
+def arrow_rows(batches: Iterable[Any]) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the rows of Arrow's record batches with their numbers (from 1), maps as mappings."""
+    import pyarrow as pa
+
+    number = 0
+    for batch in batches:
+        maps = [field.name for field in batch.schema if pa.types.is_map(field.type)]
+        for row in batch.to_pylist():
+            number += 1
+            for column in maps:
+                row[column] = _map_cell(column, row[column], number)
+            yield number, row
 
 
 def _map_cell(

@@ -49,7 +49,8 @@ def diagnose(
       support a claim. Without them an item is known by its ID, or by all of its characters.
     - `near_duplicate`: the similarity, in [0, 1], from which two texts count as the same item
       twice: RapidFuzz's `ratio` of the texts in lower case without punctuation. At 0.9 one
-      character in ten may differ.
+      character in ten may differ. A text whose chunks together hold less than this share of it
+      was not split: the rest is not in the corpus.
     - `min_run`: the shortest run of equal characters that is no chance, as in `SpanRecall`.
 
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the

@@ -91,7 +91,10 @@ class Diagnosis:
             for cause in self.counts()
         ]
         totals = [f"{sum(counts.values()):,}" for counts in by_score.values()]
-        sections = [terminal.Section("cause", rows), terminal.Section("", [("missed", totals)])]
+        sections = [
+            terminal.Section("cause", rows),
+            terminal.Section("targets", [("missed", totals)]),
+        ]
         heads = [score.replace("_", "\n", 1) for score in by_score]
         fixes = [f"{str(cause).replace('_', ' ')}: {fix}" for cause, fix in self.fixes.items()]
         return terminal.printed(console, [terminal.table(heads, sections), "", *fixes])

@@ -171,6 +171,8 @@ def split_across_chunks(case: Case) -> Explained | None:
     together = item.share_of([holder.overlap for holder in held])
     if len(held) < 2 or max(shares) == 1.0 or together <= max(shares):  # noqa: PLR2004 - two halves
         return None
+    if together < limits.near_duplicate:  # phrases in common are no parts of it
+        return None
     missing = [h.context for h in held if not any(_same(h.context, c) for c in case.within_k)]
     share = item.share_of(here.values())
     retrieved = f"{share:.0%} of it was retrieved (rank {_listed(here)})" if here else "no part was"
@@ -238,6 +240,8 @@ def unknown(case: Case) -> Explained:
         wanting.append("scorers=[…], to ask which reference context supports it")
     if case.corpus is None:
         wanting.append("corpus=")
+    elif case.item.id is not None and not case.corpus.has_ids:
+        wanting.append("a corpus with IDs")
     if case.deeper is None:
         wanting.append("retriever=")
     share = case.item.share_in(case.within_k, case.limits.min_run)

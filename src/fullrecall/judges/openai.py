@@ -6,7 +6,6 @@ OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_u
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -66,10 +65,6 @@ class OpenAIChatModel:
         # Headers decide who asks, not what is answered, and may hold secrets.
         told = sorted(key for key in self.options if not key.startswith("extra_"))
         options = "".join(f",{key}={self.options[key]!r}" for key in told)
-        body = self.options.get("extra_body")
-        if body:  # it does decide what is answered, and is told by its digest alone
-            plain = json.dumps(body, sort_keys=True, default=str).encode()
-            options += f",body={hashlib.sha256(plain).hexdigest()[:8]}"
         if "extra_body" in self.options:  # decides, and may be long or private: a digest tells
             body = repr(sorted(dict(self.options["extra_body"]).items())).encode()
             options += f",extra_body={hashlib.sha256(body).hexdigest()[:8]}"

@@ -20,7 +20,7 @@ def scores(report: Report) -> pd.DataFrame:
     frame: pd.DataFrame = pandas("Report.to_pandas()").DataFrame(
         list(score_rows(report)), columns=columns
     )
-    numeric = _numeric(report)
+    numeric = numeric_columns(report)
     return frame.astype({name: "float64" for name in columns if name in numeric})
 
 
@@ -86,7 +86,8 @@ def _verified(finding: Finding) -> bool | None:
     return all(quoted) if quoted else None
 
 
-def _numeric(report: Report) -> list[str]:
+def numeric_columns(report: Report) -> list[str]:
+    """Return the names of the columns of a frame of scores that hold numbers."""
     names = []
     for method in report.methods:
         names += [method.label, *(f"{method.name}@{k}" for k in method.ks)]

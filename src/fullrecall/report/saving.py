@@ -34,30 +34,12 @@ class Writer:
     def write(self, row: Row) -> None:
         """Write one row; raises `OSError` where the file cannot take it."""
         self._write_head()
-        self._line(
-            {
-                "sample": row.sample.to_dict(),
-                "results": [result.to_dict() for result in row.results],
-            }
-        )
+        self._file.write(as_line(plain_row(row)) + "\n")
 
     def _write_head(self) -> None:
         head, self._head = self._head, None
         if head is not None:
-            self._line(head)
-
-    def _line(self, plain: dict[str, Any]) -> None:
-        try:
-            line = json.dumps(plain, ensure_ascii=False, default=str)
-        except TypeError as error:
-            raise ReportError(
-                f"a sample's metadata does not go into JSON ({error}): its keys are to be str"
-            ) from None
-        try:
-            line.encode()
-        except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
-            line = json.dumps(plain, default=str)
-        self._file.write(line + "\n")
+            self._file.write(as_line(head) + "\n")
 
     def __enter__(self) -> Self:
         return self
@@ -75,6 +57,38 @@ class Writer:
             # After a failed write the same lines fail again on closing: the first error tells.
             with suppress(OSError) if kind is not None else nullcontext():
                 self._file.close()
+
+
+def plain_row(row: Row) -> dict[str, Any]:
+    """Return a row as plain JSON values that `row_of` reads back; its position is its line's."""
+    return {
+        "sample": row.sample.to_dict(),
+        "results": [result.to_dict() for result in row.results],
+    }
+
+
+def row_of(plain: dict[str, Any], methods: Sequence[Method], position: int) -> Row:
+    """Return the row that `plain_row` wrote; raises what values that are no row's come to."""
+    results = tuple(
+        Result.from_dict(result, method)
+        for result, method in zip(plain["results"], methods, strict=True)
+    )
+    return Row(position, Sample(**plain["sample"]), results)
+
+
+def as_line(plain: dict[str, Any]) -> str:
+    """Return plain values as one line of UTF-8; raises `ReportError` for keys that are no str."""
+    try:
+        line = json.dumps(plain, ensure_ascii=False, default=str)
+    except TypeError as error:
+        raise ReportError(
+            f"a sample's metadata does not go into JSON ({error}): its keys are to be str"
+        ) from None
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
+        line = json.dumps(plain, default=str)
+    return line
 
 
 def read(path: str | Path) -> tuple[list[Method], Iterator[Row]]:
@@ -109,12 +123,7 @@ def _rows(path: str | Path, body: str, methods: Sequence[Method]) -> Iterator[Ro
     lines += [rest] if rest else []
     for position, line in enumerate(lines, start=1):
         try:
-            plain = json.loads(line)
-            results = tuple(
-                Result.from_dict(result, method)
-                for result, method in zip(plain["results"], methods, strict=True)
-            )
-            row = Row(position, Sample(**plain["sample"]), results)
+            row = row_of(json.loads(line), methods, position)
         except (ValueError, TypeError, KeyError, FullrecallError) as error:
             if position == len(lines) and not whole:
                 warnings.warn(

@@ -7,10 +7,10 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullrecall import Result, Sample, Scorer, Status
+from langchain_fullrecall.asking import aretrieve, retrieve
 from langchain_fullrecall.ids import IdsSeen, id_hint, ids_seen
 from langchain_fullrecall.references import reads_ids
 from langchain_fullrecall.retrieval import Retrieval
-from langchain_fullrecall.retrievers import aretrieve, retrieve
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable, RunnableConfig

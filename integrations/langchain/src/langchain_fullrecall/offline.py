@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from langsmith import Client
 from langsmith.utils import LangSmithError
-from requests import PreparedRequest, Response, Session
+from requests.adapters import BaseAdapter
 
 
-class _NoSession(Session):
-    """A session that sends no request."""
+class _NoTransport(BaseAdapter):
+    """Takes requests in the place of the adapter that would send them."""
 
-    def send(self, request: PreparedRequest, **_settings: Any) -> Response:
+    def send(self, request: Any, *_settings: Any, **_options: Any) -> NoReturn:
         raise LangSmithError(
             f"offline_client() sends nothing, also not {request.method} {request.path_url}: "
             "give data=, examples and experiments, themselves instead of their names"
         )
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class _OfflineClient(Client):
@@ -50,10 +53,9 @@ def offline_client() -> Client:
     `Example`s; what has to ask LangSmith, such as the name of a data set, raises
     `LangSmithError`.
     """
-    return _OfflineClient(
-        api_url="https://offline.invalid",
-        api_key="offline",
-        info={},
-        auto_batch_tracing=False,
-        session=_NoSession(),
+    client = _OfflineClient(
+        api_url="https://offline.invalid", api_key="offline", info={}, auto_batch_tracing=False
     )
+    for scheme in ("https://", "http://"):
+        client.session.mount(scheme, _NoTransport())
+    return client

@@ -10,13 +10,13 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, 
 
 from fullrecall import IdRecall, InputError, Scorer
 from fullrecall.evaluation.run import check_scorers
+from langchain_fullrecall.asking import RetrieverLike, as_retriever
 from langchain_fullrecall.documents import DocumentReader, IdKey
 from langchain_fullrecall.feedback import feedback, seen_as, views
 from langchain_fullrecall.measurement import Asking, Case, Measured, ameasure, measure, unscored
 from langchain_fullrecall.outputs import question
 from langchain_fullrecall.references import example_fields
 from langchain_fullrecall.retrieval import Retrieval, brief
-from langchain_fullrecall.retrievers import RetrieverLike, as_retriever
 from langchain_fullrecall.runs import read_run
 from langchain_fullrecall.selection import Level, Selection, as_selection
 from langchain_fullrecall.summary_evaluator import RecallSummary
