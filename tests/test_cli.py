@@ -356,6 +356,16 @@ def test_a_file_that_cannot_be_read_is_one_block(
     assert "Traceback" not in result.stderr
 
 
+def test_where_nothing_is_to_be_found_the_way_out_is_said(file: Callable[..., Path]) -> None:
+    """Samples in which the chosen scorers find no target: who found none, and what to try."""
+    row = {"user_input": "q", "retrieved_contexts": ["a text"], "reference": "no name in it"}
+    result = run("evaluate", file([row], "samples.jsonl"))
+    assert result.exit_code == 2
+    told = " ".join(result.stderr.split())
+    assert "entity_recall found nothing to look for: --scorer names another" in told
+    assert "--scorer claim" in result.stdout
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """A missing file is named; exit 2."""
     result = run("evaluate", tmp_path / "absent.jsonl")

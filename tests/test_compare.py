@@ -123,6 +123,11 @@ class TestPairs:
         with pytest.raises(ReportError, match=message):
             compare(one, two)
 
+    def test_what_is_no_report_is_refused(self) -> None:
+        """A path, most of all: the message says how it is read."""
+        with pytest.raises(ParameterError, match=r"two Reports, got str: Report\.load\(path\)"):
+            compare(report_of(BEFORE), "after.jsonl")  # type: ignore[arg-type]
+
     def test_an_id_twice(self) -> None:
         """The ID and the way out are named."""
         report = report_of(BEFORE)

@@ -108,7 +108,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
     rows = {
         name: [
             json.loads(line)
-            for line in (saved / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+            for line in (saved / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[1:-1]
         ]
         for name in ("bm25", "dense")
     }

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from fullrecall import ContextPrecision, IdRecall, Report, ReportError, Sample, evaluate
 from fullrecall.cli import app
+from fullrecall.diagnosis import diagnose
 
 SAMPLES = [
     Sample(
@@ -242,3 +243,18 @@ class TestOutput:
         result = self.run(samples, "--output", tmp_path / "r.csv")
         assert result.exit_code == 2
         assert len((tmp_path / "r.csv").read_text().splitlines()) == 5
+
+
+class TestFrames:
+    """Data frames of texts that are not UTF-8."""
+
+    def test_half_an_emoji_stands_as_its_escape(self) -> None:
+        """It is legal in JSON's input, and pandas keeps texts as UTF-8."""
+        half = "\ud83d and more"
+        sample = Sample(id=half, user_input=half, retrieved_ids=["a"], expected_ids=[half])
+        report = evaluate([sample], IdRecall(name=half), progress=False)
+        whole = r"\ud83d and more"
+        assert report.to_pandas()["user_input"][0] == whole
+        assert report.to_pandas()[whole][0] == 0.0
+        assert report.findings_to_pandas()["target"][0] == whole
+        assert diagnose(report).to_pandas()["target"][0] == whole

@@ -17,24 +17,56 @@ SOURCE = Path(fullrecall.__file__).parent
 def test_the_surface_is_pinned() -> None:
     """A name that appears or vanishes is a decision, and shows here."""
     assert sorted(fullrecall.__all__) == [
-        "Budget", "Cause", "Claim", "ClaimRecall", "Comparison", "Context",
-        "ContextPrecision", "ContextUtilization", "Diagnosed", "Diagnosis", "EntityRecall",
-        "Evidence", "Finding", "FullrecallError", "Gate", "GateResult", "IdRecall",
-        "InputError", "Interrupted", "Interval", "LLMJudge", "Method", "Missed",
-        "MissingExtraError", "ParameterError", "PrecisionRecall", "QuestionRecall",
-        "Reference", "Report", "ReportError", "Result", "Row", "RunStopped", "Sample",
-        "ScoreSummary", "Scorer", "SmallestK", "SpanRecall", "Stage", "StageReports",
-        "Status", "Step", "StoreError", "Summary", "Target", "TextRecall", "Usage",
-        "__version__", "aevaluate", "aevaluate_stages", "compare", "diagnose", "evaluate",
-        "evaluate_stages",
+        "BatchScorer", "Budget", "Calibration", "Cause", "Claim", "ClaimRecall",
+        "Comparison", "Context", "ContextPrecision", "ContextUtilization", "Diagnosed",
+        "Diagnosis", "EntityRecall", "Evidence", "Finding", "FullrecallError", "Gate",
+        "GateResult", "IdRecall", "InputError", "Interrupted", "Interval", "LLMJudge",
+        "Label", "Method", "Missed", "MissingExtraError", "ParameterError",
+        "PrecisionRecall", "QuestionRecall", "Reference", "Report", "ReportError", "Result",
+        "Row", "RunStopped", "Sample", "ScoreSummary", "Scorer", "SmallestK", "SpanRecall",
+        "Stage", "StageReports", "Status", "Step", "StoreError", "Summary", "Target",
+        "TextRecall", "Usage", "__version__", "aevaluate", "aevaluate_stages", "calibrate",
+        "compare", "diagnose", "evaluate", "evaluate_stages", "labels_for_width",
+        "score_batch",
     ]  # fmt: skip
     for name in fullrecall.__all__:
         assert hasattr(fullrecall, name)
+    assert set(fullrecall.__all__) <= set(dir(fullrecall))
+    with pytest.raises(AttributeError, match="'fullrecall' has no attribute 'Recall'"):
+        _ = fullrecall.Recall
+
+
+def test_names_are_loaded_from_where_type_checkers_see_them() -> None:
+    """A name comes from the same module for an interpreter as for a type checker."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        name.name: found.module
+        for found in block.body
+        if isinstance(found, ast.ImportFrom)
+        for name in found.names
+    }
+    table = {name: f"fullrecall.{module}" for name, module in fullrecall._MODULES.items()}
+    assert seen == table
+    assert {*seen, "__version__"} == set(fullrecall.__all__)
+
+
+def test_the_pytest_plug_in_costs_a_run_without_it_nothing() -> None:
+    """Every run of pytest imports the plug-in: it loads no report, no scorer, no engine."""
+    program = "import sys, fullrecall.pytest_plugin as p; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    ours = {name for name in loaded if name.startswith("fullrecall.")}
+    assert ours == {"fullrecall.pytest_plugin"}
 
 
 def test_import_loads_nothing_heavy() -> None:
-    """`import fullrecall` loads no framework, no NumPy, pandas or SciPy, and no RapidFuzz."""
-    program = "import sys, fullrecall; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    """All of fullrecall's names load no framework, no NumPy, pandas or SciPy, and no RapidFuzz."""
+    program = (
+        "import sys; from fullrecall import *; "
+        "print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -55,11 +87,11 @@ ORDER = (
     ("findings",),
     ("measures",),
     ("result",),
-    ("report",),
+    ("calibration", "report"),
     ("judges",),
     ("scorers",),
     ("datasets", "collections"),
-    ("calibration", "diagnosis"),
+    ("diagnosis",),
     ("evaluation",),
     ("testing",),
     ("demo",),

@@ -137,3 +137,11 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     report = report_of()
     with pytest.raises(MissingExtraError, match=r"pip install 'fullrecall\[plot\]'"):
         report.plot_recall_at_k()
+
+
+def test_a_k_beyond_all_numbers_is_drawn() -> None:
+    """Whoever asks for all contexts by an endless k gets a plot."""
+    sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
+    report = evaluate([sample] * 3, IdRecall(ks=(1, 10**30)), progress=False)
+    ax = report.plot_recall_at_k()
+    assert list(ax.lines[0].get_xdata()) == [1.0, 1e30]

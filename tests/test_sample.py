@@ -107,6 +107,7 @@ class TestErrors:
             ({"expected_ids": [{"ids": ["a"]}]}, "reference_context_ids", '"any_of"'),
             ({"expected_ids": 7}, "reference_context_ids", "a list is meant, got int 7"),
             ({"question": ["q", "r"]}, "user_input", "one str is meant, got list"),
+            ({"question": ["q", "r"]}, "user_input", "by columns, are one Sample for each row"),
             ({"question": 7}, "user_input", "one str is meant, got int 7"),
             (
                 {"reference_claims": ["a", 1]},

@@ -21,7 +21,7 @@ class Target(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The target as a human reads it: its ID or text, alternatives joined by ` | `."""
+        """The target as a human reads it: its ID or text, alternatives with a bar between them."""
         return " | ".join(self.any_of)
 
 

@@ -66,7 +66,8 @@ def summary_html(summary: Summary) -> str:
         for reason, count in score.reasons.items()
     ]
     return str(
-        _markup("<div>{}{}</div>").format(
+        _markup("<div>{}{}{}</div>").format(
+            _partial("Not all samples", summary.stopped),
             _table([*heads, *(f"@{k}" for k in ks)], rows),
             _markup("").join(
                 _markup("<p>{}: {}</p>").format(visible(name), _cut(reason))
@@ -102,7 +103,20 @@ def comparison_html(comparison: Comparison) -> str:
         ]
         for score in comparison
     ]
-    return str(_markup("<div>{}</div>").format(_table(heads, rows)))
+    return str(
+        _markup("<div>{}{}{}</div>").format(
+            _partial("Before, not all samples", comparison.before.stopped),
+            _partial("After, not all samples", comparison.after.stopped),
+            _table(heads, rows),
+        )
+    )
+
+
+def _partial(what: str, stopped: str | None) -> object:
+    """Return a line that says what ended a run early; nothing where it came to its end."""
+    if stopped is None:
+        return ""
+    return _markup("<p><b>{}:</b> {}</p>").format(what, _cut(stopped))
 
 
 def _target(finding: Finding, result: Result) -> list[object]:

@@ -167,7 +167,9 @@ def _one_text(value: object) -> str:
         return value
     if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
         return value[0]  # ragas's old `ground_truths` is a list of one
-    raise ValueError(f"one str is meant, got {type(value).__name__} {shown(value)}")
+    several = isinstance(value, Sequence) and len(value) > 1
+    hint = ": several samples, written by columns, are one Sample for each row" if several else ""
+    raise ValueError(f"one str is meant, got {type(value).__name__} {shown(value)}{hint}")
 
 
 def _at(position: int, convert: Callable[[object], Any], item: object) -> Any:

@@ -1,8 +1,10 @@
 """`evaluate` over a judge that asks a model, beside the bare official client.
 
 The endpoint is on loopback, in a process of its own, and answers each request after a fixed
-latency. The client sends the same messages with the same schema, so many at a time as a semaphore
-lets through, and does nothing with the answers. Both make their own client within the clock.
+latency. The client sends the same requests, so many at a time as a semaphore lets through, and does
+nothing with the answers. It gets the schema as its users give it, as `response_format`, and goes
+through it for each request; fullrecall hands it over ready-made, as `extra_body`, and the bytes on
+the wire are the same. Both make their own client within the clock.
 
 The floor is `ceil(requests / concurrency) x latency`; CPU is that of this process alone.
 """
@@ -72,18 +74,22 @@ def samples(count: int, contexts: int = 5, claims: int = 5) -> list[Any]:
     ]
 
 
-async def serve(latency: float) -> None:
-    """Answer every request after `latency` seconds, with the same verdicts; print the port."""
+def body() -> bytes:
+    """Return what the endpoint answers to every request."""
     message = {"role": "assistant", "content": json.dumps(_ANSWER)}
-    body = json.dumps(
+    return json.dumps(
         {
             "id": "c", "object": "chat.completion", "created": 0, "model": "m",
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 1155, "completion_tokens": 120, "total_tokens": 1275},
         }
     ).encode()  # fmt: skip
+
+
+async def serve(latency: float) -> None:
+    """Answer every request after `latency` seconds, with the same verdicts; print the port."""
     head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
-    reply = f"{head}{len(body)}\r\n\r\n".encode() + body
+    reply = f"{head}{len(body())}\r\n\r\n".encode() + body()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -142,7 +148,9 @@ def requests_of(asked: list[Any]) -> list[dict[str, Any]]:
     for sample in asked:
         scorer.score(sample)
     model = OpenAIChatModel("m", base_url="http://127.0.0.1/v1", api_key="none")
-    return [model._arguments(request, schema=True) for request in seen.requests]
+    arguments = [model._arguments(request, schema=True) for request in seen.requests]
+    # The schema as its users give it to the client: an argument of its own.
+    return [each.pop("extra_body") | each for each in arguments]
 
 
 def measured(run: Callable[[], None]) -> Cost:

@@ -19,6 +19,8 @@ from side_by_side import CLOCKS, Ratio, say, setting, table
 STATEMENTS = {
     "bare interpreter": "pass",
     "fullrecall": "import fullrecall",
+    "IdRecall, evaluate": "from fullrecall import IdRecall, evaluate",
+    "all of fullrecall": "from fullrecall import *",
     "pydantic": "from pydantic import BaseModel",
     "rapidfuzz": "import rapidfuzz",
     "numpy": "import numpy",

@@ -1,5 +1,7 @@
 """Peak memory of `evaluate(…, keep="summary")` over files of growing length, of IDs or of texts.
 
+Files are JSON Lines or, with `--format parquet`, Parquet with 100,000 rows in each of its groups.
+
 Each file is scored in a process of its own, whose peak is read when it is done: `VmHWM` where
 the system tells it, else `ru_maxrss`. The latter is no less than the parent's own peak on Linux,
 where a child begins as its copy, and so hides what is below that.
@@ -18,12 +20,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from side_by_side import say, setting, table
 
 LENGTHS = (10_000, 100_000, 1_000_000)
+ROWS_IN_A_GROUP = 100_000
 RETRIEVED, REFERENCES = 10, 2
 TEXTS, WORDS_IN_A_TEXT = 5, 60
 _PROGRAM = """
@@ -69,45 +74,69 @@ class Run(NamedTuple):
     seconds: float
 
 
-def write(path: Path, rows: int, seed: int = 7) -> float:
-    """Write so many rows of random IDs as JSON Lines; return their mean recall."""
+def ids(rows: int, seed: int = 7) -> Iterator[dict[str, Any]]:
+    """Yield so many samples of random IDs; half of them have one of their two references."""
     rng = random.Random(seed)
-    found = 0
-    with path.open("w", encoding="utf-8") as file:
-        for row in range(rows):
-            retrieved = [f"doc_{rng.randrange(10_000_000)}" for _ in range(RETRIEVED)]
-            hit = rng.random() < 0.5
-            references = [rng.choice(retrieved) if hit else "doc_no_such", "doc_missing"]
-            found += hit
-            sample = {
-                "id": f"q{row}",
-                "retrieved_context_ids": retrieved,
-                "reference_context_ids": references,
-            }
-            file.write(json.dumps(sample) + "\n")
-    return found / rows / REFERENCES
+    for row in range(rows):
+        retrieved = [f"doc_{rng.randrange(10_000_000)}" for _ in range(RETRIEVED)]
+        found = rng.choice(retrieved) if rng.random() < 0.5 else "doc_no_such"
+        yield {
+            "id": f"q{row}",
+            "retrieved_context_ids": retrieved,
+            "reference_context_ids": [found, "doc_missing"],
+        }
 
 
-def write_texts(path: Path, rows: int, seed: int = 7) -> float:
-    """Write so many rows of random texts as JSON Lines; return their mean text recall."""
+def texts(rows: int, seed: int = 7) -> Iterator[dict[str, Any]]:
+    """Yield so many samples of random texts; half of them have their only reference."""
     rng = random.Random(seed)
-    found = 0
-    with path.open("w", encoding="utf-8") as file:
-        for row in range(rows):
-            texts = [
-                " ".join(f"word{rng.randrange(10_000)}" for _ in range(WORDS_IN_A_TEXT))
-                for _ in range(TEXTS)
-            ]
-            hit = rng.random() < 0.5
-            found += hit
-            sample = {
-                "id": f"q{row}",
-                "retrieved_contexts": texts,
-                "reference_contexts": [texts[-1] if hit else "0" * 400],
-                "reference_claims": [f"Row {row} is one."],
-            }
-            file.write(json.dumps(sample) + "\n")
-    return found / rows
+    for row in range(rows):
+        brought = [
+            " ".join(f"word{rng.randrange(10_000)}" for _ in range(WORDS_IN_A_TEXT))
+            for _ in range(TEXTS)
+        ]
+        yield {
+            "id": f"q{row}",
+            "retrieved_contexts": brought,
+            "reference_contexts": [brought[-1] if rng.random() < 0.5 else "0" * 400],
+            "reference_claims": [f"Row {row} is one."],
+        }
+
+
+def recall(sample: dict[str, Any]) -> float:
+    """Return the share of the references that stand, as they are, in what was retrieved."""
+    kind = "contexts" if "reference_contexts" in sample else "context_ids"
+    retrieved, references = sample[f"retrieved_{kind}"], sample[f"reference_{kind}"]
+    return sum(reference in retrieved for reference in references) / len(references)
+
+
+def write(path: Path, samples: Iterable[dict[str, Any]]) -> float:
+    """Write samples as JSON Lines or Parquet, as the name ends; return their mean recall."""
+    recalls: list[float] = []
+
+    def counted() -> Iterator[dict[str, Any]]:
+        for sample in samples:
+            recalls.append(recall(sample))
+            yield sample
+
+    if path.suffix == ".parquet":
+        _write_parquet(path, counted())
+    else:
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(sample) + "\n" for sample in counted())
+    return sum(recalls) / len(recalls)
+
+
+def _write_parquet(path: Path, samples: Iterator[dict[str, Any]]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pylist(list(islice(samples, ROWS_IN_A_GROUP)))
+    with pq.ParquetWriter(path, table.schema) as writer:
+        while table.num_rows:
+            writer.write_table(table, row_group_size=ROWS_IN_A_GROUP)
+            rows = list(islice(samples, ROWS_IN_A_GROUP))
+            table = pa.Table.from_pylist(rows, schema=table.schema)
 
 
 def measure(path: Path, keep: str = "summary", scores: str = "id") -> Run:
@@ -128,14 +157,15 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--keep", choices=("summary", "rows"), default="summary")
     parser.add_argument("--scores", choices=("id", "text", "asked"), default="id")
+    parser.add_argument("--format", choices=("jsonl", "parquet"), default="jsonl")
     asked = parser.parse_args()
     lengths = asked.lengths
     rows = []
     first = None
     with tempfile.TemporaryDirectory() as folder:
         for length in lengths:
-            path = Path(folder, "samples.jsonl")
-            mean = (write if asked.scores == "id" else write_texts)(path, length)
+            path = Path(folder, f"samples.{asked.format}")
+            mean = write(path, (ids if asked.scores == "id" else texts)(length))
             mean = 1.0 if asked.scores == "asked" else mean
             run = measure(path, asked.keep, asked.scores)
             if run.scored != length or abs(run.mean - mean) > 1e-9:

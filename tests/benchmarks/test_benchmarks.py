@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,12 +107,19 @@ def test_import_time_measures_what_is_installed(script: Any, monkeypatch: Any) -
 
 
 @with_script("memory")
-def test_memory_scores_every_row_of_its_file(script: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("scores", ["id", "text"])
+def test_memory_scores_every_row_of_its_file(
+    script: Any, tmp_path: Path, suffix: str, scores: str
+) -> None:
     """The child process reports the rows and the mean that the file was made with."""
     pytest.importorskip("resource")
-    mean = script.write(tmp_path / "samples.jsonl", 30)
-    run = script.measure(tmp_path / "samples.jsonl")
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    path = tmp_path / f"samples.{suffix}"
+    mean = script.write(path, {"id": script.ids, "text": script.texts}[scores](30))
+    run = script.measure(path, scores=scores)
     assert run.scored == 30
+    assert 0 < run.mean < 1
     assert run.mean == pytest.approx(mean)
     assert run.peak_mib > 0
 
@@ -118,7 +129,7 @@ def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
     """The peak is the child's own: keeping all rows shows in it, keeping the totals does not."""
     if not Path("/proc/self/status").exists():
         pytest.skip("the system tells no peak that is the child's own")
-    script.write(tmp_path / "samples.jsonl", 5_000)
+    script.write(tmp_path / "samples.jsonl", script.ids(5_000))
     kept = script.measure(tmp_path / "samples.jsonl", "rows")
     totals = script.measure(tmp_path / "samples.jsonl", "summary")
     assert kept.peak_mib > totals.peak_mib * 1.2
@@ -133,3 +144,82 @@ def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
     assert len({context.text for each in contexts for context in each}) <= 30
     assert all(score.scored == 8 for score in report.summary())
     assert report.to_html().count('"q":"What is said of ') == 8
+
+
+@with_script("calibration")
+@pytest.mark.parametrize("samples", [0, 40])
+def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) -> None:
+    """Labels by people meet a judge's verdicts, in a report as it is or drawn anew."""
+    rows = [
+        {
+            "claim": f"Town {n} lies on the river {n % 7}.",
+            "contexts": [f"Town {n} lies on the river {n % (5 if n % 3 else 7)}."],
+            "label": n % 2,
+            "dataset": "made up",
+            "question": f"Where is town {n // 2}?",
+        }
+        for n in range(60)
+    ]
+    report, labels = script.judged(rows)
+    found = script.measured(report, labels, samples=samples, n=30, rounds=2)
+    assert len(found["prediction-powered, drawn by verdict"]) == 2
+    assert all(0 <= one.low <= one.value <= one.high <= 1 for one in found["judged, as it is"])
+    assert len(script.table(found, 0.5).splitlines()) == 2 + len(found)
+
+
+class _Endpoint(BaseHTTPRequestHandler):
+    """Answers as the benchmark's own endpoint does, and keeps what it is sent."""
+
+    protocol_version = "HTTP/1.1"
+    answer: bytes
+    seen: list[Any]
+
+    def do_POST(self) -> None:
+        self.seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(self.answer)))
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@with_script("engine")
+def test_the_engine_and_the_bare_client_send_the_same(script: Any) -> None:
+    """The same work on both sides: request by request the same body."""
+    asked = script.samples(3)
+    sent = []
+    for run, work in (
+        (script.by_fullrecall, asked),
+        (script.by_client, script.requests_of(asked)),
+    ):
+        handler = type("Handler", (_Endpoint,), {"answer": script.body(), "seen": []})
+        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            server.daemon_threads = True
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+            thread.start()
+            try:
+                run(work, f"http://127.0.0.1:{server.server_port}/v1", 2)
+            finally:
+                server.shutdown()
+                thread.join()
+        sent.append(sorted(json.dumps(body, sort_keys=True) for body in handler.seen))
+    assert len(sent[0]) == 3
+    assert sent[0] == sent[1]
+
+
+@with_script("engine")
+def test_the_engine_s_table_is_made_in_one_run(
+    script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both contenders at each concurrency, against an endpoint that the script starts itself."""
+    sizes = "--samples 3 --latency 0.01 --concurrency 1 2 --rounds 1".split()
+    monkeypatch.setattr(sys, "argv", ["engine.py", *sizes])
+    script.main()
+    lines = capsys.readouterr().out.splitlines()
+    rows = [re.split(r" *\| *", line)[1:-1] for line in lines if line.startswith("|")]
+    assert rows[0][:3] == ["concurrency", "samples", "wall / floor"]
+    assert [row[:2] for row in rows[2:]] == [["1", "3"], ["2", "3"]]
+    assert all(float(figure) > 0 for row in rows[2:] for figure in row[2:])

@@ -24,7 +24,9 @@ class Exchange(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer rightly, or with the fault that is due."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.number = int(re.findall(r"Claim (\d+)", body["messages"][1]["content"])[0])
+        words = body["messages"][1]["content"]
+        self.number = int(re.findall(r"Claim (\d+)", words)[0])
+        self.asked = [int(place) for place in re.findall(r"^(\d+) \"Claim", words, re.MULTILINE)]
         fault = self.endpoint.due(self.number)
         if fault is not None:
             fault(self)
@@ -57,16 +59,21 @@ class Exchange(BaseHTTPRequestHandler):
         }  # fmt: skip
         return json.dumps(body).encode()
 
-    def right(self, verdicts: int = 2) -> str:
-        """Return the right answer: of the two claims, as many as `number % 3` are supported."""
+    def right(self, more: int = 0) -> str:
+        """Return the right answer: of the two claims, as many as `number % 3` are supported.
+
+        `more` verdicts are given than there are claims to judge, or less where it is negative.
+        """
         supported = {
             "verdict": "supported", "together": False,
             "citations": [{"context": 1, "quote": "what the context says"}],
         }  # fmt: skip
         missing = {"verdict": "not_supported", "citations": [], "together": False}
+        last = self.asked[-1]
+        places = [*self.asked, *range(last + 1, last + 1 + more)][: len(self.asked) + more]
         given = [
             {"id": place, **(supported if place <= self.number % 3 else missing)}
-            for place in range(1, verdicts + 1)
+            for place in places
         ]
         return json.dumps({"verdicts": given})
 

@@ -11,13 +11,24 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import ClaimRecall, IdRecall, InputError, LLMJudge, ParameterError, Sample, Status
+from fullrecall import (
+    Budget,
+    ClaimRecall,
+    IdRecall,
+    InputError,
+    LLMJudge,
+    ParameterError,
+    Sample,
+    Status,
+)
 from fullrecall.errors import Interrupted, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
+from fullrecall.evaluation.looping import Looping
 from fullrecall.judges import Completion, Failure
 from fullrecall.judges.protocols import ChatRequest
 from fullrecall.judges.retrying import Retries
@@ -250,6 +261,24 @@ class TestLoops:
 
         asyncio.run(main())
 
+    def test_a_call_that_was_interrupted_leaves_the_next_one_alone(self) -> None:
+        """A second Ctrl-C may come just as a call ends: what closes the run is run to its end."""
+
+        def press() -> None:
+            raise KeyboardInterrupt
+
+        async def ending() -> None:
+            asyncio.get_running_loop().call_soon(press)
+
+        async def closing() -> int:
+            await asyncio.sleep(0.01)
+            return 7
+
+        with Looping() as looping:
+            with pytest.raises(KeyboardInterrupt):
+                looping.call(ending())
+            assert looping.call(closing()) == 7
+
     def test_scorers_that_ask_nobody_need_no_loop(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Neither IDs nor the built-in judge start one."""
         monkeypatch.setattr(asyncio, "Runner", None)
@@ -284,7 +313,7 @@ class TestLimits:
             return HttpError(429) if model.at_once > 2 else None
 
         model = DelayedModel(lambda _: 0.002, fails)
-        report = evaluate(samples(60), scorer(model), progress=False, retries=Retries(4, 0.004))
+        report = evaluate(samples(60), scorer(model), progress=False, retries=Retries(8, 0.004))
         assert {row.results[0].status for row in report} == {Status.SCORED}
         assert report.spent is not None
         assert 0 < report.spent.retries < 60
@@ -337,9 +366,73 @@ class TestLimits:
     def test_options_out_of_range(self, option: str, value: Any) -> None:
         """Each is refused by its name before anything is asked."""
         model = DelayedModel()
-        with pytest.raises(ParameterError, match=option if option != "retries" else "most"):
+        with pytest.raises(ParameterError, match=option):
             evaluate(samples(1), scorer(model), progress=False, **{option: value})
         assert model.sent == []
+
+
+class TestExceptions:
+    """What users' own code raises ends the run, if it must, and loses nothing."""
+
+    @pytest.mark.parametrize("asked", [IdRecall(), None], ids=["ids", "judged"])
+    def test_samples_that_raise_midway(self, asked: IdRecall | None) -> None:
+        """The exception is the user's own, and has the report of what was read before."""
+
+        def stream() -> Iterator[Sample]:
+            yield from samples(3)
+            raise LookupError("the database is gone")
+
+        chosen = asked or scorer(DelayedModel(lambda _: 0.01))
+        with pytest.raises(LookupError, match="the database is gone") as caught:
+            evaluate(stream(), chosen, progress=False)
+        report = caught.value.report  # type: ignore[attr-defined]
+        assert [row.results[0].status for row in report] == [Status.SCORED] * 3
+        assert caught.value.__notes__ == [
+            "It ended the run. error.report has the 3 samples so far."
+        ]
+        with pytest.raises(LookupError) as caught:
+            asyncio.run(aevaluate(stream(), chosen, progress=False))
+        assert len(caught.value.report) == 3  # type: ignore[attr-defined]
+
+    def test_a_callback_that_raises(self) -> None:
+        """It ends the run, and what is in flight; connections are closed."""
+        model = DelayedModel(lambda number: 60.0 if number > 6 else 0.0)
+
+        def failing(progress: Progress) -> None:
+            if progress.done == 2:
+                raise LookupError("no display")
+
+        with pytest.raises(LookupError, match="no display") as caught:
+            evaluate(samples(9), scorer(model), progress=False, on_progress=failing)
+        assert len(caught.value.report) == 2  # type: ignore[attr-defined]
+        assert (model.at_once, model.closed) == (0, 1)
+
+    def test_a_callback_that_evaluates(self) -> None:
+        """One run inside another, with a loop of its own."""
+        means = []
+
+        def another(progress: Progress) -> None:
+            if progress.done == 2:
+                inner = evaluate(samples(4), scorer(DelayedModel()), progress=False)
+                means.append(inner.summary()[0].mean)
+
+        outer = evaluate(samples(6), scorer(DelayedModel()), progress=False, on_progress=another)
+        assert (means, len(outer)) == ([0.5], 6)
+
+    @pytest.mark.parametrize("budget", [None, Budget(tokens=5_000)])
+    def test_a_model_that_counts_no_tokens(self, tmp_path: Path, budget: Budget | None) -> None:
+        """None is none: the run goes on, with a store and a budget too."""
+
+        class Uncounted(DelayedModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                answer = await super().acomplete(request)
+                return replace(answer, prompt_tokens=None, completion_tokens=None)  # type: ignore[arg-type]
+
+        report = evaluate(
+            samples(4), scorer(Uncounted()), progress=False, budget=budget, store=tmp_path / "s"
+        )
+        assert {row.results[0].status for row in report} == {Status.SCORED}
+        assert {row.results[0].usage for row in report} == {(2, 0, 0)}
 
 
 class TestStopping:
@@ -350,8 +443,8 @@ class TestStopping:
         """The first failures stop the run; what is in flight is all that was sent."""
         model = DelayedModel(lambda _: 0.01, lambda _: HttpError(status))
         with pytest.raises(RunStopped, match=f"delayed does not answer: .*HTTP {status}") as caught:
-            evaluate(samples(200), scorer(model), progress=False, max_concurrency=4)
-        assert len(model.sent) <= 4
+            evaluate(samples(200), scorer(model), progress=False, max_concurrency=4, retries=QUICK)
+        assert len(model.sent) <= 2 + 1, "of two that were on their way one tried again for both"
         assert caught.value.report is not None
         assert {row.results[0].status for row in caught.value.report} == {Status.UNSCORED}
 
@@ -363,20 +456,37 @@ class TestStopping:
         assert len(model.sent) <= 4 * 5
 
     def test_one_bad_sample_is_not_the_runs_problem(self) -> None:
-        """A request that is rejected first of all costs its own sample, also one at a time."""
-        model = DelayedModel(fails=lambda number: HttpError(400) if number == 1 else None)
-        report = evaluate(samples(6), scorer(model), progress=False, max_concurrency=1)
-        assert [row.results[0].status for row in report].count(Status.UNSCORED) == 1
+        """A request that is always rejected, first of all too, costs its own sample alone."""
+        model = DelayedModel(fails=lambda _: HttpError(400) if "q0" in told() else None)
 
-    def test_a_denial_while_others_are_answered_costs_its_sample(self) -> None:
-        """The doubt that the first denial casts is gone when somebody is answered."""
+        def told() -> str:
+            return model.sent[-1].messages[1].content
+
+        asked = samples(6)
+        report = evaluate(asked, scorer(model), progress=False, max_concurrency=1, retries=QUICK)
+        assert [row.results[0].status for row in report].count(Status.UNSCORED) == 1
+        assert len(model.sent) == 3 + 6 + 1
+
+    @pytest.mark.parametrize("status", [400, 401])
+    def test_who_is_turned_away_waits_for_an_answer_to_another(self, status: int) -> None:
+        """The first failure is known before the first answer: it is sent again after that."""
         model = DelayedModel(
-            lambda number: 0.02 if number == 1 else 0.05,
-            lambda number: HttpError(401) if number == 1 else None,
+            lambda number: 0.0 if number == 1 else 0.05,
+            lambda number: HttpError(status) if number == 1 else None,
         )
-        report = evaluate(samples(12), scorer(model), progress=False, max_concurrency=4)
-        lost = [row.label for row in report if row.results[0].score is None]
-        assert lost in (["s0"], ["s0", "s1"]), "the split of s0, which s1 may share"
+        report = evaluate(
+            samples(12), scorer(model), progress=False, max_concurrency=4, retries=QUICK
+        )
+        assert {row.results[0].status for row in report} == {Status.SCORED}
+        assert report.spent is not None
+        assert report.spent.retries == 1
+
+    def test_without_retries_nothing_is_sent_again(self) -> None:
+        """Neither what fails for the moment nor what is turned away."""
+        model = DelayedModel(fails=lambda number: HttpError(400) if number == 4 else None)
+        report = evaluate(samples(6), scorer(model), progress=False, retries=0)
+        assert report.spent is not None
+        assert (report.spent.retries, report.summary()[0].unscored) == (0, 1)
 
     def test_an_endpoint_that_dies_midway(self) -> None:
         """What was scored before is in the error's report, and the rest is not asked for."""

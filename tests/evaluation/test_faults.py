@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import signal
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, Status, evaluate
+from fullrecall.cli import app
+from fullrecall.errors import RunStopped
 from fullrecall.judges.openai import OpenAIChatModel
 from fullrecall.judges.retrying import Retries
 
@@ -49,12 +57,16 @@ def breaks_off(exchange: Exchange) -> None:
     exchange.close_connection = True
 
 
+def twice(answer: str) -> str:
+    """Return an answer with each of its verdicts twice."""
+    return json.dumps({"verdicts": json.loads(answer)["verdicts"] * 2})
+
+
 class Case(NamedTuple):
-    """A fault, what a sample's reason says if it lasts, and whether asking again can mend it."""
+    """A fault, and what a sample's reason says if it lasts."""
 
     fault: Fault
     reason: str
-    passing: bool = True
 
 
 CASES = {
@@ -78,24 +90,35 @@ CASES = {
         lambda exchange: exchange.say(exchange.right()[:30], finish="length"),
         "the model's reply was cut off",
     ),
-    "too few verdicts": Case(
-        lambda exchange: exchange.say(exchange.right(verdicts=0)),
+    "no verdicts": Case(
+        lambda exchange: exchange.say(exchange.right(more=-2)),
         "2 of 2 not judged: the judge gave no verdict",
+    ),
+    "too few verdicts": Case(
+        lambda exchange: exchange.say(exchange.right(more=-1)),
+        "1 of 2 not judged: the judge gave no verdict",
+    ),
+    "too many verdicts": Case(
+        lambda exchange: exchange.say(exchange.right(more=1)),
+        "2 of 2 not judged: the judge gave 3 verdicts for 2 targets",
+    ),
+    "two verdicts on each": Case(
+        lambda exchange: exchange.say(twice(exchange.right())),
+        "2 of 2 not judged: the judge gave 2 verdicts",
     ),
     "refusal": Case(
         lambda exchange: exchange.say(None, refusal="I cannot."),
         "the model refused: I cannot.",
-        passing=False,
     ),
-    "400": Case(status(400), "rejected the request: BadRequestError", passing=False),
-    "401": Case(status(401), "denied access: AuthenticationError", passing=False),
+    "400": Case(status(400), "rejected the request: BadRequestError"),
+    "401": Case(status(401), "denied access: AuthenticationError"),
+    "404": Case(status(404), "does not know the model: NotFoundError"),
 }
 
 
 def judged(faulty: FaultyEndpoint, samples: list[Sample] = SAMPLES, **options: Any) -> Report:
     """Return the report of the samples, with short waits."""
-    # Without a schema, since a 400 would lead the model to ask again without.
-    model = OpenAIChatModel("m", base_url=faulty.base_url, schema=False)
+    model = OpenAIChatModel("m", base_url=faulty.base_url)
     options = {"max_concurrency": 8, **options}
     return evaluate(
         samples,
@@ -117,7 +140,7 @@ def test_no_score_is_wrong(
     struck = frozenset(random.Random(name).sample(range(40), int(40 * share)))
     faulty.strikes(case.fault, struck, always=always)
     report = judged(faulty, timeout=TIMEOUT if name == "hang" else 30.0)
-    lost = struck if always or not case.passing else frozenset()
+    lost = struck if always else frozenset()
     for number, row in enumerate(report):
         (result,) = row.results
         if number in lost:
@@ -130,3 +153,50 @@ def test_no_score_is_wrong(
     assert len(report) == 40
     assert report.spent is not None
     assert report.spent.calls == faulty.requests.total()
+
+
+@pytest.mark.parametrize("code", [400, 401, 404])
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_what_strikes_everybody_stops_the_run(
+    faulty: FaultyEndpoint, code: int, concurrency: int
+) -> None:
+    """No key, no such model, no such request: one message, and no request for each sample."""
+    faulty.strikes(status(code), frozenset(range(40)), always=True)
+    with pytest.raises(RunStopped, match=r"openai:m@\S+ does not answer: .* \S+Error: ") as caught:
+        judged(faulty, max_concurrency=concurrency)
+    # Denied, the model is doubted at once; a rejected request may be the sample's own fault, and
+    # goes once more without its schema.
+    most = 2 * max(5, concurrency) if code == 400 else concurrency
+    assert faulty.requests.total() <= most + 1
+    assert caught.value.report is not None
+    assert {row.results[0].status for row in caught.value.report} == {Status.UNSCORED}
+
+
+@pytest.mark.parametrize("name", ["400", "401", "404", "refusal"])
+def test_the_very_first_request_may_be_turned_away(faulty: FaultyEndpoint, name: str) -> None:
+    """One at a time, and nobody answered yet: it is sent once more before anything is given up."""
+    faulty.strikes(CASES[name].fault, frozenset({0}), always=False)
+    report = judged(faulty, SAMPLES[:4], max_concurrency=1)
+    assert [row.results[0].score for row in report] == [0.0, 0.5, 1.0, 0.0]
+    assert faulty.requests.total() == 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+def test_ctrl_c_on_the_command_line_counts_what_was_scored(
+    faulty: FaultyEndpoint, tmp_path: Path
+) -> None:
+    """The sample that was in flight is in the saved report, and not among the scored ones."""
+
+    def presses(exchange: Exchange) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        hangs(exchange)
+
+    faulty.strikes(presses, frozenset({6}), always=True)
+    file = tmp_path / "samples.jsonl"
+    file.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in SAMPLES))
+    asked = ["evaluate", file, "--judge", "openai:m", "--base-url", faulty.base_url]
+    options = ["--max-concurrency", 1, "--output", tmp_path / "report.jsonl"]
+    shown = CliRunner().invoke(app, list(map(str, [*asked, *options, "--scorer", "claim"])))
+    assert shown.exit_code == 130, shown.output
+    assert "interrupted Scored 6 samples before that" in " ".join(shown.output.split())
+    assert len(Report.load(tmp_path / "report.jsonl")) == 7

@@ -31,6 +31,7 @@ from fullrecall import (
     Report,
     Sample,
     Status,
+    aevaluate,
     evaluate,
 )
 from fullrecall.errors import RunStopped, StoreError
@@ -397,13 +398,6 @@ def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
         run(7)
 
 
-def test_scores_that_ask_nobody_make_no_store(tmp_path: Path) -> None:
-    """ID recall costs nothing and keeps nothing."""
-    sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
-    evaluate([sample], IdRecall(), store=tmp_path / "s", progress=False)
-    assert not (tmp_path / "s").exists()
-
-
 # --- files that cannot serve
 
 
@@ -466,6 +460,33 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
         run(tmp_path / "there" / "runs.sqlite")
     with pytest.raises(StoreError, match="cannot be read"):
         run(tmp_path)
+
+
+def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> None:
+    """It is said before anything is scored, and a good one serves, whatever the scorers."""
+    sample = Sample(retrieved_context_ids=[1], reference_context_ids=[1])
+
+    def drawn() -> Iterator[Sample]:
+        pytest.fail("a sample was read")
+        yield sample
+
+    bad = tmp_path / "there" / "runs.sqlite"
+    with pytest.raises(StoreError, match="no directory"):
+        evaluate(drawn(), IdRecall(), store=bad, progress=False)
+    with pytest.raises(StoreError, match="no directory"):
+        asyncio.run(aevaluate(drawn(), IdRecall(), store=bad, progress=False))
+    with pytest.raises(ParameterError, match="store is a path, a Store or None, got 3"):
+        evaluate(drawn(), IdRecall(), store=3, progress=False)  # type: ignore[arg-type]
+    good = tmp_path / "runs.sqlite"
+    assert evaluate([sample], IdRecall(), store=good, progress=False).rows[0].results[0].score == 1
+    assert good.exists()
+
+
+def test_what_is_all_stored_needs_no_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finished run is repeated from its results alone."""
+    first = run(tmp_path / "runs.sqlite")
+    monkeypatch.setattr(asyncio, "Runner", None)
+    assert saved(run(tmp_path / "runs.sqlite"), tmp_path) == saved(first, tmp_path)
 
 
 # --- disks that take no more

@@ -178,6 +178,15 @@ class TestBaseline:
         assert (check.verdict, check.needed) == (CANNOT_TELL, 149)
         assert Gate(margin=0.02).check(report_of(149), report_of(149)).verdict is PASS
 
+    def test_the_same_report_twice(self) -> None:
+        """That no sample changed proves little of questions that none shows; `point` asks less."""
+        report = report_of(30)
+        (check,) = Gate(margin=0.02).check(report, report).checks
+        assert (check.verdict, check.needed) == (CANNOT_TELL, 149)
+        assert "all of these agree, and yet up to 9.5% of all questions may not" in check.reason
+        assert Gate(margin=0.02).check(report_of(149), report_of(149)).verdict is PASS
+        assert Gate(margin=0.02, point=True).check(report, report).verdict is PASS
+
     def test_at_k(self) -> None:
         """Differences are read at the k asked for, listed or not."""
         result = Gate(margin=0.04, at=2).check(report_of(0, 200), report_of(200))

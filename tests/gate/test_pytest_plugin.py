@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
@@ -198,3 +200,10 @@ def test_the_marker_and_the_fixture_are_listed(tmp_path: Path) -> None:
     assert "@pytest.mark.recall_gate(" in run(tmp_path, "", "--markers").printed
     fixtures = run(tmp_path, "", "--fixtures").printed
     assert re.search(r"recall_gate -- .*pytest_plugin\.py", fixtures)
+
+
+def test_pytest_finds_the_plug_in() -> None:
+    """The distribution names it as a plug-in of pytest, as a module that has the fixture."""
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    named = tomllib.loads(text)["project"]["entry-points"]["pytest11"]
+    assert hasattr(import_module(named["fullrecall"]), "recall_gate")

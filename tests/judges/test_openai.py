@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import ClaimRecall, LLMJudge, MissingExtraError, ParameterError, Sample, Status
+from fullrecall import (
+    Budget,
+    ClaimRecall,
+    LLMJudge,
+    MissingExtraError,
+    ParameterError,
+    Report,
+    Sample,
+    Status,
+    evaluate,
+)
 from fullrecall.judges.openai import OpenAIChatModel
 from fullrecall.judges.retrying import Retries
 
@@ -153,18 +163,87 @@ def test_a_hanging_endpoint_times_out(endpoint: Endpoint) -> None:
     assert "timed out" in result.reason.lower()
 
 
-def test_an_endpoint_without_schemas(endpoint: Endpoint, model: OpenAIChatModel) -> None:
-    """A 400 on the schema leads to a request without, and none with it from then on."""
+def without_schemas(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Answer as a server that refuses schemas."""
+    if "response_format" in body:
+        return 400, {"error": {"message": "response_format is not supported"}}
+    return 200, _body(ANSWER)
 
-    def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if "response_format" in body:
-            return 400, {"error": {"message": "response_format is not supported"}}
+
+def test_an_endpoint_without_schemas(endpoint: Endpoint, model: OpenAIChatModel) -> None:
+    """A 400 leads to the same request without the schema; twice, and none has it from then on."""
+    endpoint.script = without_schemas
+    scorer = ClaimRecall(judge=LLMJudge(model))
+    assert [scorer.score(SAMPLE).score for _ in range(3)] == [0.5, 0.5, 0.5]
+    sent = ["response_format" in body for body in endpoint.requests]
+    assert sent == [True, False, True, False, False]
+
+
+def test_one_bad_request_does_not_cost_the_schema(
+    endpoint: Endpoint, model: OpenAIChatModel
+) -> None:
+    """A 400 that had another reason is no refusal of schemas, first of all nor later."""
+    struck = iter([True, False, False, False, True])
+
+    def script(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if next(struck, False):
+            return 400, {"error": {"message": "a bad moment"}}
         return 200, _body(ANSWER)
 
     endpoint.script = script
     scorer = ClaimRecall(judge=LLMJudge(model))
-    assert [scorer.score(SAMPLE).score for _ in range(2)] == [0.5, 0.5]
-    assert ["response_format" in body for body in endpoint.requests] == [True, False, False]
+    assert [scorer.score(SAMPLE).score for _ in range(5)] == [0.5] * 5
+    sent = ["response_format" in body for body in endpoint.requests]
+    assert sent == [True, False, True, True, True, False, True]
+
+
+def test_a_400_that_says_why_is_not_sent_without_its_schema(
+    endpoint: Endpoint, model: OpenAIChatModel
+) -> None:
+    """What a filter turned away, it turns away without a schema too."""
+    error = {"message": "filtered", "code": "content_filter"}
+    endpoint.script = lambda _: (400, {"error": error})
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert "the model refused: " in result.reason
+    assert len(endpoint.requests) == 1
+
+
+def test_a_request_that_is_sent_without_its_schema_is_counted(endpoint: Endpoint) -> None:
+    """Both requests are calls, and a budget has room for both or for one."""
+    endpoint.script = without_schemas
+    model = OpenAIChatModel("m", base_url=endpoint.base_url)
+
+    def judged(calls: int) -> Report:
+        return evaluate(
+            [SAMPLE], ClaimRecall(judge=LLMJudge(model)), budget=Budget(calls=calls),
+            retries=Retries(first_wait=0.001), progress=False,
+        )  # fmt: skip
+
+    (row,) = judged(1)
+    assert row.results[0].reason == "the budget of 1 calls is used up"
+    assert len(endpoint.requests) == 1
+    report = judged(2)
+    assert report.spent is not None
+    assert (report.spent.calls, report.spent.retries) == (1, 0), "it is known by now"
+    model = OpenAIChatModel("m", base_url=endpoint.base_url)
+    report = judged(2)
+    assert report.spent is not None
+    assert (report.spent.calls, report.spent.retries) == (2, 1)
+    assert report.rows[0].results[0].score == 0.5
+
+
+def test_options_beside_the_schema(endpoint: Endpoint) -> None:
+    """What the user adds to the body stays beside the schema, and wins over it."""
+    endpoint.says(ANSWER)
+    plain = {"extra_body": {"top_k": 3}}
+    other = {"extra_body": {"response_format": {"type": "json_object"}}}
+    for options in (plain, other):
+        model = OpenAIChatModel("m", base_url=endpoint.base_url, options=options)
+        assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
+        model.close()
+    first, second = endpoint.requests
+    assert (first["top_k"], first["response_format"]["type"]) == (3, "json_schema")
+    assert second["response_format"] == {"type": "json_object"}
 
 
 def test_a_bad_request_that_no_schema_explains_is_reported(
@@ -173,8 +252,9 @@ def test_a_bad_request_that_no_schema_explains_is_reported(
     """An unknown model stays an error, and the schema is not blamed for it."""
     endpoint.script = lambda _: (400, {"error": {"message": "no such model"}})
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert "the endpoint rejected the request: " in result.reason
     assert "no such model" in result.reason
-    assert model.schema is True
+    assert ["response_format" in body for body in endpoint.requests] == [True, False]
 
 
 def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:

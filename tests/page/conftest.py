@@ -46,6 +46,11 @@ class Diagnosis:
 
     misses: tuple[Diagnosed, ...]
 
+    @property
+    def fixes(self) -> dict[str, str]:
+        """A fix for each cause, as hostile as the cause."""
+        return {miss.cause: f"Mend {miss.cause}" for miss in self.misses}
+
 
 CLAIMS = Method("claim_recall", k=2, ks=(1, 2), parameters={"judge": "a judge"})
 IDS = IdRecall(k=2, ks=(1, 2))

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import Report
+from fullrecall import Context, Report
 from fullrecall.cli import app
+from fullrecall.diagnosis import diagnose
 from fullrecall.report import compare
 
 
@@ -42,6 +43,35 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
     assert done.exit_code == 0
     comparison = compare(*map(Report.load, (saved["before"], saved["after"])))
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
+
+
+def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> None:
+    """--corpus diagnoses one report, or both of a comparison."""
+    corpus, page = tmp_path / "corpus.jsonl", tmp_path / "page.html"
+    corpus.write_text('{"id": "d9", "text": "Now found"}\n', "utf-8")
+    loaded = {name: Report.load(path) for name, path in saved.items()}
+    causes = {
+        name: diagnose(one, corpus=[Context("Now found", id="d9")]) for name, one in loaded.items()
+    }
+    assert run("page", saved["before"], "--corpus", corpus, "-o", page).exit_code == 0
+    text = page.read_text("utf-8")
+    assert "Why it was missed" in text
+    assert text == loaded["before"].to_html(diagnosis=causes["before"])
+    both = ("--before", saved["before"], "--corpus", corpus)
+    assert run("page", saved["after"], *both, "-o", page).exit_code == 0
+    comparison = compare(loaded["before"], loaded["after"])
+    expected = comparison.to_html(diagnoses=(causes["before"], causes["after"]))
+    assert page.read_text("utf-8") == expected
+
+
+def test_an_input_that_is_not_there(saved: dict[str, Path], tmp_path: Path) -> None:
+    """It is named, also where there is a page to be replaced."""
+    run("page", saved["before"])
+    for option in ("--before", "--corpus"):
+        done = run("page", saved["before"], option, tmp_path / "gone.jsonl")
+        assert done.exit_code == 2
+        assert "gone.jsonl" in done.stderr
+        assert "o such file" in done.stderr
 
 
 def test_nothing_of_the_users_is_overwritten(saved: dict[str, Path], tmp_path: Path) -> None:

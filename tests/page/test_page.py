@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -274,6 +275,43 @@ def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> No
     assert index["samples"][0]["c"] == [0, 1, 2]
     assert "Why it was missed" in page
     assert "Why it was missed" not in report.to_html()
+
+
+def test_each_cause_has_its_share_and_its_fix(report: Report, diagnosis: Any) -> None:
+    """The section of causes says how many misses each has, and what to do."""
+    text = " ".join(" ".join(Parsed(report.to_html(diagnosis=diagnosis)).text).split())
+    assert "Beyond k 1 of 3 (33%) Mend beyond_k" in text
+
+
+def test_a_comparison_has_the_causes_of_both_sides(
+    report: Report, after: Report, diagnosis: Any
+) -> None:
+    """What was missed before and after is counted apart, and each target has its side's cause."""
+    left = replace(diagnosis, misses=diagnosis.misses[1:])
+    comparison = compare(report, after)
+    page = comparison.to_html(diagnoses=(diagnosis, left))
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "Beyond k before 1 of 3 (33%) after 0 of 2 (0%) Mend beyond_k" in text
+    sides = block(page, "details-0")[0]["x"]
+    causes = [
+        [target["u"] for result in side["f"] for target in result.get("t", []) if "u" in target]
+        for side in sides
+    ]
+    assert [len(of_side) for of_side in causes] == [3, 1]
+    alone = comparison.to_html(diagnoses=(None, left))
+    assert "before 0 of 0 after 1 of 2" in " ".join(" ".join(Parsed(alone).text).split())
+    assert "Why it was missed" not in comparison.to_html()
+
+
+def test_a_page_says_that_samples_are_missing(report: Report, after: Report) -> None:
+    """A run that ended early is no whole one, whatever its means are."""
+    assert "Not all samples" not in report.to_html()
+    assert "Not all samples" not in compare(report, after).to_html()
+    report.stopped = "the run was <b>interrupted</b>"
+    for page in (report.to_html(), compare(report, after).to_html(), report._repr_html_()):
+        assert "Not all samples" in page or "not all samples" in page
+        assert "&lt;b&gt;interrupted" in page
+    assert "Before, not all samples" in compare(report, after)._repr_html_()
 
 
 def test_a_hostile_cause_is_data(hostile: Report, hostile_diagnosis: Any) -> None:

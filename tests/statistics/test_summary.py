@@ -101,3 +101,17 @@ def test_means_alone_load_no_scipy() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_few_samples_are_named_as_few() -> None:
+    """Below 30 independent samples the summary says how much none of them may show."""
+    many, few = report_of([True, False] * 15), report_of([True, False] * 15, 2)
+    assert "are few" not in str(many.summary())
+    text = " ".join(str(few.summary()).split())
+    assert (
+        "15 independent samples in id_recall are few: what is so in up to 18% of all questions "
+        "may not show in them, nor in the intervals"
+    ) in text
+    assert "15 independent samples are few" in few.to_html()
+    assert "independent samples are few" not in many.to_html()
+    assert "are few" not in str(report_of([True]).summary())  # no interval, nothing to doubt

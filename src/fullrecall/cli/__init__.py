@@ -13,13 +13,16 @@ from typing import Annotated
 import typer
 
 from fullrecall.cli import (
+    calibrating,
     comparing,
     demonstrating,
     diagnosing,
+    doctor,
     evaluating,
     gating,
     inspecting,
     paging,
+    summarizing,
 )
 
 __all__ = ["app", "main"]
@@ -37,7 +40,6 @@ Measures the context recall of retrievers: by document ID, text, characters, ent
 
 app = typer.Typer(
     name="fullrecall",
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -68,11 +70,15 @@ def _fullrecall(
 
 app.command(help=demonstrating.HELP)(demonstrating.demo)
 app.command(help=evaluating.HELP)(evaluating.evaluate)
+app.command(help=summarizing.HELP)(summarizing.summary)
 app.command(help=comparing.HELP)(comparing.compare)
 app.command(help=gating.HELP)(gating.gate)
 app.command(help=diagnosing.HELP)(diagnosing.diagnose)
+app.command(help=calibrating.LABEL_HELP)(calibrating.label)
+app.command(help=calibrating.CALIBRATE_HELP)(calibrating.calibrate)
 app.command(help=inspecting.HELP)(inspecting.inspect)
 app.command(help=paging.HELP)(paging.page)
+app.command(help=doctor.HELP)(doctor.doctor)
 
 
 def main() -> None:

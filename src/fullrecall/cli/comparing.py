@@ -26,10 +26,15 @@ count together.
 def compare(
     before: Annotated[
         Path,
-        typer.Argument(metavar="BEFORE", show_default=False, help="A report: evaluate --output."),
+        typer.Argument(
+            metavar="BEFORE", show_default=False, help="A report that `evaluate --output` saved."
+        ),
     ],
     after: Annotated[
-        Path, typer.Argument(metavar="AFTER", show_default=False, help="Another of the same.")
+        Path,
+        typer.Argument(
+            metavar="AFTER", show_default=False, help="Another report of the same questions."
+        ),
     ],
     *,
     margin: Annotated[

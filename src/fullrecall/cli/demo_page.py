@@ -51,7 +51,7 @@ def page(
     if missed:
         yield from _missed(demonstration.reports, k, missed)
     yield ""
-    yield from _next_steps(output)
+    yield from _next_steps(k=k, missed=missed, output=output)
 
 
 def _about_the_judge() -> str:
@@ -64,7 +64,7 @@ def _about_the_judge() -> str:
     )
 
 
-def _table(reports: Mapping[str, Report], k: int) -> Table:
+def _table(reports: Mapping[str, Report], k: int) -> terminal.Grid:
     early = min(5, k)
     summaries = [report.summary() for report in reports.values()]
     by_id = [summary["id_recall"] for summary in summaries]
@@ -169,20 +169,22 @@ def _nearest_miss(row: Row) -> float:
     return min((rank for rank in missed if rank is not None), default=inf)
 
 
-def _next_steps(output: Path | None) -> Iterator[RenderableType]:
-    saving = ("fullrecall demo --output reports", "each question with its ranks, in JSON")
+def _next_steps(*, k: int, missed: int, output: Path | None) -> Iterator[RenderableType]:
+    steps = [
+        ("fullrecall demo --k 5 --missed 20", "a shorter list, more of what was missed"),
+        ("fullrecall demo --output reports", "each question with its ranks, in JSON"),
+        ("fullrecall evaluate --help", "the options, and what a line of FILE holds"),
+    ]
     if output is not None:
         yield Text(f"Saved in {output}: every question with its ranks, one line for each, and as")
         yield "web pages; compared.html has both retrievers side by side."
         yield ""
-        saving = ("fullrecall evaluate --help", "the options, and what a line of FILE holds")
+        del steps[1]
+    if (k, missed) == (5, 20):  # what was just run is no next step
+        del steps[0]
     yield Text("Next", style="bold")
     grid = Table.grid(padding=(0, 2, 0, 0))
-    for command, why in (
-        ("fullrecall demo --k 5 --missed 20", "a shorter list, more of what was missed"),
-        saving,
-        ("fullrecall evaluate FILE", "your own retriever"),
-    ):
+    for command, why in (*steps[:2], ("fullrecall evaluate FILE", "your own retriever")):
         grid.add_row(Text(command, style="cyan"), Text(why))
     yield terminal.indented(grid)
 

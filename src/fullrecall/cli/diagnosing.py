@@ -24,14 +24,16 @@ The report itself tells part of it; the corpus, one context a line, tells the re
 [bold]Examples[/]
   fullrecall evaluate answers.jsonl --output report.jsonl
   fullrecall diagnose report.jsonl --corpus chunks.jsonl
-  fullrecall diagnose report.jsonl --corpus chunks.jsonl --at 5 --html report.html
+  fullrecall diagnose report.jsonl --corpus chunks.jsonl --html report.html
 """
 
 
 def diagnose(
     report: Annotated[
         Path,
-        typer.Argument(metavar="REPORT", show_default=False, help="A report: evaluate --output."),
+        typer.Argument(
+            metavar="REPORT", show_default=False, help="A report that `evaluate --output` saved."
+        ),
     ],
     *,
     corpus: Annotated[
@@ -80,7 +82,7 @@ def diagnose(
     import json
 
     from fullrecall.cli.outputs import check_writable
-    from fullrecall.cli.printing import fail, show, write
+    from fullrecall.cli.printing import fail, noting, show, write
     from fullrecall.cli.problems import explained
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose as diagnosed
@@ -90,7 +92,8 @@ def diagnose(
     if html is not None:
         check_writable(html, "--html")
     try:
-        loaded = Report.load(report)
+        with noting():
+            loaded = Report.load(report)
         found = diagnosed(
             loaded,
             k=at,

@@ -13,7 +13,8 @@ Decide whether a saved report is good enough, for CI: exit 0 pass, 1 fail, 3 can
 A verdict needs proof: pass, if recall is with 95% confidence not below what is asked for; fail, \
 if it is with the same confidence below; else there are too few samples to tell, and how many \
 would do is said. What has no score counts at its worst and at its best, unless --min-coverage \
-says how much may lack one. --point compares the mean alone.
+says how much may lack one. --point compares the mean alone: for a fixed set of questions that \
+stand for no others.
 
 [bold]Examples[/]
   fullrecall gate report.jsonl --min-recall 0.9 --at 10
@@ -32,7 +33,9 @@ _WRITING = "Where it is written"
 def gate(
     report: Annotated[
         Path,
-        typer.Argument(metavar="REPORT", show_default=False, help="A report: evaluate --output."),
+        typer.Argument(
+            metavar="REPORT", show_default=False, help="A report that `evaluate --output` saved."
+        ),
     ],
     *,
     min_recall: Annotated[

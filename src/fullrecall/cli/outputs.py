@@ -29,7 +29,8 @@ def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
 
     Because its ending is no format of ours, or because what is there is no report.
     """
-    if path.exists() and any(given is not None and path.samefile(given) for given in inputs):
+    there = [given for given in inputs if given is not None and given.exists()]
+    if path.exists() and any(map(path.samefile, there)):
         raise typer.BadParameter(
             f"{path} is what is read: the report would overwrite it", param_hint=_OPTION
         )

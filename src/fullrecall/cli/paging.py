@@ -11,7 +11,8 @@ HELP = """\
 Make a web page of a saved report, or of two: one file that needs no server and fetches nothing.
 
 It shows the summary, the curves over k, and every sample with its contexts, targets and evidence, \
-to be sorted, filtered and searched. With --before: what changed, both retrievals side by side.
+to be sorted, filtered and searched. With --before: what changed, both retrievals side by side. \
+With --corpus: why each target was missed, too.
 
 [bold]Examples[/]
   fullrecall evaluate answers.jsonl --output report.jsonl
@@ -23,7 +24,9 @@ to be sorted, filtered and searched. With --before: what changed, both retrieval
 def page(
     report: Annotated[
         Path,
-        typer.Argument(metavar="REPORT", show_default=False, help="A report: evaluate --output."),
+        typer.Argument(
+            metavar="REPORT", show_default=False, help="A report that `evaluate --output` saved."
+        ),
     ],
     *,
     before: Annotated[
@@ -32,6 +35,15 @@ def page(
             metavar="REPORT",
             show_default=False,
             help="Compare with this report of the same questions.",
+        ),
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Say why each target was missed. What is indexed: JSON Lines with id and text, "
+            "also as .gz.",
         ),
     ] = None,
     output: Annotated[
@@ -51,21 +63,27 @@ def page(
 ) -> None:
     """Write the page of one report, or of a comparison; see `HELP`."""
     from fullrecall.cli.outputs import check_output
-    from fullrecall.cli.printing import fail, show
+    from fullrecall.cli.printing import fail, noting, show
     from fullrecall.cli.problems import explained
+    from fullrecall.datasets import read_contexts
+    from fullrecall.diagnosis import diagnose
     from fullrecall.errors import FullrecallError
     from fullrecall.report import Report, compare
 
     path = output or report.with_suffix(".html")
     if path.suffix != ".html":
         raise typer.BadParameter(f"{path.name!r} does not end in .html", param_hint="--output")
-    check_output(path, [report, before])
+    check_output(path, [report, before, corpus])
     try:
-        shown = Report.load(report)
+        with noting():
+            reports = [Report.load(one) for one in (before, report) if one is not None]
+        contexts = None if corpus is None else list(read_contexts(corpus))
+        causes = [None if contexts is None else diagnose(r, corpus=contexts) for r in reports]
         if before is None:
-            shown.to_html(path, title=title)
+            reports[0].to_html(path, diagnosis=causes[0], title=title)
         else:
-            compare(Report.load(before), shown).to_html(path, title=title)
+            both = (causes[0], causes[1])
+            compare(reports[0], reports[1]).to_html(path, diagnoses=both, title=title)
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     show(f"Written to {path}.")

@@ -27,7 +27,7 @@ from fullrecall.evaluation.interrupting import stopping_between
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.progress import Meter
 from fullrecall.report import Report, terminal
-from fullrecall.report.saving import Writer
+from fullrecall.report.saving import Writer, ending
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
                 meter.add(row)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
+        report.stopped = ending(stopped)
     if request.output is not None and exported:
         try:
             export(report, request.output)
@@ -144,7 +145,7 @@ def _show(
     summary = outcome.report.summary()
     spent = outcome.report.spent
     if request.as_json:
-        plain = {"complete": outcome.stopped is None, **summary.to_dict()}
+        plain = summary.to_dict()
         if spent is not None and spent.sentence():
             plain["spent"] = spent._asdict()
         write(json.dumps(plain, indent=2) + "\n")
@@ -173,8 +174,11 @@ def _check_something_scored(outcome: Outcome) -> None:
     scores = outcome.report.summary()
     if any(score.scored for score in scores):
         return
-    reasons = dict.fromkeys(reason for score in scores for reason in score.reasons)
-    fail("nothing could be scored", *list(reasons)[:3])
+    reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
+    if any(score.undefined for score in scores):
+        names = " and ".join(score.method.name for score in scores if score.undefined)
+        reasons.append(f"{names} found nothing to look for: --scorer names another (see --help)")
+    fail("nothing could be scored", *reasons[:3])
 
 
 def _stop(outcome: Outcome, request: Request) -> None:
@@ -183,7 +187,8 @@ def _stop(outcome: Outcome, request: Request) -> None:
         _check_something_scored(outcome)
         return
     count = len(outcome.report)
-    if isinstance(outcome.stopped, RunStopped):  # the rows at its end are those it gave up
+    if isinstance(outcome.stopped, (RunStopped, KeyboardInterrupt)):
+        # The rows at its end are those that it gave up.
         count = max(score.scored + score.undefined for score in outcome.report.summary())
     kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
     scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."

@@ -14,9 +14,11 @@ from typing import Protocol
 
 from fullrecall.datasets.contexts import read_contexts
 from fullrecall.datasets.csv_files import read_csv
+from fullrecall.datasets.deepeval import from_test_cases
 from fullrecall.datasets.frames import from_rows
 from fullrecall.datasets.json_files import read_json
 from fullrecall.datasets.json_lines import read_jsonl, write_jsonl
+from fullrecall.datasets.labels import read_labels
 from fullrecall.datasets.llama_index import (
     from_embedding_qa,
     from_labelled_rag,
@@ -25,6 +27,7 @@ from fullrecall.datasets.llama_index import (
 )
 from fullrecall.datasets.opening import FilePath, existing_file
 from fullrecall.datasets.parquet import read_parquet
+from fullrecall.datasets.qrels_run import from_qrels_run
 from fullrecall.datasets.rows import Rename
 from fullrecall.datasets.trec import read_trec
 from fullrecall.errors import InputError, ParameterError
@@ -33,13 +36,16 @@ from fullrecall.sample import Sample
 __all__ = [
     "from_embedding_qa",
     "from_labelled_rag",
+    "from_qrels_run",
     "from_rows",
+    "from_test_cases",
     "read",
     "read_contexts",
     "read_csv",
     "read_embedding_qa",
     "read_jsonl",
     "read_labelled_rag",
+    "read_labels",
     "read_parquet",
     "read_trec",
     "write_jsonl",

@@ -61,7 +61,7 @@ def read_csv(
 def _csv_rows(
     path: str, columns: Columns, delimiter: str | None, max_line_bytes: int
 ) -> Iterator[tuple[int, dict[str, object]]]:
-    records = _csv_records(path, delimiter, max_line_bytes)
+    records = csv_records(path, delimiter, max_line_bytes)
     line, header = next(records, (0, []))
     header = [column.strip() for column in header]
     if header:
@@ -89,7 +89,7 @@ def _csv_rows(
         yield line, row
 
 
-def _csv_records(
+def csv_records(
     path: str, delimiter: str | None, max_line_bytes: int
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each record that is not blank, with the line on which it begins."""

@@ -50,13 +50,14 @@ def without_gaps(value: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """Return arrays, tensors and NumPy scalars, also inside lists, as Python's own values."""
+    """Return arrays, tensors, NumPy scalars and rows of Spark, also in lists, as plain values."""
     convert = getattr(value, "tolist", None)
     if convert is not None:
         value = convert()
     # Not `isinstance`: a named tuple, such as a Reference, is one value.
     if type(value) not in (list, tuple):
-        return value
+        as_dict = getattr(value, "asDict", None)  # a Row of Spark, which is a tuple
+        return value if as_dict is None else as_dict(recursive=True)
     items = cast("list[object]", value)
     return items if all(type(item) is str for item in items) else [_plain(item) for item in items]
 

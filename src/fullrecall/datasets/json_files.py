@@ -17,6 +17,12 @@ from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.sample import Sample
 
+_COLUMNS = (
+    ": it is written by columns, and one object for each sample is meant. In pandas, "
+    "read_json(path).to_json(path, orient='records') turns it round; in Python, "
+    "[dict(zip(columns, row)) for row in zip(*columns.values())]"
+)
+
 
 def read_json(path: FilePath, *, rename: Rename | None = None) -> Iterator[Sample]:
     """Return the samples of a JSON file; its text, not its rows, comes into memory at once.
@@ -78,11 +84,19 @@ def _not_samples(found: object) -> str:
         return f"{meant}; got {type(found).__name__} {shown(found)}"
     hint = ""
     if found and found.keys() <= FIELDS.keys():
-        columnar = all(isinstance(value, dict) for value in found.values())
-        hint = (
-            ": it is written by columns, which pandas leaves with to_json(orient='records')"
-            if columnar
-            else ": one sample is still an array, [{…}]"
-        )
+        hint = _COLUMNS if _is_by_columns(found) else ": one sample is still an array, [{…}]"
     keys = ", ".join(map(repr, list(found)[:8]))
     return f"{meant}; got an object with {f'the keys {keys}' if keys else 'no keys'}{hint}"
+
+
+def _is_by_columns(found: dict[str, object]) -> bool:
+    """Whether each field holds a whole column: as pandas writes it, or as a dict of lists."""
+    values = list(found.values())
+    if all(isinstance(value, dict) for value in values):
+        return True
+    lengths = {len(value) if isinstance(value, list) else -1 for value in values}
+    # Of a single sample, IDs and contexts are lists too, but its texts are not.
+    return len(lengths) == 1 and any(
+        FIELDS[name] in ("id", "user_input", "reference", "response") and isinstance(value, list)
+        for name, value in found.items()
+    )

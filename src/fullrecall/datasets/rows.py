@@ -109,6 +109,10 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
     """Return the sample of one row; raise `InputError`, not placed yet, where it is none."""
     if isinstance(row, Sample):
         return row
+    if type(row).__module__.partition(".")[0] == "deepeval":
+        raise InputError(
+            f"{type(row).__name__} is deepeval's: fullrecall.datasets.from_test_cases reads these"
+        )
     values = as_mapping(row)
     if cell is not None:
         values = {column: cell(value) for column, value in values.items()}
@@ -123,12 +127,12 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
 
 
 def as_mapping(row: object) -> Mapping[Any, Any]:
-    """Return a row, which may be a model of ragas or LlamaIndex, as a mapping."""
+    """Return a row, which may be a model of ragas or LlamaIndex or a Row of Spark, as a mapping."""
     if isinstance(row, Mapping):
         return row
     if not isinstance(row, type):
         # `model_dump` first: on pydantic 2 `dict` is there too, and warns.
-        for method in ("model_dump", "to_dict", "dict"):
+        for method in ("model_dump", "to_dict", "asDict", "dict"):
             dump = getattr(row, method, None)
             if callable(dump):
                 dumped = dump()

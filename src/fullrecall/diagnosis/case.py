@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fullrecall.context import Context
-from fullrecall.diagnosis.corpus import Corpus
+from fullrecall.diagnosis.corpus import Corpus, Held
 from fullrecall.finding import Finding
 from fullrecall.report.row import Row
 from fullrecall.result import Result
@@ -97,6 +97,18 @@ class Case:
     def judged_without_item(self) -> bool:
         """Whether only the judge could tell what supports the target, and was not asked."""
         return self.judged and self.item.passage is None and self.item.id is None
+
+    @cached_property
+    def held(self) -> list[Held]:
+        """The contexts of the corpus that hold the item's text, or parts of it."""
+        if self.corpus is None or self.item.passage is None:
+            return []
+        return self.corpus.holders(self.item.passage, self.limits.min_run)
+
+    @cached_property
+    def share_in_corpus(self) -> float:
+        """The share of the item's characters that the corpus holds."""
+        return self.item.share_of(holder.overlap for holder in self.held)
 
     @cached_property
     def retrieved(self) -> tuple[Context, ...]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.context import ID, Context, ContextLike, as_context
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id
-from fullrecall.scorers.alignment import Overlap, covered
+from fullrecall.scorers.alignment import Interval, Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 
 CorpusLike: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
 """What is indexed: contexts, texts, or a mapping from IDs to them."""
 
 _BORDER = "\0"
-
-_SHORTEST_BLOCK = 8
-"""Characters below which a block stands everywhere, and an index of them is of no use."""
 
 
 class Held(NamedTuple):
@@ -32,28 +31,20 @@ class Corpus:
     """The contexts that an index holds.
 
     Texts are searched by exact runs of characters, white space aside. An index of their blocks is
-    made at the first search, some six times the size of the texts; a search takes no longer in a
-    larger corpus, but for what is too short to hold a block, which is looked for in all the texts.
+    made at the first search, some seven times the size of the texts; a search looks at the
+    contexts that share a run with what is sought, and compares those that may add to the others.
     """
 
     def __init__(self, contexts: CorpusLike) -> None:
         self._contexts = _contexts(contexts)
         self._ids = {context.id: context for context in self._contexts if context.id is not None}
         self._passages = [Passage.of(context) for context in self._contexts]
-        self._starts: list[int] = []
-        self._text = ""
         self._by_source: dict[str, list[int]] = {}
-        parts: list[str] = []
-        length = 0
         for number, passage in enumerate(self._passages):
-            self._starts.append(length)
-            parts.append(passage.characters)
-            length += len(passage.characters) + 1
             if passage.source is not None:
                 self._by_source.setdefault(passage.source, []).append(number)
-        self._text = _BORDER.join(parts)
-        self._blocks: dict[int, dict[int, int | list[int]]] = {}
-        self.has_texts = any(parts)
+        self._blocks: dict[int, _Blocks] = {}
+        self.has_texts = any(passage.characters for passage in self._passages)
 
     def __len__(self) -> int:
         return len(self._contexts)
@@ -68,88 +59,140 @@ class Corpus:
         return bool(self._ids)
 
     def holders(self, passage: Passage, min_run: int) -> list[Held]:
-        """Return the contexts that hold at least a run of `min_run` characters of a passage.
+        """Return contexts that hold together all that the corpus has of a passage.
 
-        And those that hold what a chunk border cut off it: the passage goes on at the start, or
-        begins at the end, of a context that stands beside another of them, or that has as much of
-        it as counts at a border.
+        One, where one holds it whole. Else those that share most with it first, and of the others
+        those that hold what they do not: a line that stands on every page is no part of each. At
+        the end those that stand beside one of these and hold what a chunk border cut off, however
+        short: the passage goes on at the start of such a context, or begins at its end.
         """
-        numbers: set[int] = set()
-        if passage.source is not None:
-            numbers.update(self._by_source.get(passage.source, ()))
-        numbers.update(self._with_a_run(passage.characters, min_run))
-        found = {number: self._overlap(passage, number, min_run) for number in numbers}
-        found = {number: part for number, part in found.items() if part.runs}
-        if found and passage.source is None:
-            for number in self._at_borders(passage, found, min_run) - found.keys():
-                part = self._overlap(passage, number, min_run)
-                more = covered(passage.length, [*found.values(), part])
-                if more != covered(passage.length, found.values()):
-                    found[number] = part
-        return [Held(self._contexts[number], found[number]) for number in sorted(found)]
+        search = _Search(passage, self._passages, min_run)
+        search.look(self._by_source.get(passage.source or "", ()))
+        if passage.characters and not search.is_complete:
+            if min_run not in self._blocks:
+                texts = [other.characters for other in self._passages]
+                self._blocks[min_run] = _Blocks(texts, min_run)
+            search.look_where_shared(self._blocks[min_run].sharing(passage.characters))
+        beside = {n for at in search.found for n in (at - 1, at + 1) if 0 <= n < len(self)}
+        search.look(sorted(beside), edges=True)
+        return [Held(self._contexts[n], part) for n, part in sorted(search.found.items())]
 
-    def _overlap(self, passage: Passage, number: int, min_run: int) -> Overlap:
-        return passage.overlap(self._passages[number], min_run)
 
-    def _with_a_run(self, wanted: str, min_run: int) -> set[int]:
-        """Return the numbers of the contexts that may share a run of `min_run` characters."""
-        # A run of that length holds a whole block of half of it, wherever the blocks start.
-        block = (min_run + 1) // 2
-        if block < _SHORTEST_BLOCK or len(wanted) < 2 * block - 1:
-            size = max(1, min(block, len(wanted)))
-            starts = range(0, len(wanted) - size + 1, size)
-            return {n for at in starts for n in self._places(wanted[at : at + size])}
-        index = self._index(block)
-        numbers: set[int] = set()
-        for at in range(len(wanted) - block + 1):
-            there = index.get(hash(wanted[at : at + block]), ())
-            numbers.update((there,) if isinstance(there, int) else there)
-        return numbers
+class _Search:
+    """What was found of one passage so far."""
 
-    def _index(self, block: int) -> dict[int, int | list[int]]:
-        """Return which contexts have a block of this length, by its hash, at a multiple of it."""
-        if block in self._blocks:
-            return self._blocks[block]
-        index = self._blocks[block] = {}
-        for number, passage in enumerate(self._passages):
-            text = passage.characters
-            for at in range(0, len(text) - block + 1, block):
-                key = hash(text[at : at + block])
-                there = index.setdefault(key, number)
-                if isinstance(there, list):
-                    there.append(number)
-                elif there != number:
-                    index[key] = [there, number]
-        return index
+    def __init__(self, passage: Passage, others: Sequence[Passage], min_run: int) -> None:
+        self.found: dict[int, Overlap] = {}
+        self._passage = passage
+        self._others = others
+        self._min_run = min_run
+        self._covered: list[Interval] = []
 
-    def _at_borders(self, passage: Passage, found: dict[int, Overlap], min_run: int) -> set[int]:
-        """Return the numbers of contexts that may hold what is missing at the passage's ends."""
-        wanted = passage.characters
-        runs = covered(len(wanted), found.values())
-        head, tail = wanted[: runs[0][0]], wanted[runs[-1][1] :]
-        if not head and not tail:
-            return set()
-        last = len(self._passages)
-        numbers = {n for at in found for n in (at - 1, at + 1) if 0 <= n < last}
-        least = max(1, min_run // 3)
-        for number, other in enumerate(self._passages):
-            text = other.characters
-            if (len(tail) >= least and text.startswith(tail)) or (
-                len(head) >= least and text.endswith(head)
-            ):
-                numbers.add(number)
-        return numbers
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to be found."""
+        return total(self._covered) == self._passage.length
 
-    def _places(self, seed: str) -> Iterable[int]:
-        if not seed:
-            return
-        at = self._text.find(seed)
-        while at >= 0:
-            number = bisect_right(self._starts, at) - 1
-            yield number
-            if number + 1 == len(self._starts):
+    def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
+        """Add those of the contexts that hold what is not covered; edges alone if asked to."""
+        for number in numbers:
+            if self.is_complete:
                 return
-            at = self._text.find(seed, self._starts[number + 1])
+            part = self._passage.overlap(self._others[number], self._min_run)
+            more = covered(self._passage.length, [*self.found.values(), part])
+            if more != self._covered and number not in self.found and (part.runs or edges):
+                self.found[number], self._covered = part, more
+
+    def look_where_shared(self, shared: Mapping[int, Sequence[Interval]]) -> None:
+        """Add those that share blocks with the passage, which `shared` has by their numbers."""
+        wanted = self._passage.characters
+        texts = {number: self._others[number].characters for number in shared}
+        nearest = sorted(shared, key=lambda n: (wanted not in texts[n], -len(shared[n]), n))
+        for number in nearest:
+            if self.is_complete:
+                return
+            if any(self._goes_on(block, texts[number]) for block in shared[number]):
+                self.look([number])
+
+    def _goes_on(self, block: Interval, text: str) -> bool:
+        """Whether the run that holds a block in a text reaches what is not covered yet.
+
+        Cheaper than to compare the texts, of which thousands may share the same few lines.
+        """
+        wanted, (start, end) = self._passage.characters, block
+        inside = next((run for run in self._covered if run[0] <= start and end <= run[1]), None)
+        if inside is None:
+            return True
+        left, right = inside
+        before = left > 0 and wanted[left - 1 : end] in text
+        return before or (right < len(wanted) and wanted[start : right + 1] in text)
+
+
+class _Blocks:
+    """Which of many texts may share a run with another: by short blocks that every run holds.
+
+    A run that counts is, by `overlap`: `min_run` characters anywhere; a third of that at a border
+    of the text; a text that stands whole in the other. Blocks go by their hash, for what they
+    find is compared once more.
+    """
+
+    def __init__(self, texts: Sequence[str], min_run: int) -> None:
+        self._texts = texts
+        # A run holds a whole block of half of it, wherever the blocks of a text start.
+        self._size = max(1, (min_run + 1) // 2)
+        self._edge = max(1, min_run // 3)
+        self._inside: dict[int, int | list[int]] = {}
+        self._heads: dict[int, int | list[int]] = {}
+        self._tails: dict[int, int | list[int]] = {}
+        self._whole: dict[int, dict[int, int | list[int]]] = {}
+        for number, text in enumerate(texts):
+            for at in range(0, len(text) - self._size + 1, self._size):
+                _add(self._inside, text[at : at + self._size], number)
+            if len(text) >= self._edge:
+                _add(self._heads, text[: self._edge], number)
+                _add(self._tails, text[-self._edge :], number)
+            if 0 < len(text) < min_run:
+                _add(self._whole.setdefault(len(text), {}), text, number)
+
+    @cached_property
+    def _joined(self) -> tuple[str, list[int]]:
+        """All texts as one, and where each starts."""
+        starts = accumulate((len(text) + 1 for text in self._texts), initial=0)
+        return _BORDER.join(self._texts), list(starts)
+
+    def sharing(self, wanted: str) -> dict[int, list[Interval]]:
+        """Return which texts may share a run that counts, and the blocks that tell: all of them."""
+        found: dict[int, list[Interval]] = {}
+        sized = [(self._size, self._inside), (self._edge, self._heads), (self._edge, self._tails)]
+        for size, blocks in [*sized, *self._whole.items()]:
+            for at in range(len(wanted) - size + 1):
+                there = blocks.get(hash(wanted[at : at + size]), ())
+                for number in (there,) if isinstance(there, int) else there:
+                    found.setdefault(number, []).append((at, at + size))
+        if len(wanted) < 2 * self._size - 1:  # it may stand in a text between two blocks
+            for number in self._holding(wanted):
+                found.setdefault(number, []).append((0, len(wanted)))
+        return found
+
+    def _holding(self, wanted: str) -> Iterator[int]:
+        """Yield the numbers of the texts that hold all of `wanted`."""
+        joined, starts = self._joined
+        at = joined.find(wanted)
+        while at >= 0:
+            number = bisect_right(starts, at) - 1
+            yield number
+            at = joined.find(wanted, starts[number + 1])
+
+
+def _add(blocks: dict[int, int | list[int]], block: str, number: int) -> None:
+    """Note that a block stands in the text of this number; a number alone needs no list."""
+    key = hash(block)
+    there = blocks.setdefault(key, number)
+    if isinstance(there, list):
+        if there[-1] != number:
+            there.append(number)
+    elif there != number:
+        blocks[key] = [there, number]
 
 
 def _contexts(value: CorpusLike) -> tuple[Context, ...]:

@@ -9,7 +9,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
-from fullrecall.extras import pandas
+from fullrecall.report.frames import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,10 +64,10 @@ class Diagnosis:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per miss, with the fields of `Diagnosed`."""
-        rows = [{**miss._asdict(), "cause": str(miss.cause)} for miss in self.misses]
-        frame: pd.DataFrame = pandas("Diagnosis.to_pandas()").DataFrame(
-            rows, columns=list(Diagnosed._fields)
-        )
+        rows = [
+            tuple({**miss._asdict(), "cause": str(miss.cause)}.values()) for miss in self.misses
+        ]
+        frame = frame_of(rows, Diagnosed._fields, "Diagnosis.to_pandas()")
         return frame.astype({"rank": "Int64"})
 
     def plot(self, **options: Any) -> Any:

@@ -166,12 +166,11 @@ def split_across_chunks(case: Case) -> Explained | None:
         return None
     if item.passage is None or (item.id is not None and case.corpus.get(item.id) is not None):
         return None
-    held = case.corpus.holders(item.passage, limits.min_run)
-    shares = [item.share_of([holder.overlap]) for holder in held]
-    together = item.share_of([holder.overlap for holder in held])
-    if len(held) < 2 or max(shares) == 1.0 or together <= max(shares):  # noqa: PLR2004 - two halves
-        return None
+    held, together = case.held, case.share_in_corpus
     if together < limits.near_duplicate:  # phrases in common are no parts of it
+        return None
+    shares = [item.share_of([holder.overlap]) for holder in held]
+    if len(held) < 2 or together <= max(shares):  # noqa: PLR2004 - two halves
         return None
     missing = [h.context for h in held if not any(_same(h.context, c) for c in case.within_k)]
     share = item.share_of(here.values())
@@ -197,8 +196,7 @@ def not_in_corpus(case: Case) -> Explained | None:
         return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {item.id!r}")
     if item.passage is None or not corpus.has_texts:
         return None
-    held = corpus.holders(item.passage, case.limits.min_run)
-    share = item.share_of([holder.overlap for holder in held])
+    share = case.share_in_corpus
     if share == 1.0:
         return None
     some = f"only {share:.0%}" if share else "none"
@@ -314,10 +312,7 @@ def _is_in_corpus(case: Case) -> bool:
         return False
     if item.id is not None and corpus.has_ids:
         return corpus.get(item.id) is not None
-    if item.passage is None:
-        return False
-    held = corpus.holders(item.passage, case.limits.min_run)
-    return item.share_of([holder.overlap for holder in held]) == 1.0
+    return case.share_in_corpus == 1.0
 
 
 def _listed(parts: Mapping[int, object]) -> str:

@@ -7,15 +7,12 @@ around the endpoint's limits around what keeps and pays for a completion, around
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import count
+from collections.abc import Callable
 
 from fullrecall.evaluation.budget import Account
 from fullrecall.evaluation.endpoints import Endpoint
 from fullrecall.evaluation.keeping import Keeper
 from fullrecall.evaluation.spending import Spending
-from fullrecall.judges.failures import Trouble, trouble_of
 from fullrecall.judges.flow import Answer, NotAsked
 from fullrecall.judges.protocols import Ask, ChatModel, Completion, Failure
 from fullrecall.judges.retrying import Attempt, Retries
@@ -76,32 +73,43 @@ class Asking:
 
     async def _asked(self, ask: Ask) -> Completion:
         endpoint = self._endpoint(ask.model)
+        sent = 0
+
+        async def once() -> Attempt:
+            nonlocal sent
+            sent += 1
+            return await self._once(ask, endpoint, again=sent > 1)
+
         async with endpoint.asking() as began:
-            tries = count()
-            last = await self._retries.atried(partial(self._once, ask, endpoint, tries))
-            if last.trouble is not None:
+            last = await self._retries.atried(once)
+            if (
+                last.trouble is not None
+                and not last.trouble.passing
+                and sent <= self._retries.most
+                and await endpoint.answers_others(last.trouble)
+            ):
+                # Whoever answers others may have turned this one away by mistake.
+                await asyncio.sleep(self._retries.first_wait)
+                last = await once()
+            if last.trouble is not None and not last.trouble.failure.is_reply:
                 hopeless = self._retries.gives_up(last.trouble)
                 endpoint.fails(last.trouble, began, hopeless=hopeless)
         return last.completion
 
-    async def _once(self, ask: Ask, endpoint: Endpoint, tries: Iterator[int]) -> Attempt:
+    async def _once(self, ask: Ask, endpoint: Endpoint, *, again: bool) -> Attempt:
         async with endpoint.slot() as began:
-            if next(tries):
-                self._spending.retries += 1
+            self._spending.retries += again
             try:
-                completion = await self._send(ask)
+                attempt = Attempt.of(await self._send(ask))
             except NotAsked:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-                trouble = trouble_of(error)
-            else:
-                if completion.failure is None or completion.failure.is_reply:
-                    endpoint.answers()
-                    return Attempt(completion)
-                trouble = Trouble(completion.failure, completion.detail)
-            if not self._retries.gives_up(trouble):
-                endpoint.is_full(trouble, began)
-        return Attempt(trouble.completion(), trouble)
+                attempt = Attempt.failed(error)
+            if attempt.trouble is None or attempt.trouble.failure.is_reply:
+                endpoint.answers()
+            elif not self._retries.gives_up(attempt.trouble):
+                endpoint.is_full(attempt.trouble, began)
+        return attempt
 
     def _timed(self, answer: Answer) -> Answer:
         if self._timeout is None:

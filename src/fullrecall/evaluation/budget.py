@@ -59,6 +59,10 @@ class Budget:
                 raise ParameterError(f"{name} is a whole number >= 1, got {bound!r}")
         if self.cost is not None and not (_is_number(self.cost) and self.cost > 0):
             raise ParameterError(f"cost is a number above 0, got {self.cost!r}")
+        if not isinstance(self.prices, Mapping):
+            raise ParameterError(
+                f"prices maps models to pairs (prompt, completion), got {self.prices!r}"
+            )
         for model, price in self.prices.items():
             pair = isinstance(price, Sequence) and len(price) == 2  # noqa: PLR2004 - both prices
             if not pair or not all(_is_number(part) and part >= 0 for part in price):
@@ -182,8 +186,8 @@ class Account:
         self._wake()
         if not sent:
             return
-        prompt = completion.prompt_tokens if completion else 0
-        answered = completion.completion_tokens if completion else 0
+        prompt = (completion.prompt_tokens or 0) if completion else 0  # some count none
+        answered = (completion.completion_tokens or 0) if completion else 0
         self.spent = self.spent.plus(Usage(1, prompt, answered))
         if completion is None:
             return

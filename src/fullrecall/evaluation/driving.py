@@ -73,7 +73,7 @@ class Run:
             return None
         return max(0.0, self.limits.deadline - self.spending.seconds)
 
-    def work(self, position: int, sample: Sample, keeper: Keeper | None = None) -> Work:
+    def work(self, position: int, sample: Sample, keeper: Keeper) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
@@ -87,13 +87,9 @@ class _Reader:
         self.error: Exception | None = None
         self._samples = iter(samples)
         self._position = 0
-        self._again: tuple[int, Sample] | None = None
 
     def draw(self) -> tuple[int, Sample] | None:
         """Return the next position and sample; None at the end, and after an exception."""
-        again, self._again = self._again, None
-        if again is not None:
-            return again
         try:
             sample = next(self._samples, None)
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
@@ -101,11 +97,6 @@ class _Reader:
             return None
         self._position += 1
         return None if sample is None else (self._position, sample)
-
-    def put_back(self, work: Work) -> None:
-        """Let the next draw return this sample again, as if nothing had been prepared."""
-        work.drop()
-        self._again = (work.position, work.sample)
 
 
 def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
@@ -115,21 +106,22 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     to stop, and what `samples` raises: each after the rows of all samples that were read.
     """
     reader = _Reader(samples)
-    while not run.interruption.asked and (drawn := reader.draw()) is not None:
-        work = run.work(*drawn)
-        if work.begun:
-            reader.put_back(work)
-            yield from _side_by_side(reader, run)
-            return
-        yield work.row(run.scorers)
-    _finish(run, reader.error)
+    with open_keeper(run.limits.store, run.spending) as keeper:
+        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+            work = run.work(*drawn, keeper)
+            if work.begun:
+                yield from _side_by_side(work, reader, run, keeper)
+                return
+            yield work.row(run.scorers)
+        _finish(run, reader.error)
 
 
-def _side_by_side(reader: _Reader, run: Run) -> Iterator[Row]:
-    with open_keeper(run.limits.store, run.spending) as keeper, Looping() as looping:
+def _side_by_side(first: Work, reader: _Reader, run: Run, keeper: Keeper) -> Iterator[Row]:
+    with Looping() as looping:
         engine = looping.call(_engine(run, keeper))
         run.interruption.tell(lambda: looping.soon(engine.interrupt))
         try:
+            yield from looping.call(engine.turn(first))
             while not engine.is_over:
                 began = time.monotonic()
                 if (drawn := reader.draw()) is None:

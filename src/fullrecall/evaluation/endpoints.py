@@ -5,6 +5,10 @@ increase, multiplicative decrease; Chiu & Jain, 1989): a rate limit halves it, o
 were on their way, and each round of answers raises it by one. A `Retry-After` holds back every
 request to that model.
 
+A request that is turned away for good is sent once more if the model answers others. As long as it
+has answered nobody, those that were turned away wait for whoever is still on the way; once nobody
+is, one of them tries again for all.
+
 A model that does not answer anybody is not asked for every sample: once several requests in a row
 have failed for good, and every other that is on its way has too, the run is over.
 """
@@ -13,12 +17,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from fullrecall.judges.failures import Trouble
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.protocols import Failure
+
+T = TypeVar("T")
 
 _IN_A_ROW = 5
 """So many failures in a row, with no answer between, cast doubt on a model."""
@@ -47,6 +54,8 @@ class Endpoint:
         self._in_a_row = 0
         self._doubt: Trouble | None = None
         self._held: list[asyncio.Future[None]] = []
+        self._hoping: list[asyncio.Future[bool]] = []
+        self._tried_again = False
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[float]:
@@ -66,7 +75,37 @@ class Endpoint:
             yield asyncio.get_running_loop().time()
         finally:
             self._open -= 1
+            self._try_again()
             self._judge()
+
+    async def answers_others(self, trouble: Trouble) -> bool:
+        """Whether an ask that was turned away for good may be sent once more.
+
+        Waits for the others that are on their way where the model has answered nobody so far.
+        """
+        if self._has_answered:
+            return True
+        if trouble.failure in _HOPELESS:
+            self._doubt = trouble
+        hope: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._hoping.append(hope)
+        self._try_again()
+        try:
+            return await hope
+        finally:
+            if hope in self._hoping:
+                self._hoping.remove(hope)
+
+    def _try_again(self) -> None:
+        """Let one ask try again for all once none but those that hope are left; none twice."""
+        if not self._hoping or len(self._hoping) < self._open:
+            return
+        if not self._tried_again:
+            self._tried_again = True
+            _tell([self._hoping.pop(0)], value=True)
+        else:
+            hoping, self._hoping = self._hoping, []
+            _tell(hoping, value=False)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
@@ -92,6 +131,8 @@ class Endpoint:
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self._doubt = None
         self._release()
+        hoping, self._hoping = self._hoping, []
+        _tell(hoping, value=True)
 
     def is_full(self, trouble: Trouble, began: float) -> None:
         """Take note of a request, begun then, that the endpoint turned away for now."""
@@ -111,8 +152,7 @@ class Endpoint:
         """
         if began >= self._answered_at:
             self._in_a_row += 1
-        never = self._answered_at == float("-inf")
-        hopeless = hopeless or (trouble.failure in _HOPELESS and never)
+        hopeless = hopeless or (trouble.failure in _HOPELESS and not self._has_answered)
         if hopeless or self._in_a_row >= _IN_A_ROW:
             self._doubt = trouble
 
@@ -131,6 +171,10 @@ class Endpoint:
                 self._active -= 1  # its turn goes to the next
                 self._wake()
             raise
+
+    @property
+    def _has_answered(self) -> bool:
+        return self._answered_at > float("-inf")
 
     def _room(self) -> int:
         return int(self.limit) - self._active
@@ -163,6 +207,11 @@ class Endpoint:
 
     def _release(self) -> None:
         held, self._held = self._held, []
-        for told in held:
-            if not told.done():
-                told.set_result(None)
+        _tell(held, value=None)
+
+
+def _tell(futures: Iterable[asyncio.Future[T]], *, value: T) -> None:
+    """Let those go on who wait, with this value; some may have been cancelled."""
+    for future in futures:
+        if not future.done():
+            future.set_result(value)

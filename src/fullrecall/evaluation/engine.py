@@ -56,11 +56,6 @@ class Work:
         """Whether all results are there."""
         return self.task.done() if self.task is not None else not self.begun
 
-    def drop(self) -> None:
-        """Close the flows that were begun."""
-        for begun in self.begun:
-            begun.flow.close()
-
     def row(self, scorers: Sequence[Scorer]) -> Row:
         """Return the row; a result that is not there was interrupted."""
         results = (
@@ -70,9 +65,7 @@ class Work:
         return Row(self.position, self.sample, tuple(results))
 
 
-def prepared(
-    position: int, sample: Sample, scorers: Sequence[Scorer], keeper: Keeper | None = None
-) -> Work:
+def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], keeper: Keeper) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made."""
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
@@ -80,7 +73,7 @@ def prepared(
         if make is None:
             work.results[index] = score_one(scorer, sample)
             continue
-        known = keeper.result(scorer, sample) if keeper is not None else None
+        known = keeper.result(scorer, sample)
         if known is not None:
             work.results[index] = known
             continue
@@ -198,6 +191,8 @@ class Engine:
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         self._changed.set()
+        if not task.cancelled():
+            task.exception()  # a second Ctrl-C, which the loop raises itself
 
     async def _finish(self, work: Work) -> None:
         if len(work.begun) == 1:

@@ -22,15 +22,20 @@ _UNREAD = ("id", "group", "metadata", "retrieval_stages", "reference_context_ids
 def completion_key(ask: Ask) -> bytes:
     """Return the key of a completion: the model's name and parameters, and all that it is asked."""
     request: ChatRequest = ask.request
-    return _digest(
-        "completion",
-        ask.model.name,
-        request.messages,
-        request.schema,
-        request.schema_name,
-        request.sample,
-        request.again,
+    digest = hashlib.sha256(
+        _text(
+            "completion",
+            ask.model.name,
+            [(message.role, len(message.content)) for message in request.messages],
+            request.schema,
+            request.schema_name,
+            request.sample,
+            request.again,
+        )
     )
+    for message in request.messages:
+        digest.update(message.content.encode("utf-8", "surrogatepass"))
+    return digest.digest()
 
 
 def result_key(scorer: object, sample: Sample) -> bytes | None:
@@ -71,10 +76,16 @@ def _texts(contexts: list[Any]) -> list[Any]:
 
 
 def _digest(*parts: object) -> bytes:
+    return hashlib.sha256(_text(*parts)).digest()
+
+
+def _text(*parts: object) -> bytes:
     # ASCII, so that half a surrogate pair, legal in JSON, has a digest too.
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=_plain)
-    return hashlib.sha256(text.encode("ascii")).digest()
+    return _ENCODED(parts).encode("ascii")
 
 
 def _plain(value: Any) -> Any:
     return dict(value)
+
+
+_ENCODED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_plain).encode

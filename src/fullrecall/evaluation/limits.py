@@ -29,9 +29,10 @@ class Limits:
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        most = self.max_concurrency
-        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-            raise ParameterError(f"max_concurrency is a whole number >= 1, got {most!r}")
+        if not _is_whole(self.max_concurrency, 1):
+            raise ParameterError(
+                f"max_concurrency is a whole number >= 1, got {self.max_concurrency!r}"
+            )
         for name in ("timeout", "deadline"):
             value = getattr(self, name)
             if value is not None and (
@@ -39,6 +40,15 @@ class Limits:
             ):
                 raise ParameterError(f"{name} is a number of seconds > 0 or None, got {value!r}")
 
+        if not isinstance(self.retries, Retries) and not _is_whole(self.retries, 0):
+            raise ParameterError(
+                f"retries is a whole number >= 0 or a Retries, got {self.retries!r}"
+            )
+
     def retrying(self) -> Retries:
         """Return how failed requests are sent again."""
         return self.retries if isinstance(self.retries, Retries) else Retries(self.retries)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -44,7 +44,15 @@ class Looping:
         """Run a coroutine to its end, and all that is in flight beside it."""
         marked = _marked(coroutine)
         if self._thread is None:
-            return self._runner.run(marked)
+            try:
+                return self._runner.run(marked)
+            except KeyboardInterrupt:
+                # It left the loop with callbacks to run, maybe the one that ends this call: left
+                # over, it would end the next call.
+                loop = self._runner.get_loop()
+                loop.call_soon(loop.stop)
+                loop.run_forever()
+                raise
         context = contextvars.copy_context()
         return self._thread.submit(context.run, self._runner.run, marked).result()
 

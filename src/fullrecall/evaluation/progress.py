@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -65,7 +65,7 @@ class Meter:
 
     A context manager, which takes the bar away at the end whatever ends the run.
 
-    `unit` is what the bar counts, `log_every` the seconds between two lines. `on_progress` is
+    `log_every` is the seconds between two lines. `on_progress` is
     called after each row, whatever is shown.
     """
 
@@ -143,22 +143,37 @@ class Meter:
         sys.stderr.flush()
 
 
-def with_progress(items: Iterable[T], *, show: bool, total: int | None, unit: str) -> Iterator[T]:
-    """Yield `items`, with a bar on standard error once a run has lasted a second.
-
-    No bar where standard error is no terminal, nor with `show=False`.
-    """
-    if not show:
-        yield from items
-        return
-    from tqdm import tqdm
-
-    yield from tqdm(items, total=total, unit=unit, delay=1.0, disable=None, leave=False)
-
-
 def known_length(samples: object) -> int | None:
     """Return how many items an iterable holds, None where it does not say."""
     try:
         return len(samples)  # type: ignore[arg-type]
     except TypeError:
         return None
+
+
+class Counted(Iterable[T]):
+    """Items that are made as they are read, and as many as `samples` are, where those tell."""
+
+    def __init__(self, items: Iterator[T], samples: Any) -> None:
+        self._items = items
+        self._samples = samples
+
+    def __iter__(self) -> Iterator[T]:
+        return self._items
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+
+class ACounted(AsyncIterable[T]):
+    """The same, read asynchronously."""
+
+    def __init__(self, items: AsyncIterator[T], samples: Any) -> None:
+        self._items = items
+        self._samples = samples
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self._items
+
+    def __len__(self) -> int:
+        return len(self._samples)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fullrecall.errors import InputError, Interrupted, ParameterError, RunStopped
+from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.evaluation.interrupting import stopping_between
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.progress import LOG_EVERY, Meter, OnProgress, known_length
 from fullrecall.judges.retrying import MOST, Retries
 from fullrecall.report.report import Report
+from fullrecall.report.saving import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
@@ -53,7 +54,8 @@ def evaluate(
       run; what was not measured by then is unscored.
     - `retries`: how requests that fail for the moment are sent again, or how often.
     - `store`: a file or a `Store` that keeps what models answer, so that a later run goes on
-      where this one ended. None keeps it in memory, for this run.
+      where this one ended. None keeps it in memory, for this run. It is opened, and a file made,
+      also where no scorer asks a model.
     - `budget`: what the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error or, where that is no terminal, a line each
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
@@ -64,8 +66,10 @@ def evaluate(
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
 
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
+    Raises `StoreError` for a store that cannot be opened, before anything is scored.
     Raises, with what had been scored until then as its `report`: `InputError` for an item that is
-    no sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C.
+    no sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
+    reading `samples` or `on_progress` raises.
     """
     from fullrecall.evaluation.driving import Run, rows_of
 
@@ -135,10 +139,17 @@ def _into(report: Report, run: Run, meter: Meter) -> Iterator[None]:
     try:
         with meter:
             yield
-    except (InputError, RunStopped) as error:
-        error.report = report
+    except Exception as error:
+        report.stopped = ending(error)
+        with suppress(AttributeError):  # what has slots takes nothing
+            error.report = report  # type: ignore[attr-defined]
+        if not isinstance(error, FullrecallError):
+            error.add_note(
+                f"It ended the run. error.report has the {len(report):,} samples so far."
+            )
         raise
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        report.stopped = ending(interrupt)
         raise Interrupted(report) from None
     finally:
         report.spent = run.spending.so_far()
@@ -171,12 +182,16 @@ def as_sample_at(item: object, position: int) -> Sample:
             return Sample(**item)
         except InputError as error:
             raise error.at(line=position) from None
-    raise InputError(f"a Sample or a mapping is meant, got {type(item).__name__}", line=position)
+    raise InputError(
+        f"a Sample or a mapping is meant, got {type(item).__name__} (fullrecall.datasets.from_rows "
+        "takes data frames and the data sets of other tools)",
+        line=position,
+    )
 
 
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
-    if isinstance(scorers, Scorer):
+    if isinstance(scorers, (Scorer, str)):
         scorers = (scorers,)
     if not scorers:
         raise ParameterError("scorers is empty: give at least one, such as IdRecall()")

@@ -106,8 +106,8 @@ class Store:
     def keep_completion(self, key: bytes, model: str, completion: Completion) -> Future[None]:
         """Keep a completion of the model so named; the future is done when it is on the disk."""
         fields = (
-            completion.prompt_tokens,
-            completion.completion_tokens,
+            completion.prompt_tokens or 0,
+            completion.completion_tokens or 0,
             None if completion.failure is None else str(completion.failure),
             _encoded(completion.detail),
             _encoded(completion.text),

@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 from fullrecall.judges.protocols import Completion, Failure
 
 PASSING = frozenset(
-    {Failure.RATE_LIMIT, Failure.SERVER, Failure.TIMEOUT, Failure.CONNECTION, Failure.MALFORMED}
+    {
+        Failure.RATE_LIMIT,
+        Failure.SERVER,
+        Failure.TIMEOUT,
+        Failure.CONNECTION,
+        Failure.MALFORMED,
+        Failure.SCHEMA,
+    }
 )
 """Failures of the moment: the same request may well succeed a little later."""
 

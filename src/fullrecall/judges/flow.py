@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from fullrecall.judges.failures import trouble_of
 from fullrecall.judges.protocols import Ask, Completion, Flow
 from fullrecall.judges.retrying import Attempt, Retries
 from fullrecall.usage import Usage
@@ -162,18 +161,13 @@ def _limited(side_by_side: int) -> Answer:
 
 def _tried(ask: Ask) -> Attempt:
     try:
-        return Attempt(ask.model.complete(ask.request))
+        return Attempt.of(ask.model.complete(ask.request))
     except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-        return _failed(error)
+        return Attempt.failed(error)
 
 
 async def _atried(ask: Ask) -> Attempt:
     try:
-        return Attempt(await ask.model.acomplete(ask.request))
+        return Attempt.of(await ask.model.acomplete(ask.request))
     except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
-        return _failed(error)
-
-
-def _failed(error: Exception) -> Attempt:
-    trouble = trouble_of(error)
-    return Attempt(trouble.completion(), trouble)
+        return Attempt.failed(error)

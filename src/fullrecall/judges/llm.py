@@ -51,7 +51,8 @@ class LLMJudge:
     def __post_init__(self) -> None:
         if not isinstance(self.model, ChatModel):
             raise ParameterError(
-                f"model is a ChatModel (name, complete, acomplete), got {type(self.model).__name__}"
+                "model is a ChatModel (name, complete, acomplete), such as OpenAIChatModel(…) of "
+                f"fullrecall.judges.openai; got {type(self.model).__name__}"
             )
         for name, least in (("claims_per_call", 1), ("window", 100), ("reasks", 0)):
             value = getattr(self, name)

@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judges.protocols import ChatRequest, Completion
+from fullrecall.judges.failures import trouble_of
+from fullrecall.judges.protocols import ChatRequest, Completion, Failure, Message
 
 if TYPE_CHECKING:
     import asyncio
+
+_REFUSALS = 2
+"""So many requests that were rejected with a schema and answered without one settle it: a single
+one may have been rejected for another reason."""
 
 
 @dataclass
@@ -24,8 +29,9 @@ class OpenAIChatModel:
 
     - `model`: its name there. `base_url`: the endpoint, None for OpenAI's own.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
-    - `schema`: send the JSON schema of the answer. An endpoint that refuses it with status 400
-      is asked again without, from then on.
+    - `schema`: send the JSON schema of the answer. A request that is rejected with status 400 is
+      to be sent again, and goes without it then. An endpoint that answered two such requests,
+      and none with a schema, gets none from then on.
     - `options`: more arguments of `chat.completions.create`, such as `max_tokens` or `seed`.
     - `timeout`: seconds for one request. The client's own retries are off: what drives the model
       retries, and counts it.
@@ -41,6 +47,10 @@ class OpenAIChatModel:
     schema: bool = True
     timeout: float = 60.0
     options: dict[str, Any] = field(default_factory=dict, repr=False)
+    _refusals: float = field(default=0, init=False, repr=False, compare=False)
+    _rejections: set[tuple[Message, ...]] = field(
+        default_factory=set, init=False, repr=False, compare=False
+    )
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
@@ -75,36 +85,49 @@ class OpenAIChatModel:
         from openai import APIConnectionError, BadRequestError
 
         create = self._sync_client().chat.completions.create
-        # Decided before the request: another one may find out meanwhile.
-        with_schema = self.schema and request.schema is not None
+        with_schema = self._sends_schema(request)
         try:
-            return _completion(create(**self._arguments(request, schema=with_schema)))
+            reply = create(**self._arguments(request, schema=with_schema))
         except APIConnectionError as error:
             raise self._unreachable(error) from error
-        except BadRequestError:
-            if not with_schema:
-                raise
-        completion = _completion(create(**self._arguments(request, schema=False)))
-        self.schema = False
-        return completion
+        except BadRequestError as error:
+            return self._rejected(request, error, with_schema=with_schema)
+        return self._answered(request, reply, with_schema=with_schema)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking; raises what the client raises."""
         from openai import APIConnectionError, BadRequestError
 
         create = self._async_client().chat.completions.create
-        # Decided before the request: another one may find out meanwhile.
-        with_schema = self.schema and request.schema is not None
+        with_schema = self._sends_schema(request)
         try:
-            return _completion(await create(**self._arguments(request, schema=with_schema)))
+            reply = await create(**self._arguments(request, schema=with_schema))
         except APIConnectionError as error:
             raise self._unreachable(error) from error
-        except BadRequestError:
-            if not with_schema:
-                raise
-        completion = _completion(await create(**self._arguments(request, schema=False)))
-        self.schema = False
-        return completion
+        except BadRequestError as error:
+            return self._rejected(request, error, with_schema=with_schema)
+        return self._answered(request, reply, with_schema=with_schema)
+
+    def _sends_schema(self, request: ChatRequest) -> bool:
+        if not self.schema or self._refusals >= _REFUSALS or request.schema is None:
+            return False
+        return request.messages not in self._rejections
+
+    def _rejected(self, request: ChatRequest, error: Exception, *, with_schema: bool) -> Completion:
+        """Return that the schema may be to blame: whoever drives asks again, then without it."""
+        if not with_schema or trouble_of(error).failure is not Failure.INVALID:
+            raise error
+        self._rejections.add(request.messages)
+        return Completion("", failure=Failure.SCHEMA, detail=f"{type(error).__name__}: {error}")
+
+    def _answered(self, request: ChatRequest, reply: Any, *, with_schema: bool) -> Completion:
+        """Return the answer, and learn from it whether schemas are refused here."""
+        if with_schema:
+            self._refusals = float("-inf")  # they are taken
+        elif request.messages in self._rejections:
+            self._rejections.discard(request.messages)
+            self._refusals += 1
+        return _completion(reply)
 
     def __getstate__(self) -> dict[str, Any]:
         # Connections stay behind: a copy opens its own.
@@ -174,15 +197,22 @@ class OpenAIChatModel:
         if self.temperature is not None:
             arguments["temperature"] = self.temperature
         if schema:
-            arguments["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": request.schema_name,
-                    "schema": request.plain_schema(),
-                    "strict": True,
-                },
-            }
+            # The client goes through all that it is given by name; a schema, which it has nothing
+            # to do with, would cost more than the rest of the request.
+            body = {"response_format": _response_format(request)}
+            arguments["extra_body"] = body | (self.options.get("extra_body") or {})
         return arguments
+
+
+def _response_format(request: ChatRequest) -> dict[str, Any]:
+    return {
+        "type": "json_schema",
+        "json_schema": {
+            "name": request.schema_name,
+            "schema": request.plain_schema(),
+            "strict": True,
+        },
+    }
 
 
 def _completion(reply: Any) -> Completion:

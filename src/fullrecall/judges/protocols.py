@@ -58,6 +58,8 @@ class Failure(StrEnum):
     DENIED = "the endpoint denied access"
     UNKNOWN = "the endpoint does not know the model"
     INVALID = "the endpoint rejected the request"
+    SCHEMA = "the endpoint rejected the request with the answer's schema"
+    """To be sent again: the model leaves the schema out then."""
     TRANSPORT = "the request failed"
     """Whatever a client raised that says none of the above."""
 

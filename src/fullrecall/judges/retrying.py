@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.failures import Trouble
+from fullrecall.judges.failures import Trouble, trouble_of
 from fullrecall.judges.protocols import Completion, Failure
 
 if TYPE_CHECKING:
@@ -27,6 +27,19 @@ class Attempt(NamedTuple):
     completion: Completion
     trouble: Trouble | None = None
 
+    @classmethod
+    def of(cls, completion: Completion) -> Attempt:
+        """Return the attempt that gave this completion, which may say that it failed."""
+        if completion.failure is None or not completion.failure.is_final:
+            return cls(completion)  # an answer, or one that the judge asks for again
+        return cls(completion, Trouble(completion.failure, completion.detail))
+
+    @classmethod
+    def failed(cls, error: Exception) -> Attempt:
+        """Return the attempt that ended in an exception of the client."""
+        trouble = trouble_of(error)
+        return cls(trouble.completion(), trouble)
+
 
 @dataclass(frozen=True)
 class Retries:
@@ -39,7 +52,8 @@ class Retries:
       is not asked again; one that asks for less gets what it asks for.
 
     Rate limits, errors of the server, timeouts, lost connections and replies that are no JSON are
-    sent again; what the endpoint rejects or denies is not.
+    sent again. What the endpoint rejects or denies, and what the model refuses, `evaluate` sends
+    once more if the model answers others; `score` and `ascore` do not.
     """
 
     most: int = MOST

@@ -1,7 +1,8 @@
 """The verdict contract: exactly the asked targets, each once, with labels that exist.
 
 Whatever breaks it is a problem of that target alone, to be asked for again; nothing is guessed,
-nothing is dropped, and a verdict on something that was not asked changes nothing.
+nothing is dropped. Where every target has a verdict and others that were not asked have one too,
+all are in doubt: a judge that cuts a target in two numbers what follows anew.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ def checked(
         number = _number(item.get("id"))
         if number is not None:
             given[number].append(item)
+    if len(given) > len(asked) and given.keys() >= set(asked):
+        problem = f"the judge gave {len(given)} verdicts for {len(asked)} targets"
+        return {number: Verdict(None, problem=problem) for number in asked}
     verdicts = {}
     for number in asked:
         items = given.get(number, [])
@@ -54,6 +58,8 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     Which of them counts, and from which rank on, is decided when their evidence is checked. A
     window that was not judged leaves the target open, unless another supports it.
     """
+    if len(verdicts) == 1:
+        return verdicts[0]
     helping = [verdict for verdict in verdicts if verdict.label in ("supported", "partial")]
     helping.sort(key=lambda verdict: verdict.label != "supported")
     if not helping or helping[0].label == "partial":
@@ -67,7 +73,9 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _verdict(item: Mapping[str, Any], contexts: Collection[int]) -> Verdict:
     word = item.get("verdict")
-    label = _LABELS.get(re.sub(r"[\s-]+", "_", str(word).strip().strip(".").lower()))
+    label = _LABELS.get(str(word)) or _LABELS.get(
+        re.sub(r"[\s-]+", "_", str(word).strip().strip(".").lower())
+    )
     if label is None:
         return Verdict(
             None, problem=f"the judge's verdict {str(word)[:40]!r} is none of {', '.join(_LABELS)}"

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from io import StringIO
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from fullrecall.errors import ParameterError
 from fullrecall.report.choosing import place_of
 from fullrecall.report.pairing import PairedBy, paired, same_methods
 from fullrecall.report.report import Report
@@ -28,6 +29,8 @@ from fullrecall.result import Method, Result, Status, check_k
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fullrecall.report.page import Diagnosis
 
 _NO_CHANGE = 1e-9
 """Scores that differ by less differ by rounding."""
@@ -167,6 +170,12 @@ class Comparison(Sequence[ScoreComparison]):
         resamples: int = 9_999,
         seed: int = 0,
     ) -> None:
+        for report in (before, after):
+            if not isinstance(report, Report):
+                raise ParameterError(
+                    f"compare takes two Reports, got {type(report).__name__}: Report.load(path) "
+                    "reads a saved one"
+                )
         self.before, self.after = before, after
         self.confidence = check_share(confidence, "confidence", whole=False)
         self.margin = None if margin is None else check_share(margin, "margin")
@@ -186,7 +195,11 @@ class Comparison(Sequence[ScoreComparison]):
             for score in scores
         )
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: int | str) -> ScoreComparison: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[ScoreComparison]: ...
+    def __getitem__(self, key: int | str | slice) -> ScoreComparison | Sequence[ScoreComparison]:
         if isinstance(key, str):
             for score in self.scores:
                 if key in (score.method.name, score.name):
@@ -231,15 +244,22 @@ class Comparison(Sequence[ScoreComparison]):
             "scores": [score.to_dict() for score in self],
         }
 
-    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str:
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        diagnoses: tuple[Diagnosis | None, Diagnosis | None] = (None, None),
+        title: str | None = None,
+    ) -> str:
         """Return the comparison as one HTML page, and write it to `path` if one is given.
 
         The page is whole, as that of `Report.to_html`: the differences with their intervals, the
-        curves before and after, and every sample with both retrievals side by side.
+        curves before and after, and every sample with both retrievals side by side. `diagnoses`,
+        of the report before and of the one after, add why each target was missed.
         """
         from fullrecall.report.page import comparison_page, write
 
-        page = comparison_page(self, title=title)
+        page = comparison_page(self, diagnoses=diagnoses, title=title)
         if path is not None:
             write(page, path)
         return page

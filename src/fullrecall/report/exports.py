@@ -13,7 +13,7 @@ from fullrecall.report import frames
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a spreadsheet may take for the start of a formula."""
 
 
@@ -51,9 +51,9 @@ def as_csv(report: Report) -> str:
     columns = frames.score_columns(report)
     text = StringIO()
     writer = csv.writer(text)  # CRLF, as RFC 4180 has it: it also gets a lone CR quoted
-    writer.writerow(map(_cell, columns))
+    writer.writerow(map(cell, columns))
     for row in frames.score_rows(report):
-        writer.writerow(_cell(row.get(name)) for name in columns)
+        writer.writerow(cell(row.get(name)) for name in columns)
     return text.getvalue()
 
 
@@ -69,9 +69,9 @@ def written(text: str, path: str | Path | None) -> str:
     return text
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
     """Return a value for a cell: a text that a spreadsheet would run gets an apostrophe."""
-    if not isinstance(value, str) or not value.startswith(_FORMULA):
+    if not isinstance(value, str) or not value.startswith(FORMULA):
         return value
     try:
         float(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.extras import pandas
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 def scores(report: Report) -> pd.DataFrame:
     """Return one row per sample; see `Report.to_pandas`."""
     columns = score_columns(report)
-    frame: pd.DataFrame = pandas("Report.to_pandas()").DataFrame(
-        list(score_rows(report)), columns=columns
-    )
+    rows = [[row.get(name) for name in columns] for row in score_rows(report)]
+    frame = frame_of(rows, columns, "Report.to_pandas()")
     numeric = numeric_columns(report)
-    return frame.astype({name: "float64" for name in columns if name in numeric})
+    return frame.astype({_encodable(name): "float64" for name in columns if name in numeric})
 
 
 def score_rows(report: Report) -> Iterator[dict[str, Any]]:
@@ -76,8 +75,24 @@ def findings(report: Report) -> pd.DataFrame:
         for result in row.results
         for target, problem in result.unmeasured
     ]
-    frame: pd.DataFrame = pandas("Report.findings_to_pandas()").DataFrame(rows, columns=columns)
-    return frame.astype({"rank": "Int64"})
+    return frame_of(rows, columns, "Report.findings_to_pandas()").astype({"rank": "Int64"})
+
+
+def frame_of(rows: Iterable[Iterable[Any]], columns: Sequence[str], what: str) -> pd.DataFrame:
+    """Return a data frame, `what` makes which.
+
+    Half an emoji, legal in JSON's input and no UTF-8, stands in it as its escape: pandas keeps
+    texts as UTF-8.
+    """
+    cells = [[_encodable(cell) for cell in row] for row in rows]
+    frame: pd.DataFrame = pandas(what).DataFrame(cells, columns=[_encodable(c) for c in columns])
+    return frame
+
+
+def _encodable(cell: Any) -> Any:
+    if not isinstance(cell, str) or cell.isascii():
+        return cell
+    return cell.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _verified(finding: Finding) -> bool | None:

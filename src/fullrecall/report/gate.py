@@ -8,7 +8,7 @@ neither that recall is above 0.9 nor that it is below. "Pass" is wrong with prob
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from fullrecall.report.statistics import (
     check_share,
     decision_bounds,
     difference_bounds,
+    unseen,
 )
 from fullrecall.report.totals import spread_of
 from fullrecall.result import check_k
@@ -120,7 +121,12 @@ class Gate:
     - `confidence`: of each one-sided bound.
     - `min_coverage`: the share of samples that must have a score; the verdict then goes by those
       that have. None: the verdict must hold whatever the unscored ones would have scored.
-    - `point`: compare the mean itself, without bounds: what passes may be luck.
+    - `point`: compare the mean itself, without bounds: what passes may be luck. Right where the
+      questions are all that matter, and not a sample of many more.
+
+    Where all samples agree, as in two reports that are the same, the bounds still allow for
+    questions of which none shows anything: 58 of them cannot rule out that one in twenty others
+    lost everything (see `statistics.unseen`). The reason then says so.
 
     Raises `ParameterError` for a value out of range, and without any rule.
     """
@@ -158,11 +164,22 @@ class Gate:
         checks = []
         places = [place_of(report, score) for score in self.scores or (None,)]
         names = [report.methods[place].name for place in places]
+        stopped = [
+            f"{which} has not all of its samples ({one.stopped}): run it again to the end"
+            for which, one in (("the report", report), ("the baseline", baseline))
+            if one is not None and one.stopped is not None
+        ]
         if self.min_recall is not None:
             checks += [self._of_mean(report, name, self.min_recall) for name in names]
         if baseline is not None and self.margin is not None:
             comparison = compare(baseline, report, confidence=self.confidence)
             checks += [self._of_change(comparison, name, self.margin) for name in names]
+        if stopped:  # what is missing is not a sample of what is there
+            reason = "; ".join(stopped)
+            checks = [
+                replace(check, verdict=Verdict.CANNOT_TELL, reason=reason, needed=None)
+                for check in checks
+            ]
         return GateResult(tuple(checks))
 
     def _of_mean(self, report: Report, name: str, least: float) -> Check:
@@ -234,6 +251,12 @@ class Gate:
             else f"about {needed:,} would tell at this mean and spread"
         )
         reason = f"{between}: {evidence.samples:,} samples are too few, {enough}"
+        if not spread.variance:
+            share = unseen(spread.groups, self.confidence, tails=1)
+            reason += (
+                f"; all of these agree, and yet up to {share:.1%} of all questions may not (a "
+                "point comparison goes by these alone)"
+            )
         return check(Verdict.CANNOT_TELL, reason, bounds, needed)
 
     def _problem(self, evidence: _Evidence) -> str:
@@ -291,7 +314,7 @@ def _spread_at(report: Report, name: str, at: int | None) -> Spread | None:
         spread: Spread | None = summary.spread
         return spread
     if at in summary.at_spreads:
-        return summary.at_spreads[at]  # type: ignore[no-any-return]
+        return summary.at_spreads[at]
     if not report.keeps_rows:
         raise ReportError(
             f"the report keeps no rows and {name} has no k = {at}: give the scorer "

@@ -26,7 +26,8 @@ def of_report(report: Report) -> str:
     for place, score in enumerate(report.summary()):
         suite = ET.SubElement(root, "testsuite", name=_clean(score.name))
         counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
-        _properties(suite, _figures(score))
+        partial = {} if report.stopped is None else {"stopped": report.stopped}
+        _properties(suite, {**_figures(score), **partial})
         for row in report.rows:
             result = row.results[place]
             name = row.label if row.sample.user_input is None else (

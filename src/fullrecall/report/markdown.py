@@ -21,6 +21,8 @@ def of_summary(summary: Summary) -> str:
     """Return a summary as tables; see `Report.to_markdown`."""
     scores = list(summary)
     lines = [f"### Context recall, {summary.samples:,} samples", ""]
+    if summary.stopped is not None:
+        lines += [f"**Not all samples**: {escaped(summary.stopped)}", ""]
     heads = ["score", "mean", "95% interval", "scored", "undefined", "unscored", "if unscored"]
     rows = []
     for score in scores:

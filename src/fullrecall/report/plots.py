@@ -51,7 +51,7 @@ def recall_at_k(
         _curve(ax, score.at, nth, label=f"{score.method.name} ({coverage})")
         banded = [(k, band) for k, band in score.at_intervals.items() if band is not None]
         if banded:
-            ks = [k for k, _ in banded]
+            ks = [float(k) for k, _ in banded]
             low, high = ([band[end] for _, band in banded] for end in (0, 1))
             ax.fill_between(ks, low, high, color=_STYLES[nth % len(_STYLES)][0], alpha=0.15, lw=0)
     measures = dict.fromkeys(score.method.measure for score in chosen)
@@ -125,7 +125,7 @@ def _curve(
     color, marker, dash = _STYLES[nth % len(_STYLES)]
     known = [(k, value) for k, value in values.items() if value is not None]
     looks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dash, **style}
-    ax.plot([k for k, _ in known], [value for _, value in known], label=label, **looks)
+    ax.plot([float(k) for k, _ in known], [value for _, value in known], label=label, **looks)
 
 
 def _label(ax: Axes, ks: Sequence[int], what: str) -> None:

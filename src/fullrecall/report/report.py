@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from fullrecall.calibration import HumanLabels, Strata, ToLabel
     from fullrecall.report.page import Diagnosis
     from fullrecall.report.smallest_k import SmallestK
 
@@ -30,6 +31,8 @@ class Report:
         self.methods = tuple(methods)
         self.spent: Spent | None = None
         """What the run that made this report sent and paid; None for one that was loaded."""
+        self.stopped: str | None = None
+        """Why samples are missing: what ended the run early. None where it came to its end."""
         self._rows: list[Row] | None = [] if keep_rows else None
         self._tallies = [Tally(method) for method in self.methods]
         self._counted = 0
@@ -67,7 +70,7 @@ class Report:
 
     def summary(self) -> Summary:
         """Return the mean of each score, at each k, with how many samples it stands on."""
-        return Summary([tally.summary() for tally in self.tallies], len(self))
+        return Summary([tally.summary() for tally in self.tallies], len(self), self.stopped)
 
     def totals(self) -> dict[str, Any]:
         """Return what the summary is made from, as plain JSON values for `of_totals`.
@@ -76,6 +79,7 @@ class Report:
         """
         return {
             "samples": len(self),
+            "stopped": self.stopped,
             "tallies": [tally.to_dict() for tally in self.tallies],
         }
 
@@ -91,6 +95,7 @@ class Report:
             tallies = [Tally.from_dict(tally) for tally in plain["tallies"]]
             part = cls([tally.method for tally in tallies], keep_rows=False)
             part._tallies, part._length = tallies, plain["samples"]
+            part.stopped = plain["stopped"]
             reports.append(part)
         return cls.merged(reports)
 
@@ -98,7 +103,8 @@ class Report:
     def merged(cls, reports: Iterable[Report]) -> Report:
         """Return the parts of one evaluation as a whole, in the order given.
 
-        It keeps rows, numbered anew, if all of the parts do. Raises `ReportError` where parts
+        It keeps rows, numbered anew, if all of the parts do, and lacks samples if one of them
+        does. Raises `ReportError` where parts
         were scored in different ways, or there are none.
         """
         parts = list(reports)
@@ -112,15 +118,17 @@ class Report:
                 )
         if all(part.keeps_rows for part in parts):
             rows = (row for part in parts for row in part.rows)
-            return cls.of(
+            whole = cls.of(
                 parts[0].methods,
                 (replace(row, position=position) for position, row in enumerate(rows, start=1)),
             )
-        whole = cls(parts[0].methods, keep_rows=False)
-        for part in parts:
-            whole._length += len(part)
-            for ours, theirs in zip(whole._tallies, part.tallies, strict=True):
-                ours.merge(theirs)
+        else:
+            whole = cls(parts[0].methods, keep_rows=False)
+            for part in parts:
+                whole._length += len(part)
+                for ours, theirs in zip(whole._tallies, part.tallies, strict=True):
+                    ours.merge(theirs)
+        whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
     def missed(self, k: int | None = None) -> list[Missed]:
@@ -180,6 +188,50 @@ class Report:
             largest=largest,
             count_tokens=count_tokens,
         )
+
+    def to_label(
+        self,
+        n: int,
+        path: str | Path | None = None,
+        *,
+        seed: int = 0,
+        score: str | None = None,
+        strata: Strata | None = None,
+        show_verdicts: bool = False,
+        labels: HumanLabels = (),
+    ) -> tuple[ToLabel, ...]:
+        """Return `n` claims for people to label, drawn at random, and write them to `path`.
+
+        All claims if there are fewer, and two of each stratum at least. `path` ends in .csv, for a
+        spreadsheet, or in .jsonl; there must be no such file yet, since it may hold labels. The
+        column `label` is to be filled with "supported", "not_supported" or "partial", by what the
+        contexts say; then `fullrecall.datasets.read_labels` and `calibrate` take it from there.
+
+        Claims are drawn within `strata` (`fullrecall.calibration.by_verdict` if None, a function
+        of a `JudgedClaim`), with chances that are kept beside them. `score` may be left out where
+        a judge has made one score only. The judge's verdicts are hidden, so that they do not sway
+        people, unless `show_verdicts`. `labels` that there are already are filled in: the same
+        `seed` with a larger `n` draws nearly all of the same claims again, and more.
+
+        Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
+        `ReportError` where the report keeps no rows, or no judge made a recall of it.
+        """
+        from fullrecall.calibration import by_verdict, drawing, sheet
+
+        if path is not None:
+            sheet.check(path)
+        drawn = drawing.to_label(
+            self,
+            n,
+            seed=seed,
+            score=score,
+            strata=strata or by_verdict,
+            show_verdicts=show_verdicts,
+            labels=labels,
+        )
+        if path is not None:
+            sheet.write(drawn, path)
+        return drawn
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per sample and one column per score, with its status and reason.
@@ -262,7 +314,7 @@ class Report:
         return recall_at_k(self, ax, scores=scores)
 
     def save(self, path: str | Path) -> None:
-        """Write the report as JSON lines: a head with the methods, then one line per sample.
+        """Write the report as JSON lines: the methods, one line per sample, and an end.
 
         A file of that name is replaced once all is written. Raises `ReportError` for metadata
         that JSON cannot hold.
@@ -272,6 +324,7 @@ class Report:
             with saving.Writer(part, self.methods) as writer:
                 for row in self.rows:
                     writer.write(row)
+                writer.stopped = self.stopped
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -280,10 +333,13 @@ class Report:
     def load(cls, path: str | Path) -> Report:
         """Read a saved report; raises `ReportError` for a file that is none.
 
-        A last line that an interrupted run has cut off is left out with a warning.
+        What an interrupted or killed run has left is read too: `stopped` then says what ended it,
+        and a last line that is cut off is left out with a warning.
         """
-        methods, rows = saving.read(path)
-        return cls.of(methods, rows)
+        methods, rows, stopped = saving.read(path)
+        report = cls.of(methods, rows)
+        report.stopped = stopped
+        return report
 
     def _repr_html_(self) -> str:
         from fullrecall.notebook import report_html
@@ -292,6 +348,11 @@ class Report:
 
     def __repr__(self) -> str:
         return f"Report({len(self)} samples, {_names(self.methods)})\n{self.summary()}"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the report has every sample that it was to have, scored or not."""
+        return self.stopped is None
 
     @property
     def keeps_rows(self) -> bool:

@@ -1,4 +1,8 @@
-"""Reports as files: JSON lines, written row by row so that a killed run keeps what it had."""
+"""Reports as files: JSON lines, written row by row so that a killed run keeps what it had.
+
+The first line has the methods, each of the others one sample, and the last one tells whether the
+run came to its end. A file without that line is what a killed run leaves.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.report.row import Row
@@ -17,10 +21,17 @@ from fullrecall.sample import Sample
 
 VERSION = 1
 _KIND = "fullrecall report"
+_END = "end of fullrecall report"
+
+_NO_END = "its file has no end: the run was killed or goes on, or the file was cut off"
 
 
 class Writer:
-    """Writes a report to `path` as its rows come; use it as a context manager."""
+    """Writes a report to `path` as its rows come; use it as a context manager.
+
+    `stopped` is what the last line says of a run that ended early; an error within the context
+    says it too.
+    """
 
     def __init__(self, path: str | Path, methods: Sequence[Method]) -> None:
         # Line by line, so that a killed run keeps every row that it had written.
@@ -30,11 +41,14 @@ class Writer:
             "version": VERSION,
             "methods": [method.to_dict() for method in methods],
         }
+        self._rows = 0
+        self.stopped: str | None = None
 
     def write(self, row: Row) -> None:
         """Write one row; raises `OSError` where the file cannot take it."""
         self._write_head()
         self._file.write(as_line(plain_row(row)) + "\n")
+        self._rows += 1
 
     def _write_head(self) -> None:
         head, self._head = self._head, None
@@ -50,13 +64,24 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            if kind is None:
-                self._write_head()
-        finally:
-            # After a failed write the same lines fail again on closing: the first error tells.
-            with suppress(OSError) if kind is not None else nullcontext():
+        if error is not None:
+            self.stopped = ending(error)
+        # After a failed write the same lines fail again on closing: the first error tells.
+        with suppress(OSError) if kind is not None else nullcontext():
+            try:
+                if not isinstance(error, OSError):  # half a line may stand there
+                    self._write_head()
+                    foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
+                    self._file.write(as_line(foot) + "\n")
+            finally:
                 self._file.close()
+
+
+def ending(error: BaseException) -> str:
+    """Return what an error that ended a run says, as one sentence of `Report.stopped`."""
+    if isinstance(error, KeyboardInterrupt):
+        return "the run was interrupted"
+    return f"the run was stopped: {str(error) or type(error).__name__}"
 
 
 def plain_row(row: Row) -> dict[str, Any]:
@@ -91,41 +116,70 @@ def as_line(plain: dict[str, Any]) -> str:
     return line
 
 
-def read(path: str | Path) -> tuple[list[Method], Iterator[Row]]:
-    """Return the methods and the rows of a saved report; see `Report.load`."""
+class Saved(NamedTuple):
+    """What a file has: `rows` are read as they are drawn; `stopped` is as in `Report`."""
+
+    methods: list[Method]
+    rows: Iterator[Row]
+    stopped: str | None
+
+
+def read(path: str | Path) -> Saved:
+    """Return what a saved report holds; see `Report.load`."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ReportError(f"{path} is no saved report: it is not UTF-8 text ({error})") from None
     head, _, body = text.partition("\n")
-    try:
-        plain = json.loads(head)
-        kind, version = plain["kind"], plain["version"]
-    except (ValueError, TypeError, KeyError):
-        kind, version = None, None
-    if kind != _KIND:
+    plain = _mapping(head)
+    if plain.get("kind") != _KIND:
         raise ReportError(
             f"{path} is no saved report: Report.save and `fullrecall evaluate --output` write one"
         )
+    version = plain.get("version")
     if version != VERSION:
         raise ReportError(
             f"{path} has version {version!r} of the format, this fullrecall reads {VERSION}: "
             "upgrade fullrecall"
         )
-    methods = [Method.from_dict(method) for method in plain["methods"]]
-    return methods, _rows(path, body, methods)
-
-
-def _rows(path: str | Path, body: str, methods: Sequence[Method]) -> Iterator[Row]:
+    try:
+        methods = [Method.from_dict(method) for method in plain["methods"]]
+    except (TypeError, ValueError, KeyError) as error:
+        raise ReportError(f"{path}:1: no head of a report: {error!r}") from None
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     *lines, rest = body.split("\n")
-    whole = not rest
-    lines += [rest] if rest else []
+    foot = _mapping(lines[-1]) if lines and not rest else {}
+    if foot.get("kind") != _END:
+        lines += [rest] if rest else []
+        return Saved(methods, _rows(path, lines, methods, rest), _NO_END)
+    del lines[-1]
+    if foot.get("samples") != len(lines):
+        raise ReportError(
+            f"{path} has {len(lines)} samples, and its last line says {foot.get('samples')}: some "
+            "were added or taken out; save it anew with Report.save"
+        )
+    stopped = foot.get("stopped")
+    return Saved(methods, _rows(path, lines, methods), None if stopped is None else str(stopped))
+
+
+def _mapping(line: str) -> dict[str, Any]:
+    """Return a line of JSON as a mapping; an empty one where it is none."""
+    try:
+        plain = json.loads(line)
+    except ValueError:
+        return {}
+    return plain if isinstance(plain, dict) else {}
+
+
+def _rows(
+    path: str | Path, lines: Sequence[str], methods: Sequence[Method], cut: str = ""
+) -> Iterator[Row]:
+    """Yield the rows of `lines`; the last of them may be `cut` off."""
     for position, line in enumerate(lines, start=1):
         try:
             row = row_of(json.loads(line), methods, position)
         except (ValueError, TypeError, KeyError, FullrecallError) as error:
-            if position == len(lines) and not whole:
+            if position == len(lines) and cut:
                 warnings.warn(
                     f"{path}: the last line is cut off, as an interrupted run leaves it; "
                     f"{position - 1} samples were read",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import Any
+from typing import Any, overload
 
 from fullrecall.errors import MissingExtraError, ReportError
 from fullrecall.report.settled import Settled, Settlements
@@ -112,11 +112,19 @@ class Summary(Sequence[ScoreSummary]):
     Prints as a table.
     """
 
-    def __init__(self, scores: Sequence[ScoreSummary], samples: int) -> None:
+    def __init__(
+        self, scores: Sequence[ScoreSummary], samples: int, stopped: str | None = None
+    ) -> None:
         self._scores = tuple(scores)
         self.samples = samples
+        self.stopped = stopped
+        """Why samples are missing; see `Report.stopped`."""
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: int | str) -> ScoreSummary: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[ScoreSummary]: ...
+    def __getitem__(self, key: int | str | slice) -> ScoreSummary | Sequence[ScoreSummary]:
         if isinstance(key, str):
             for score in self._scores:
                 if key in (score.method.name, score.name):
@@ -133,7 +141,12 @@ class Summary(Sequence[ScoreSummary]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"samples": self.samples, "scores": [score.to_dict() for score in self]}
+        return {
+            "samples": self.samples,
+            "complete": self.stopped is None,
+            "stopped": self.stopped,
+            "scores": [score.to_dict() for score in self],
+        }
 
     def _repr_html_(self) -> str:
         from fullrecall.notebook import summary_html

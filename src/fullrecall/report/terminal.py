@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from fullrecall.report.statistics import CONFIDENCE, FEW, unseen
 from fullrecall.report.summary import shown
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -34,6 +35,9 @@ LABELS = {
 WIDEST = 240
 """Columns of a table as text: as wide as its scores need, whatever the terminal."""
 
+_GAP = 3
+"""Columns between two of a table."""
+
 _NAMED = 5
 """How many samples or targets a sentence names of many."""
 
@@ -56,26 +60,65 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
-def table(heads: Sequence[str], sections: Iterable[Section]) -> Table:
+class Grid:
+    """A table whose columns go into another below it where there is no room: no number is cut."""
+
+    def __init__(self, heads: Sequence[str], sections: Sequence[Section]) -> None:
+        self._heads = heads
+        self._sections = sections
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        label, widths = self._measured()
+        first = 0
+        while first == 0 or first < len(widths):
+            last, width = first + 1, label + sum(_GAP + one for one in widths[first : first + 1])
+            while last < len(widths) and width + _GAP + widths[last] <= options.max_width:
+                width += _GAP + widths[last]
+                last += 1
+            if first:
+                yield ""
+            yield from console.render(self._table(slice(first, last)), options.update(width=width))
+            first = last
+
+    def _measured(self) -> tuple[int, list[int]]:
+        """Return how many columns of the terminal the labels take, and each column of cells."""
+        from rich.cells import cell_len
+
+        labels = [0]
+        widths = [max(map(cell_len, head.splitlines()), default=0) for head in self._heads]
+        for title, rows in self._sections:
+            labels.append(cell_len(title))
+            for label, cells in rows:
+                labels.append(2 + cell_len(label))
+                widths = [max(pair) for pair in zip(widths, map(cell_len, cells), strict=True)]
+        return max(labels), widths
+
+    def _table(self, columns: slice) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+        grid.add_column("", no_wrap=True)
+        for head in self._heads[columns]:
+            grid.add_column(
+                Text(head, justify="right"), justify="right", vertical="bottom", no_wrap=True
+            )
+        for nth, section in enumerate(self._sections):
+            if nth:
+                grid.add_row()
+            grid.add_row(Text(section.title, style="bold cyan"))
+            for label, cells in section.rows:
+                grid.add_row(Text(f"  {label}"), *map(Text, cells[columns]))
+        return grid
+
+
+def table(heads: Sequence[str], sections: Iterable[Section]) -> Grid:
     """Return sections one below the other, with one column for each of `heads`."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    grid.add_column("", no_wrap=True)
-    for head in heads:
-        grid.add_column(Text(head, justify="right"), justify="right", vertical="bottom")
-    for nth, section in enumerate(sections):
-        if nth:
-            grid.add_row()
-        grid.add_row(Text(section.title, style="bold cyan"))
-        for label, cells in section.rows:
-            grid.add_row(Text(f"  {label}"), *map(Text, cells))
-    return grid
+    return Grid(heads, list(sections))
 
 
-def summary_table(summary: Summary) -> Table:
+def summary_table(summary: Summary) -> Grid:
     """Return a summary with its scores side by side: their means, and what these stand on."""
     scores = list(summary)
     ks = sorted({k for score in scores for k in score.at})
@@ -124,8 +167,10 @@ def between(interval: Interval | None) -> str:
 
 
 def gaps(summary: Summary) -> list[str]:
-    """Return one sentence for each reason why samples have no score."""
+    """Return one sentence for each reason why a mean says less than it seems to."""
     sentences = []
+    if summary.stopped is not None:
+        sentences.append(partial(f"{summary.samples:,} samples", summary.stopped))
     for score in summary:
         name = score.method.name
         if score.undefined:
@@ -146,9 +191,20 @@ def gaps(summary: Summary) -> list[str]:
                 f"without the last judge ({by}), who was not asked in {score.settled.samples:,} "
                 "samples"
             )
+        if score.interval is not None and score.groups < FEW:
+            share = unseen(score.groups, CONFIDENCE, tails=1)
+            sentences.append(
+                f"{score.groups:,} independent samples in {name} are few: what is so in up to "
+                f"{share:.0%} of all questions may not show in them, nor in the intervals"
+            )
     if any(score.groups > 1 and score.interval is None for score in summary):
         sentences.append("no intervals without SciPy: pip install 'fullrecall[stats]'")
     return sentences
+
+
+def partial(what: str, stopped: str) -> str:
+    """Return the sentence that says that a report has not all of its samples."""
+    return f"{what}, not all: {one_line(stopped, 300)}"
 
 
 def one_line(text: str, limit: int) -> str:
@@ -175,7 +231,7 @@ def printed(console: Console, parts: Iterable[RenderableType], *, unbroken: bool
     """
     with console.capture() as captured:
         for part in parts:
-            console.print(part, soft_wrap=unbroken)
+            console.print(part, soft_wrap=unbroken, crop=False)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
@@ -189,7 +245,7 @@ def _head(name: str) -> str:
     return name.replace("_", "\n", 1)
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_table(comparison: Comparison) -> Grid:
     """Return a comparison: for each score and k the means, their difference, its interval, p."""
     sections = []
     several = len(comparison) > 1
@@ -215,6 +271,9 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     """Return one sentence for all that a comparison stands on, and for what it leaves out."""
     how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
     notes = [f"{len(comparison.pairs):,} samples, paired by {how}"]
+    for report, which in ((comparison.before, "before"), (comparison.after, "after")):
+        if report.stopped is not None:
+            notes.append(partial(f"the report {which} has {len(report):,} samples", report.stopped))
     for score in comparison:
         notes.append(
             f"{score.name}: {score.wins:,} better, {score.ties:,} the same, {score.losses:,} "

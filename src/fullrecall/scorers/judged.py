@@ -100,9 +100,9 @@ class JudgedScorer(FindingScorer):
         """Return what was found; raises `Unmeasured` where it cannot tell."""
 
     @cached_property
-    def method(self) -> Method:
+    def _method(self) -> Method:
         """How this scorer scores; names the judge that is asked where none is given."""
-        told = super().method
+        told = super()._method
         if self.judge is not None or not self.always_judged:
             return told
         return replace(told, parameters={**told.parameters, "judge": self._asked.name})

@@ -25,7 +25,7 @@ class Scorer(Protocol):
         """How this scorer scores: its name, measure and parameters."""
         ...
 
-    def score(self, sample: Sample) -> Result:
+    def score(self, sample: Sample, /) -> Result:
         """Return the result for one sample."""
         ...
 
@@ -96,9 +96,13 @@ class FindingScorer(ABC):
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the same as `score`, without blocking the event loop."""
 
-    @cached_property
+    @property
     def method(self) -> Method:
         """How this scorer scores: its name, measure and parameters."""
+        return self._method  # cached below: a property is what pyright takes for a Scorer's
+
+    @cached_property
+    def _method(self) -> Method:
         shared = {shared.name for shared in fields(FindingScorer)}
         return Method(
             name=self.name or self.kind,
@@ -120,19 +124,19 @@ class FindingScorer(ABC):
             findings = tuple(findings)
         if findings:
             return Result(
-                self.method, Status.SCORED, findings, found.retrieved, found.note, found.unmeasured
+                self._method, Status.SCORED, findings, found.retrieved, found.note, found.unmeasured
             )
         if self.zero_division is None:
-            return Result(self.method, Status.UNDEFINED, note="no reference items")
+            return Result(self._method, Status.UNDEFINED, note="no reference items")
         return Result(
-            self.method,
+            self._method,
             Status.SCORED,
             retrieved=found.retrieved,
             note=f"no reference items: zero_division={self.zero_division}",
         )
 
     def _unscored(self, why: Exception) -> Result:
-        return Result(self.method, Status.UNSCORED, note=str(why))
+        return Result(self._method, Status.UNSCORED, note=str(why))
 
 
 class DeterministicScorer(FindingScorer):

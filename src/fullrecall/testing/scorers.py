@@ -11,6 +11,7 @@ from math import isclose
 from typing import Any, TypeAlias
 
 from fullrecall.context import Context
+from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.measures import MEASURES
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
@@ -191,10 +192,15 @@ def check_k_cuts(factory: ScorerFactory) -> None:
 
 
 def check_async_agrees(factory: ScorerFactory) -> None:
-    """`ascore` gives what `score` gives."""
-    for sample in (sample_of("xab", "ab"), sample_of("", "a"), sample_of(None, "a")):
-        later = asyncio.run(factory().ascore(sample))
-        expect(later == factory().score(sample), "score and ascore disagree")
+    """`ascore`, `evaluate` and `aevaluate` give what `score` gives."""
+    samples = [sample_of("xab", "ab"), sample_of("", "a"), sample_of(None, "a")]
+    expected = [factory().score(sample) for sample in samples]
+    later = [asyncio.run(factory().ascore(sample)) for sample in samples]
+    expect(later == expected, "score and ascore disagree")
+    report = evaluate(samples, factory(), progress=False)
+    expect([row.results[0] for row in report] == expected, "score and evaluate disagree")
+    report = asyncio.run(aevaluate(samples, factory(), progress=False))
+    expect([row.results[0] for row in report] == expected, "score and aevaluate disagree")
 
 
 def check_values_are_plain(factory: ScorerFactory) -> None:

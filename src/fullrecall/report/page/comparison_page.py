@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.payload import payload
+from fullrecall.report.page.payload import Diagnosis, payload
 from fullrecall.report.page.shell import rendered
 from fullrecall.result import Method
 
@@ -34,12 +34,18 @@ class Line(NamedTuple):
     high: float | None
 
 
-def comparison_page(comparison: Comparison, *, title: str | None = None) -> str:
+def comparison_page(
+    comparison: Comparison,
+    *,
+    diagnoses: tuple[Diagnosis | None, Diagnosis | None] = (None, None),
+    title: str | None = None,
+) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
     methods, places = _common(comparison)
     own = columns(methods, places)
     rows = list(_rows(comparison))
-    data = payload(rows, own, ["before", "after"])
+    sides = ["before", "after"]
+    data = payload(rows, own, sides, diagnoses)
     end = _end(comparison)
     charts = [(score, _chart(score)) for score in comparison]
     return rendered(
@@ -52,7 +58,8 @@ def comparison_page(comparison: Comparison, *, title: str | None = None) -> str:
         end=end,
         charts=[(score, drawn) for score, drawn in charts if drawn is not None],
         columns=own,
-        causes=[],
+        causes=data.causes,
+        sides=sides,
         axis=AXIS,
     )
 

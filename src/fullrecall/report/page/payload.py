@@ -8,7 +8,7 @@ samples hold it, and is named by its number.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -73,6 +73,25 @@ class Diagnosis(Protocol):
         """One for each target that was missed."""
         ...
 
+    @property
+    def fixes(self) -> Mapping[Any, str]:
+        """What each cause suggests to do."""
+        ...
+
+
+class CauseLine(NamedTuple):
+    """A cause with how many misses have it on each side, and what it suggests to do."""
+
+    cause: str
+    name: str
+    counts: tuple[int, ...]
+    fix: str
+
+    @property
+    def total(self) -> int:
+        """How many misses have it on all sides."""
+        return sum(self.counts)
+
 
 @dataclass
 class Texts:
@@ -107,16 +126,20 @@ class Payload:
     index: dict[str, Any]
     details: list[list[dict[str, Any]]]
     texts: list[list[str]]
+    causes: list[CauseLine]
 
 
 def payload(
     samples: Iterable[tuple[Row | None, ...]],
     columns: Sequence[Column],
     sides: Sequence[str],
-    diagnosis: Diagnosis | None = None,
+    diagnoses: Sequence[Diagnosis | None],
 ) -> Payload:
-    """Return the data of a page: each sample with its row on each of the `sides`."""
-    texts, causes = names = _Names(Texts(), _Causes(diagnosis))
+    """Return the data of a page: each sample with its row on each of the `sides`.
+
+    `diagnoses` are those of the sides, None for a side without.
+    """
+    texts, causes = names = _Names(Texts(), _Causes(diagnoses))
     entries: list[dict[str, Any]] = []
     details: list[list[dict[str, Any]]] = []
     for rows in samples:
@@ -154,12 +177,12 @@ def payload(
             }
             for column in columns
         ],
-        "causes": causes.names,
+        "causes": [[line.cause, line.name, line.total] for line in causes.lines],
         "samples": entries,
         "perBlock": SAMPLES_IN_BLOCK,
         "texts": [len(block) for block in blocks],
     }
-    return Payload(index, details, blocks)
+    return Payload(index, details, blocks, causes.lines)
 
 
 def _entry(
@@ -250,7 +273,7 @@ def _result(
     targets = []
     for finding in result.findings:
         missed = scored and not finding.found_at(result.method.k)
-        cause = causes.of(row, result, finding) if missed else None
+        cause = causes.of(side, row, result, finding) if missed else None
         targets.append(
             _given(
                 t=texts.number(finding.target.label),
@@ -322,24 +345,39 @@ def _range(text: str | None, start: int | None, end: int | None) -> list[int] | 
 
 
 class _Causes:
-    """The causes of a diagnosis, each with a number, by what was missed."""
+    """The causes of a diagnosis of each side, each with a number, by what was missed."""
 
-    def __init__(self, diagnosis: Diagnosis | None) -> None:
-        counts: dict[str, int] = defaultdict(int)
-        self._of: dict[tuple[str, str, str], Diagnosed] = {}
-        for miss in diagnosis.misses if diagnosis is not None else ():
-            counts[str(miss.cause)] += 1
-            self._of[(miss.sample, miss.score, miss.target)] = miss
-        ordered = sorted(counts, key=lambda cause: (-counts[cause], cause))
-        self.names = [[cause, cause.replace("_", " "), counts[cause]] for cause in ordered]
-        self._numbers = {cause: number for number, cause in enumerate(ordered)}
+    def __init__(self, diagnoses: Sequence[Diagnosis | None]) -> None:
+        counts = [Counter[str]() for _ in diagnoses]
+        fixes: dict[str, str] = {}
+        self._of: dict[tuple[int, str, str, str], Diagnosed] = {}
+        for side, diagnosis in enumerate(diagnoses):
+            if diagnosis is None:
+                continue
+            for miss in diagnosis.misses:
+                counts[side][str(miss.cause)] += 1
+                self._of[(side, miss.sample, miss.score, miss.target)] = miss
+            fixes |= {str(cause): fix for cause, fix in diagnosis.fixes.items()}
+        lines = [
+            CauseLine(
+                cause,
+                cause.replace("_", " "),
+                tuple(of_side[cause] for of_side in counts),
+                fixes.get(cause, ""),
+            )
+            for cause in set().union(*counts)
+        ]
+        self.lines = sorted(lines, key=lambda line: (-line.total, line.cause))
+        self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
 
-    def of(self, row: Row, result: Result, finding: Finding) -> tuple[int, Diagnosed] | None:
+    def of(
+        self, side: int, row: Row, result: Result, finding: Finding
+    ) -> tuple[int, Diagnosed] | None:
         """Return the cause of one miss, with its number; None where none was diagnosed."""
         if not self._of:
             return None
         for score in (result.method.label, result.method.name):
-            miss = self._of.get((row.label, score, finding.target.label))
+            miss = self._of.get((side, row.label, score, finding.target.label))
             if miss is not None:
                 return self._numbers[str(miss.cause)], miss
         return None

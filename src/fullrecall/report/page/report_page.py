@@ -10,6 +10,7 @@ from fullrecall.report.page.charts import STYLES, Chart, Curve, Figure, along, c
 from fullrecall.report.page.columns import Column, columns
 from fullrecall.report.page.payload import Diagnosis, payload
 from fullrecall.report.page.shell import rendered
+from fullrecall.report.statistics import CONFIDENCE, FEW, unseen
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
@@ -35,19 +36,23 @@ def report_page(
     """Return the page of `report` as HTML; see `Report.to_html`."""
     scores = list(report.summary())
     own = columns(report.methods, [(nth,) for nth in range(len(report.methods))])
-    data = payload(((row,) for row in report.rows), own, [""], diagnosis)
+    data = payload(((row,) for row in report.rows), own, [""], [diagnosis])
     return rendered(
         "report.html",
         data,
         title=title or "Context recall",
         samples=len(report),
+        stopped=report.stopped,
         lines=[_line(*pair) for pair in zip(own, scores, strict=True)],
         some_unscored=any(score.unscored for score in scores),
         confidence=next((s.interval.confidence for s in scores if s.interval is not None), None),
         labels=terminal.LABELS,
         charts=curves_of(own, scores),
         columns=own,
-        causes=data.index["causes"],
+        causes=data.causes,
+        sides=[""],
+        few=FEW,
+        unseen=lambda groups: unseen(groups, CONFIDENCE, tails=1),
         axis=AXIS,
     )
 

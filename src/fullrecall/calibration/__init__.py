@@ -1,0 +1,27 @@
+"""How right a judge is, by what people say of some of its verdicts, and the mean corrected."""
+
+from fullrecall.calibration.calibrating import calibrate
+from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
+from fullrecall.calibration.drawing import ToLabel
+from fullrecall.calibration.estimation import Estimate
+from fullrecall.calibration.judged import JudgedClaim, Strata, by_verdict, one_stratum
+from fullrecall.calibration.labels import HumanLabels, Label
+from fullrecall.calibration.needed import labels_for_width
+from fullrecall.calibration.raters import RaterAgreement
+
+__all__ = [
+    "Agreement",
+    "Calibration",
+    "Confusion",
+    "Estimate",
+    "HumanLabels",
+    "JudgedClaim",
+    "Label",
+    "RaterAgreement",
+    "Strata",
+    "ToLabel",
+    "by_verdict",
+    "calibrate",
+    "labels_for_width",
+    "one_stratum",
+]

@@ -1,0 +1,193 @@
+"""`calibrate`: a report and what people say of some of its verdicts in, a corrected mean out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+
+from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
+from fullrecall.calibration.estimation import (
+    Design,
+    Labelled,
+    kappa,
+    prediction_powered,
+    rate_estimates,
+    rates,
+    rogan_gladen,
+)
+from fullrecall.calibration.judged import (
+    JudgedClaims,
+    Strata,
+    by_verdict,
+    judged_claims,
+    one_stratum,
+)
+from fullrecall.calibration.labels import HumanLabels, Label, as_labels
+from fullrecall.calibration.matching import labels_by_item
+from fullrecall.calibration.needed import FEWEST
+from fullrecall.calibration.raters import rater_agreements
+from fullrecall.errors import InputError
+from fullrecall.report.report import Report
+from fullrecall.report.statistics import CONFIDENCE, check_share, mean_interval
+from fullrecall.report.totals import spread_of
+
+
+def calibrate(
+    report: Report,
+    labels: HumanLabels,
+    *,
+    score: str | None = None,
+    confidence: float = CONFIDENCE,
+    strata: Strata = by_verdict,
+) -> Calibration:
+    """Return how far a judge's verdicts agree with people's labels, and the mean recall corrected.
+
+    `labels` say of claims whether the contexts that were judged, those within the scorer's k,
+    support them: `Label` objects, as `fullrecall.datasets.read_labels` reads them, or a mapping
+    from (sample, claim) to "supported", "not_supported" or "partial". In the mean a partial one
+    is worth what the scorer's `partial_credit` says; the agreement is on what is supported in
+    full. Where several people label a claim, it counts as their mean.
+
+    What is estimated is the mean recall that people's labels of *all* judged claims would give,
+    over questions like these: over the samples that have a score, each with its own claims, in
+    the weights that they have in the score. What the judge did not judge is no part of it, and is
+    counted. Labels of a drawing by `Report.to_label` weigh what they stand for, and are made to
+    add up in each of the `strata`; a claim drawn and left without a label counts as one like the
+    others of its stratum. Labels without a probability are taken for a simple random sample of
+    the claims: if they were picked by any other rule, the figures are wrong.
+
+    Raises `InputError` for labels that are no part of the report or contradict each other, and
+    where they are too few, with how many are needed; `ReportError` where the report keeps no rows
+    or the score is ambiguous; `ParameterError` for a confidence out of range; `MissingExtraError`
+    without SciPy.
+    """
+    check_share(confidence, "confidence", whole=False)
+    judged = judged_claims(report, score)
+    given = as_labels(labels)
+    drawn = [label.probability is not None for label in given]
+    if any(drawn) and not all(drawn):
+        raise InputError(
+            "some labels have the probability with which they were drawn, others have none: "
+            "calibrate with labels of one drawing"
+        )
+    worth = float(judged.method.parameters.get("partial_credit", 0.0))
+    by_item = labels_by_item(judged, given)
+    strata = strata if any(drawn) else one_stratum
+    design = design_of(judged, by_item, worth, strata)
+    _check_enough(design, strata)
+    in_full = design_of(judged, by_item, 0.0, strata) if 0 < worth < 1 else design
+    corrected, power = prediction_powered(design, confidence)
+    known = rates(design)
+    graded = any(0 < claim.credit < 1 for claim in judged.claims)
+    raw = spread_of(judged.credits, judged.groups)
+    return Calibration(
+        score=judged.method.label,
+        confidence=confidence,
+        judged=fsum(judged.credits) / len(judged.credits),
+        judged_interval=mean_interval(raw, confidence),
+        corrected=corrected,
+        power=power,
+        rogan_gladen=(None if known is None or graded else rogan_gladen(design, known, confidence)),
+        agreement=_agreement(in_full, confidence),
+        confusion=_confusion(in_full),
+        raters=rater_agreements(by_item, judged, confidence),
+        samples=len(judged.rows),
+        groups=len(set(judged.cluster)),
+        claims=len(judged.claims),
+        labelled=len(design.labelled),
+        labelled_samples=len({one.claim.row for one in design.labelled}),
+        unlabelled=sum(all(label.label is None for label in group) for group in by_item.values()),
+        unscored=judged.unscored,
+        unmeasured=judged.unmeasured,
+        empty=judged.empty,
+        graded=graded,
+        drawn=any(drawn),
+    )
+
+
+def design_of(
+    judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth: float, strata: Strata
+) -> Design:
+    """Return the claims with the labels' values; `worth` is that of a partial one."""
+    value = {"supported": 1.0, "partial": worth, "not_supported": 0.0}
+    can = [(at, claim) for at, claim in enumerate(judged.claims) if not claim.known]
+    shares: dict[str, dict[int, float]] = {}
+    for _, claim in can:
+        of = shares.setdefault(strata(claim), {})
+        of[claim.row] = of.get(claim.row, 0.0) + claim.share
+    said = {
+        item: [value[label.label] for label in group if label.label is not None]
+        for item, group in labels.items()
+    }
+    count = sum(bool(said.get(claim.item)) for _, claim in can)
+    labelled = []
+    for at, claim in can:
+        if values := said.get(claim.item):
+            drawn = labels[claim.item][0].probability
+            chance = count / len(can) if drawn is None else drawn
+            mean = fsum(values) / len(values)
+            labelled.append(Labelled(at, claim, strata(claim), mean, claim.share / chance, chance))
+    if any(label.probability is not None for group in labels.values() for label in group):
+        labelled = _answered(labelled, shares)
+    return Design(judged, labelled, shares)
+
+
+def _answered(
+    labelled: Sequence[Labelled], shares: Mapping[str, Mapping[int, float]]
+) -> list[Labelled]:
+    """Return drawn claims with the chance to be drawn *and* labelled, where not all are labelled.
+
+    What the drawn claims of a stratum stand for adds up to the stratum, if each has a label.
+    """
+    stood: dict[str, float] = {}
+    for one in labelled:
+        stood[one.stratum] = stood.get(one.stratum, 0.0) + one.weight
+    rates = {
+        stratum: min(1.0, total / fsum(shares[stratum].values()))
+        for stratum, total in stood.items()
+    }
+    return [
+        # Sums of floats: where all are labelled, the rate is 1 but for rounding.
+        one._replace(probability=one.probability * rate)
+        if (rate := rates[one.stratum]) < 1 - 1e-9
+        else one
+        for one in labelled
+    ]
+
+
+def _check_enough(design: Design, strata: Strata) -> None:
+    """Raise `InputError` where the labels are too few, with how many are needed and of what."""
+    problems = []
+    for stratum in design.shares:
+        all_claims = [
+            claim for claim in design.judged.claims if not claim.known and strata(claim) == stratum
+        ]
+        needed = min(2, len(all_claims))
+        have = sum(one.stratum == stratum for one in design.labelled)
+        if have < needed:
+            problems.append(
+                f"{needed} labels among the {len(all_claims):,} claims of the stratum "
+                f"{stratum!r}, there are {have}"
+            )
+    samples = len({claim.row for claim in design.judged.claims if not claim.known})
+    fewest = min(FEWEST, samples)
+    have = len({one.claim.row for one in design.labelled})
+    if have < fewest:
+        problems.append(f"labels in {fewest} samples, there are {have}")
+    if problems:
+        raise InputError(f"too few labels to calibrate by: it takes {'; and '.join(problems)}")
+
+
+def _agreement(design: Design, confidence: float) -> Agreement:
+    by_chance = kappa(design, confidence)
+    known = rates(design)
+    if known is None:
+        return Agreement(None, None, None, by_chance)
+    return Agreement(*rate_estimates(design, known, confidence), by_chance)
+
+
+def _confusion(design: Design) -> Confusion:
+    both = fsum(one.label for one in design.labelled if one.claim.found)
+    found = sum(one.claim.found for one in design.labelled)
+    missed = fsum(one.label for one in design.labelled if not one.claim.found)
+    return Confusion(both, found - both, missed, len(design.labelled) - found - missed)

@@ -1,0 +1,165 @@
+"""Which claims to label: a stratified sample, with the chance that each claim had in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from math import fsum, sqrt
+from typing import Any, NamedTuple
+
+from fullrecall.calibration.judged import (
+    JudgedClaim,
+    JudgedClaims,
+    Strata,
+    by_verdict,
+    judged_claims,
+    judged_contexts,
+)
+from fullrecall.calibration.labels import HumanLabels, Label, as_labels
+from fullrecall.calibration.matching import labels_by_item
+from fullrecall.report.report import Report
+from fullrecall.result import check_k
+
+FEWEST = 2
+"""Claims drawn of each stratum, if it has as many: of one alone no spread is known."""
+
+
+class ToLabel(NamedTuple):
+    """A claim to be labelled, with what a person needs to decide.
+
+    `label` is to become "supported", "not_supported" or "partial", by whether the `contexts`,
+    in their order, support the `claim`. `probability` is the chance that the claim had to be
+    drawn; `verdict` the judge's, empty where it is hidden.
+    """
+
+    item: str
+    sample: str
+    score: str
+    question: str | None
+    claim: str
+    contexts: tuple[str, ...]
+    verdict: str
+    label: str
+    rater: str
+    probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {**self._asdict(), "contexts": list(self.contexts)}
+
+
+class Drawn(NamedTuple):
+    """A claim with the chance that it had to be drawn, in (0, 1]."""
+
+    claim: JudgedClaim
+    probability: float
+
+
+def to_label(
+    report: Report,
+    n: int,
+    *,
+    seed: int = 0,
+    score: str | None = None,
+    strata: Strata = by_verdict,
+    show_verdicts: bool = False,
+    labels: HumanLabels = (),
+) -> tuple[ToLabel, ...]:
+    """Return `n` claims to label, or all if there are fewer; see `Report.to_label`."""
+    check_k(n, "n")
+    judged = judged_claims(report, score)
+    given = labels_by_item(judged, as_labels(labels))
+    asked = []
+    for claim, probability in draw(judged, n, seed=seed, strata=strata):
+        row, result = judged.rows[claim.row], judged.results[claim.row]
+        said = [label for label in given.get(claim.item, ()) if label.label is not None]
+        asked += [
+            ToLabel(
+                claim.item,
+                claim.sample,
+                judged.method.label,
+                row.sample.user_input,
+                claim.target,
+                tuple(judged_contexts(row, result)),
+                claim.verdict if show_verdicts else "",
+                label.label or "",
+                label.rater,
+                probability,
+            )
+            for label in said or [Label(claim.sample, claim.target, None)]
+        ]
+    return tuple(asked)
+
+
+def draw(
+    judged: JudgedClaims, n: int, *, seed: int = 0, strata: Strata = by_verdict
+) -> list[Drawn]:
+    """Return `n` of the claims, or all if there are fewer, stratum by stratum.
+
+    Pareto sampling, whose chances are those asked for but for a few per cent in strata of a few
+    claims: Rosén, "On sampling with probability proportional to size", Journal of Statistical
+    Planning and Inference 62(2), 1997. The numbers that decide are made from `seed` and the claim
+    alone, so that a larger drawing has nearly all claims of a smaller one: Ohlsson, "Coordination
+    of samples using permanent random numbers", in "Business Survey Methods", Wiley, 1995.
+    """
+    parts = list(in_strata(judged, strata).values())
+    sizes = [fsum(claim.share for claim in claims) for claims in parts]
+    chosen: list[Drawn] = []
+    for claims, count in zip(parts, allocation(sizes, list(map(len, parts)), n), strict=True):
+        chances = _proportional(claims, count)
+        ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
+        first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
+        chosen += [Drawn(claim, chances[claim.item]) for claim in first]
+    # By sample, so that contexts are read once; within it by no order that tells the verdict.
+    return sorted(chosen, key=lambda one: (one.claim.row, one.claim.item))
+
+
+def in_strata(judged: JudgedClaims, strata: Strata) -> dict[str, list[JudgedClaim]]:
+    """Return the claims that can be drawn, by stratum, in the order of the strata's names."""
+    parts: dict[str, list[JudgedClaim]] = {}
+    for claim in judged.claims:
+        if not claim.known:
+            parts.setdefault(strata(claim), []).append(claim)
+    return dict(sorted(parts.items()))
+
+
+def allocation(sizes: Sequence[float], most: Sequence[int], n: int) -> list[int]:
+    """Return how many of `n` labels each stratum gets, of its `most`: by the root of its size.
+
+    Between proportional, which serves the mean, and equal, which serves the agreement on each
+    verdict. Source: Bankier, "Power allocations: determining sample sizes for subnational areas",
+    American Statistician 42(3), 1988.
+    """
+    counts = [min(FEWEST, limit) for limit in most]
+    while sum(counts) < min(n, sum(most)):
+        # Jefferson's rule: to whom the next one means most.
+        open_to = [at for at, count in enumerate(counts) if count < most[at]]
+        best = max(open_to, key=lambda at: sqrt(sizes[at]) / (counts[at] + 1))
+        counts[best] += 1
+    return counts
+
+
+def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
+    """Return chances in proportion to the claims' shares, at most 1, that add up to `n`.
+
+    All labels of a stratum weigh the same then, but for those of the claims that are certain.
+    """
+    certain: set[str] = set()
+    while True:
+        others = [claim for claim in claims if claim.item not in certain]
+        left, total = n - len(certain), fsum(claim.share for claim in others)
+        over = {claim.item for claim in others if left * claim.share >= total * (1 - 1e-12)}
+        if not over:
+            break
+        certain |= over
+    return {
+        claim.item: 1.0 if claim.item in certain else left * claim.share / total for claim in claims
+    }
+
+
+def _rank(item: str, chance: float, seed: int) -> float:
+    """Return a claim's random rank: the lowest are drawn."""
+    if chance >= 1.0:
+        return -1.0
+    number = int.from_bytes(sha256(f"{seed} {item}".encode()).digest()[:6], "big") / 2**48
+    return number / (1 - number) * (1 - chance) / chance

@@ -1,0 +1,393 @@
+"""From labels of some claims to the mean of all: corrected means and agreement, with intervals.
+
+The labels are the second of two phases. First there are samples, a draw from the questions that
+users may ask, with a verdict on each claim; then some of their claims are labelled. `expanded`
+stretches what is known of the labelled claims over all samples, one value for each sample whose
+mean is the estimate, and the spread of these values between groups of samples has both phases in
+it: Särndal, Swensson, Wretman, "Model Assisted Survey Sampling", 1992, chapters 5 and 9.
+Everything that is estimated here is such a mean, or a smooth function of some, put into a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum, sqrt
+from typing import NamedTuple, TypeVar
+
+from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
+from fullrecall.extras import scipy_special
+from fullrecall.report.statistics import Interval, Spread, mean_interval
+from fullrecall.report.totals import spread_of
+
+K = TypeVar("K")
+
+
+class Labelled(NamedTuple):
+    """A labelled claim: `at` is its place among the judged, `label` in [0, 1] what people say.
+
+    `probability` is its chance to be labelled, `weight` how much of the mean it stands for before
+    strata are made to add up.
+    """
+
+    at: int
+    claim: JudgedClaim
+    stratum: str
+    label: float
+    weight: float
+    probability: float
+
+
+class Linear(NamedTuple):
+    """What one labelled claim adds to an estimate: `base` + `slope` · its label."""
+
+    base: float
+    slope: float
+
+
+class Estimate(NamedTuple):
+    """A figure with its interval, None where there is none, and the spread that it comes from.
+
+    `sampling` is what of the variance is due to which claims were labelled: more labels make it
+    smaller, the rest takes more samples. `clipped` says that the figure or an end of its interval
+    lay outside the range of what it estimates.
+    """
+
+    value: float
+    interval: Interval | None
+    variance: float
+    sampling: float
+    df: float
+    clipped: bool = False
+
+
+@dataclass(frozen=True)
+class Design:
+    """The judged claims with those of them that are labelled, stratum by stratum.
+
+    `shares[stratum][row]` is what a stratum has of a row's recall, in [0, 1].
+    """
+
+    judged: JudgedClaims
+    labelled: Sequence[Labelled]
+    shares: Mapping[str, Mapping[int, float]]
+
+    @cached_property
+    def sizes(self) -> Mapping[str, float]:
+        """What each stratum has of the mean."""
+        rows = len(self.judged.rows)
+        return {stratum: fsum(of.values()) / rows for stratum, of in self.shares.items()}
+
+    @cached_property
+    def whole(self) -> float:
+        """What all claims that can be labelled have of the mean; the rest is known to be 0."""
+        return fsum(self.sizes.values())
+
+    @cached_property
+    def weights(self) -> Sequence[float]:
+        """What each labelled claim stands for of the mean; those of a stratum add up to it."""
+        totals = _sums((one.stratum, one.weight) for one in self.labelled)
+        return [one.weight * self.sizes[one.stratum] / totals[one.stratum] for one in self.labelled]
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether all claims that can be labelled are: chance is in the samples alone."""
+        return all(one.probability >= 1 for one in self.labelled)
+
+    @cached_property
+    def df(self) -> float:
+        """Degrees of freedom: the groups that have labels, less one for each stratum."""
+        cluster = self.judged.cluster
+        groups = len({cluster[one.claim.row] for one in self.labelled})
+        return max(1.0, groups - len(self.shares))
+
+    @cached_property
+    def _corrections(self) -> Mapping[str, float]:
+        """What makes up for residuals being taken from a mean of the same few labels."""
+        counts = _sums((one.stratum, 1.0) for one in self.labelled)
+        chances = _sums((one.stratum, one.probability) for one in self.labelled)
+        return {
+            stratum: sqrt(1 + (1 - chances[stratum] / count) / max(1.0, count - 1))
+            for stratum, count in counts.items()
+        }
+
+    def mean(self, values: Iterable[float]) -> float:
+        """Return the estimate of what the values of the labelled come to over all claims."""
+        return fsum(w * value for w, value in zip(self.weights, values, strict=True))
+
+    def expanded(self, values: Sequence[float]) -> list[float]:
+        """Return one value for each row, whose mean estimates the same as `mean`.
+
+        A row has the means of its claims' strata, and what its own labelled claims differ by.
+        """
+        sums = _sums(
+            (one.stratum, w * value)
+            for one, w, value in zip(self.labelled, self.weights, values, strict=True)
+        )
+        means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
+        parts: list[list[float]] = [[] for _ in self.judged.rows]
+        for stratum, of in self.shares.items():
+            for row, share in of.items():
+                parts[row].append(share * means[stratum])
+        for row, residual in self._residuals(values, means):
+            parts[row].append(residual * len(self.judged.rows))
+        return [fsum(part) for part in parts]
+
+    def sampling(self, values: Sequence[float]) -> float:
+        """Return the variance of their mean that is due to which claims were labelled."""
+        sums = _sums(
+            (one.stratum, w * value)
+            for one, w, value in zip(self.labelled, self.weights, values, strict=True)
+        )
+        means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
+        by_group: dict[int, float] = {}
+        residuals = self._residuals(values, means)
+        for one, (row, residual) in zip(self.labelled, residuals, strict=True):
+            group = self.judged.cluster[row]
+            missing = residual * sqrt(1 - one.probability)
+            by_group[group] = by_group.get(group, 0.0) + missing
+        return fsum(value * value for value in by_group.values())
+
+    def _residuals(
+        self, values: Sequence[float], means: Mapping[str, float]
+    ) -> list[tuple[int, float]]:
+        return [
+            (
+                one.claim.row,
+                self._corrections[one.stratum] * w * (value - means[one.stratum]),
+            )
+            for one, w, value in zip(self.labelled, self.weights, values, strict=True)
+        ]
+
+    def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
+        """Return the variance that few labels may hide, of a mean of `parts`.
+
+        Where all labels of a verdict agree, their spread is 0 and their mean is not certain. So
+        each verdict of each stratum counts as if one more label of either kind had been seen,
+        where that makes the variance larger. A claim that was certain to be labelled hides nothing
+        of the mean, but it does `of_judge`, who has others to judge. Source: Agresti and Coull,
+        "Approximate is better than 'exact' for interval estimation of binomial proportions",
+        American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
+        """
+        cells: dict[tuple[str, bool], list[tuple[float, float, float]]] = {}
+        for one, w, part in zip(self.labelled, self.weights, parts, strict=True):
+            if of_judge or one.probability < 1:
+                cell = cells.setdefault((one.stratum, one.claim.found), [])
+                cell.append((w, one.label, part.slope))
+        extra = 0.0
+        for cell in cells.values():
+            size = fsum(w for w, _, _ in cell)
+            count = size * size / fsum(w * w for w, _, _ in cell)
+            share = fsum(w * label for w, label, _ in cell) / size
+            slope = fsum(w * slope for w, _, slope in cell) / size
+            more = (share * count + 1) / (count + 2)
+            hidden = more * (1 - more) - share * (1 - share)
+            extra += max(0.0, hidden) * (slope * size) ** 2 / count
+        return extra
+
+
+def estimate(
+    design: Design,
+    rows: Sequence[float],
+    parts: Sequence[Linear],
+    confidence: float,
+    *,
+    value: float | None = None,
+    least: float = 0.0,
+    of_judge: bool = False,
+) -> Estimate:
+    """Return the estimate whose line is `rows` for each row and `parts` for each labelled claim.
+
+    Its value is their mean, or `value` where the line only tells how it varies. The interval is
+    Student's, clipped to the range from `least` to 1; with all claims labelled it is that of any
+    mean. `of_judge` says that the estimate is not of the mean, but of who judged.
+    """
+    lines = [part.base + part.slope * one.label for one, part in _zip(design, parts)]
+    values = [row + more for row, more in zip(rows, design.expanded(lines), strict=True)]
+    spread = spread_of(values, design.judged.groups)
+    if spread is None:  # there is a row: `judged_claims` refuses reports without any
+        spread = Spread(0.0, 0.0, 0.0, 0)
+    shown = spread.mean if value is None else value
+    hidden = design.unseen(parts, of_judge=of_judge)
+    variance = spread.variance + hidden
+    sampling = design.sampling(lines) + hidden
+    if spread.groups < 2:  # noqa: PLR2004 - one group has no spread
+        return Estimate(min(1.0, max(least, shown)), None, variance, sampling, 0.0)
+    if design.complete and not of_judge:
+        return Estimate(shown, mean_interval(spread, confidence), variance, sampling, spread.df)
+    df = min(spread.df, design.df)
+    half = quantile(df, confidence) * sqrt(variance)
+    clipped = [min(1.0, max(least, end)) for end in (shown, shown - half, shown + half)]
+    return Estimate(
+        clipped[0],
+        Interval(clipped[1], clipped[2], confidence),
+        variance,
+        sampling,
+        df,
+        clipped != [shown, shown - half, shown + half],
+    )
+
+
+def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, float]:
+    """Return the corrected mean by prediction-powered inference, and its tuned power λ.
+
+    λ · (judged mean) + (mean of label - λ · verdict over the labelled claims), where λ in [0, 1]
+    makes the variance least: 1 trusts the judge to tell claims apart, 0 leaves it aside. It has
+    no bias to speak of, whatever the judge is worth. Sources: Angelopoulos, Bates, Fannjiang,
+    Jordan, Zrnic, "Prediction-powered inference", Science 382, 2023; for λ, Angelopoulos, Duchi,
+    Zrnic, "PPI++: Efficient prediction-powered inference", 2023, arXiv 2311.01453, section 6. The
+    labelled claims are among all, as in a two-phase sample, and weigh what they stand for.
+    """
+    credits_ = design.judged.credits
+    labels = design.expanded([one.label for one in design.labelled])
+    judged = design.expanded([one.claim.credit for one in design.labelled])
+    gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
+    power = _power(
+        _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
+    )
+    parts = [Linear(-power * one.claim.credit, 1.0) for one in design.labelled]
+    rows = [power * credit for credit in credits_]
+    return estimate(design, rows, parts, confidence), power
+
+
+class Rates(NamedTuple):
+    """The judge's sensitivity and specificity, and how far each labelled claim moves them."""
+
+    sensitivity: float
+    specificity: float
+    supported: float
+    """What of the mean is supported, by the labels alone."""
+    not_supported: float
+
+
+def rates(design: Design) -> Rates | None:
+    """Return the judge's rates; None where the labels are all of one kind."""
+    yes = design.mean(one.label for one in design.labelled)
+    no = design.mean(1 - one.label for one in design.labelled)
+    if yes <= 0 or no <= 0:
+        return None
+    found = design.mean(one.label * one.claim.found for one in design.labelled)
+    missed = design.mean((1 - one.label) * (not one.claim.found) for one in design.labelled)
+    return Rates(found / yes, missed / no, yes, no)
+
+
+def rogan_gladen(design: Design, known: Rates, confidence: float) -> Estimate | None:
+    """Return the corrected mean by the judge's rates; None where these are no better than chance.
+
+    (judged mean + specificity - 1) / (sensitivity + specificity - 1): Rogan and Gladen,
+    "Estimating prevalence from the results of a screening test", American Journal of Epidemiology
+    107(1), 1978. The interval is by the delta method, with the labels' and the samples' part and
+    what they share, and with the pseudo-labels of Lang and Reiczigel, "Confidence limits for
+    prevalence of disease adjusted for estimated sensitivity and specificity", Preventive
+    Veterinary Medicine 113(1), 2014. Claims of samples without any context are known to be 0.
+    """
+    sense, spec, yes, no = known
+    power = sense + spec - 1
+    if power <= 0:
+        return None
+    rows = len(design.judged.rows)
+    found = [0.0] * rows
+    can = [0.0] * rows
+    for claim in design.judged.claims:
+        if not claim.known:
+            found[claim.row] += claim.share * claim.found
+            can[claim.row] += claim.share
+    share, whole = fsum(found) / rows, design.whole
+    mean = (share - (1 - spec) * whole) / power
+    line = [
+        mean + ((f - share) - (1 - spec) * (c - whole)) / power
+        for f, c in zip(found, can, strict=True)
+    ]
+    parts = [
+        _of_rates(one.claim.found, known, -mean / power / yes, (whole - mean) / power / no)
+        for one in design.labelled
+    ]
+    return estimate(design, line, parts, confidence, value=mean)
+
+
+def rate_estimates(
+    design: Design, known: Rates, confidence: float
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return sensitivity, specificity and balanced accuracy with their intervals."""
+    still = [0.0] * len(design.judged.rows)
+
+    def made(value: float, of_yes: float, of_no: float) -> Estimate:
+        parts = [
+            _of_rates(one.claim.found, known, of_yes / known.supported, of_no / known.not_supported)
+            for one in design.labelled
+        ]
+        return estimate(design, still, parts, confidence, value=value, of_judge=True)
+
+    sense, spec = known.sensitivity, known.specificity
+    return made(sense, 1, 0), made(spec, 0, 1), made((sense + spec) / 2, 0.5, 0.5)
+
+
+def kappa(design: Design, confidence: float) -> Estimate | None:
+    """Return Cohen's κ of judge and labels; None where chance alone makes both agree always.
+
+    Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological
+    Measurement 20(1), 1960; its large-sample variance is that of Fleiss, Cohen and Everitt,
+    Psychological Bulletin 72(5), 1969, here between groups of samples.
+    """
+    whole = design.whole
+    yes = design.mean(one.label for one in design.labelled) / whole
+    found = design.mean(one.claim.found for one in design.labelled) / whole
+    agreed = design.mean(_agreed(one.claim.found, one.label) for one in design.labelled) / whole
+    chance = yes * found + (1 - yes) * (1 - found)
+    if chance >= 1:
+        return None
+    value = (agreed - chance) / (1 - chance)
+    parts = []
+    for one in design.labelled:
+        judged = float(one.claim.found)
+        # d agreed · (1 - chance) - (1 - agreed) · d chance, over (1 - chance)²
+        base = (1 - judged - agreed) * (1 - chance)
+        base -= (1 - agreed) * ((2 * yes - 1) * (judged - found) - (2 * found - 1) * yes)
+        slope = (2 * judged - 1) * (1 - chance) - (1 - agreed) * (2 * found - 1)
+        scale = (1 - chance) ** 2 * whole
+        parts.append(Linear(base / scale, slope / scale))
+    still = [0.0] * len(design.judged.rows)
+    return estimate(design, still, parts, confidence, value=value, least=-1.0, of_judge=True)
+
+
+def quantile(df: float, confidence: float) -> float:
+    """Return how many standard errors a figure lies off at most, by Student's t."""
+    stdtrit = scipy_special("A calibration").stdtrit
+    return float(stdtrit(df, 1 - (1 - confidence) / 2))
+
+
+def _of_rates(found: bool, known: Rates, of_yes: float, of_no: float) -> Linear:  # noqa: FBT001
+    """Return how a labelled claim moves `of_yes` · sensitivity + `of_no` · specificity."""
+    yes = of_yes * (found - known.sensitivity)
+    no = of_no * ((not found) - known.specificity)
+    return Linear(no, yes - no)
+
+
+def _agreed(found: bool, label: float) -> float:  # noqa: FBT001 - a verdict
+    return label if found else 1 - label
+
+
+def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:
+    """Return the λ in [0, 1] at which labels + λ · gaps have the least variance."""
+    squares = fsum(gap * gap for gap in gaps)
+    if squares <= 1e-12 * max(1.0, fsum(label * label for label in labels)):
+        return 1.0
+    together = fsum(label * gap for label, gap in zip(labels, gaps, strict=True))
+    return min(1.0, max(0.0, -together / squares))
+
+
+def _between_groups(values: Sequence[float], cluster: Sequence[int]) -> list[float]:
+    mean = fsum(values) / len(values)
+    return list(_sums((c, v - mean) for c, v in zip(cluster, values, strict=True)).values())
+
+
+def _sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
+    sums: dict[K, float] = {}
+    for key, value in pairs:
+        sums[key] = sums.get(key, 0.0) + value
+    return sums
+
+
+def _zip(design: Design, parts: Sequence[Linear]) -> Iterable[tuple[Labelled, Linear]]:
+    return zip(design.labelled, parts, strict=True)

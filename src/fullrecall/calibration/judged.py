@@ -1,0 +1,194 @@
+"""The claims of a report that a judge has judged, one by one, as labels and drawings name them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from math import fsum
+from typing import NamedTuple, TypeAlias
+
+from fullrecall.errors import ReportError
+from fullrecall.finding import Finding
+from fullrecall.report.choosing import place_of
+from fullrecall.report.report import Report
+from fullrecall.report.row import Row
+from fullrecall.result import Method, Result, Status
+
+_RECALLS = ("recall", "f1")
+"""Headlines whose findings are about what must be found; others judge the contexts themselves."""
+
+
+class JudgedClaim(NamedTuple):
+    """One claim with what the judge made of it, within the scorer's k.
+
+    `item` names the claim together with the contexts that it was judged by: the same in every
+    report over them, whoever judged. `sample` is the row's label, `row` its place among the rows
+    scored. `share` is what the claim is of its sample's recall; the shares of a sample add up to
+    1. `credit` is what it earned, in [0, 1]. `known` claims need no label: nothing was retrieved,
+    so nothing supports them.
+    """
+
+    item: str
+    row: int
+    sample: str
+    target: str
+    share: float
+    credit: float
+    finding: Finding
+    known: bool
+
+    @property
+    def found(self) -> bool:
+        """Whether the judge called it supported, in full and within k."""
+        return self.credit >= 1.0
+
+    @property
+    def verdict(self) -> str:
+        """The judge's verdict on the first k contexts, in the words of a label."""
+        if self.found:
+            return "supported"
+        return "partial" if self.credit or self.finding.verdict == "partial" else "not_supported"
+
+
+Strata: TypeAlias = Callable[[JudgedClaim], str]
+"""Which stratum a claim is drawn from; see `by_verdict`."""
+
+
+def by_verdict(claim: JudgedClaim) -> str:
+    """Return the judge's verdict, and whether its quotes are really there.
+
+    Claims on which the judge is wrong for the same reason are best drawn together.
+    """
+    evidence = claim.finding.evidence
+    if evidence and any(item.verified is False for item in evidence):
+        return f"{claim.verdict}, a quote not found"
+    return claim.verdict
+
+
+def one_stratum(_: JudgedClaim) -> str:
+    """Return the same for all claims: a simple random sample has no strata."""
+    return "all"
+
+
+@dataclass(frozen=True)
+class JudgedClaims:
+    """The judged claims of one score: `rows` are the samples that have any, in the report's order.
+
+    `unscored` counts samples without a score, `unmeasured` claims without a verdict in the others,
+    and `empty` samples that have a score and no claim.
+    """
+
+    method: Method
+    rows: Sequence[Row]
+    results: Sequence[Result]
+    claims: Sequence[JudgedClaim]
+    unscored: int
+    unmeasured: int
+    empty: int = 0
+
+    @property
+    def groups(self) -> list[str | None]:
+        """The group of each row."""
+        return [row.sample.group for row in self.rows]
+
+    @cached_property
+    def cluster(self) -> Sequence[int]:
+        """The number of the group that each row belongs to; rows without one have their own."""
+        seen: dict[object, int] = {}
+        return [
+            seen.setdefault(at if row.sample.group is None else row.sample.group, len(seen))
+            for at, row in enumerate(self.rows)
+        ]
+
+    @cached_property
+    def credits(self) -> list[float]:
+        """The judged recall of each row, in [0, 1]."""
+        return self.per_row(claim.share * claim.credit for claim in self.claims)
+
+    def per_row(self, values: Iterator[float]) -> list[float]:
+        """Return the sum over each row of one value for each claim."""
+        parts: list[list[float]] = [[] for _ in self.rows]
+        for claim, value in zip(self.claims, values, strict=True):
+            parts[claim.row].append(value)
+        return [fsum(part) for part in parts]
+
+
+def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
+    """Return the judged claims of a score; None is the only one that a judge has made.
+
+    Raises `ReportError` where it is ambiguous which is meant, where the report does not have it or
+    keeps no rows, and where it is no recall or has no claim that was judged by any context.
+    """
+    place = place_of(report, _judged_score(report) if score is None else score)
+    method = report.methods[place]
+    if method.measure not in _RECALLS:
+        raise ReportError(f"{method.label} is no recall: it judges contexts, not what they lack")
+    pairs = [(row, row.results[place]) for row in report.rows]
+    with_score = [(row, result) for row, result in pairs if result.status is Status.SCORED]
+    scored = [(row, result) for row, result in with_score if len(result.findings)]
+    if not any(result.retrieved for _, result in scored):
+        raise ReportError(
+            f"no sample has a claim that {method.label} judged by a context: nothing to calibrate"
+        )
+    seen: Counter[str] = Counter()
+    return JudgedClaims(
+        method,
+        [row for row, _ in scored],
+        [result for _, result in scored],
+        [
+            claim
+            for at, (row, result) in enumerate(scored)
+            for claim in _claims(at, row, result, seen)
+        ],
+        sum(result.status is Status.UNSCORED for _, result in pairs),
+        sum(len(result.unmeasured) for _, result in scored),
+        len(with_score) - len(scored),
+    )
+
+
+def judged_contexts(row: Row, result: Result) -> list[str]:
+    """Return the texts that the verdicts within k are about, in their order."""
+    contexts = row.sample.retrieved_contexts or ()
+    count = result.retrieved if result.method.k is None else min(result.retrieved, result.method.k)
+    return [context.label for context in contexts[:count]]
+
+
+def _claims(at: int, row: Row, result: Result, seen: Counter[str]) -> Iterator[JudgedClaim]:
+    texts = judged_contexts(row, result)
+    total = fsum(finding.target.weight for finding in result.findings)
+    for finding in result.findings:
+        target = finding.target.label
+        about = json.dumps([row.label, target, texts])
+        seen[about] += 1
+        if seen[about] > 1:
+            about += str(seen[about])
+        yield JudgedClaim(
+            # A letter in front, so that no spreadsheet takes it for a number.
+            f"c{sha256(about.encode()).hexdigest()[:16]}",
+            at,
+            row.label,
+            target,
+            finding.target.weight / total,
+            finding.credit_at(result.method.k),
+            finding,
+            result.retrieved == 0,
+        )
+
+
+def _judged_score(report: Report) -> str:
+    """Return the only score that a judge has made; raise `ReportError` where there is not one."""
+    made = [
+        method.label
+        for method in report.methods
+        if method.parameters.get("judge") and method.measure in _RECALLS
+    ]
+    if len(made) == 1:
+        return made[0]
+    if made:
+        raise ReportError(f"judges made {len(made)} scores: say which of {', '.join(made)}")
+    names = ", ".join(method.label for method in report.methods)
+    raise ReportError(f"no judge made a recall of this report: there are {names}")

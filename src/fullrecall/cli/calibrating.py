@@ -1,0 +1,221 @@
+"""`fullrecall label REPORT` and `fullrecall calibrate REPORT LABELS`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fullrecall.calibration import ToLabel
+
+LABEL_HELP = """\
+Draw claims of a judged report for people to label: do the contexts support the claim?
+
+Fill in the column label: supported, not_supported or partial, by what the contexts say and not by \
+what you know. The judge's verdicts are hidden, so that they do not sway you. Then calibrate.
+
+[bold]Examples[/]
+  fullrecall label report.jsonl -n 100 --output labels.csv
+  fullrecall label report.jsonl --width 0.1 --output labels.csv
+  fullrecall label report.jsonl -n 200 --labels labels.csv --output more.csv
+"""
+
+CALIBRATE_HELP = """\
+Say how right a report's judge is, by people's labels, and what the mean recall is without its \
+errors.
+
+LABELS is what `fullrecall label` wrote, filled in; of several files each is by a rater of its own.
+
+[bold]Examples[/]
+  fullrecall label report.jsonl -n 100 --output labels.csv
+  fullrecall calibrate report.jsonl labels.csv
+  fullrecall calibrate report.jsonl ann.csv bob.csv --width 0.05
+"""
+
+_Report = Annotated[
+    Path,
+    typer.Argument(
+        metavar="REPORT", show_default=False, help="A report that `evaluate --output` saved."
+    ),
+]
+_Score = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", show_default=False, help="Which score, where judges made several."
+    ),
+]
+
+
+def label(
+    report: _Report,
+    *,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "-n", "--number", metavar="N", min=1, show_default=False, help="How many claims."
+        ),
+    ] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0…1",
+            show_default=False,
+            help="Instead: as many as an interval of this width takes, by a guess.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Write them there: .csv for a spreadsheet, or .jsonl. No file is replaced.",
+        ),
+    ],
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Fill in these labels of an earlier, smaller drawing; repeat it for several.",
+        ),
+    ] = None,
+    score: _Score = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="What they are drawn by.")] = 0,
+    show_verdicts: Annotated[
+        bool, typer.Option("--show-verdicts", help="Write the judge's verdicts too.")
+    ] = False,
+) -> None:
+    """Write claims to label; see `LABEL_HELP`."""
+    from fullrecall.calibration import labels_for_width, sheet
+    from fullrecall.cli.printing import fail, noting, show
+    from fullrecall.cli.problems import explained
+    from fullrecall.datasets import read_labels
+    from fullrecall.errors import FullrecallError, InputError, ParameterError
+    from fullrecall.report import Report
+
+    if (n is None) == (width is None):
+        raise typer.BadParameter("say how many claims: -n, or --width")
+    try:
+        sheet.check(output)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error), param_hint="--output") from None
+    if not output.parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {output.parent}", param_hint="--output")
+    try:
+        with noting():
+            loaded = Report.load(report)
+        if width is not None:
+            n = labels_for_width(loaded, width, score=score)
+            if n is None:
+                fail(
+                    f"No number of labels makes the interval {width:g} wide",
+                    "There are too few samples: even if all claims were labelled, it would be "
+                    "wider.",
+                )
+        drawn = loaded.to_label(
+            n or 1,
+            output,
+            seed=seed,
+            score=score,
+            show_verdicts=show_verdicts,
+            labels=read_labels(*labels) if labels else (),
+        )
+    except InputError as error:
+        fail(*explained(error.at(path=", ".join(map(str, labels or ())))))
+    except (FullrecallError, OSError) as error:
+        fail(*explained(error))
+    show(*_told(drawn, len(loaded), report, output))
+
+
+def _told(drawn: Sequence[ToLabel], total: int, report: Path, output: Path) -> list[str]:
+    """Return what was written, what a spreadsheet will do to it, and what comes next."""
+    from fullrecall.calibration import sheet
+    from fullrecall.calibration.needed import FEWEST
+
+    claims = len({claim.item for claim in drawn})
+    samples = len({claim.sample for claim in drawn})
+    of = f"{samples:,} of {total:,} samples"
+    lines = [f"{claims:,} claims of {of} ({drawn[0].score}) written to {output}."]
+    done = len({claim.item for claim in drawn if claim.label})
+    if done:
+        lines.append(f"{done:,} of them are labelled already.")
+    if samples < min(FEWEST, total):
+        lines.append(f"Note: calibrate needs labels in {FEWEST} samples at least.")
+    long = sheet.too_long(drawn)
+    if long and output.suffix == ".csv":
+        lines.append(
+            f"Note: {long:,} have a text of more than {sheet.LONGEST_CELL:,} characters, which "
+            "Excel tears apart: LibreOffice does not, nor does .jsonl."
+        )
+    return [
+        *lines,
+        "",
+        "Fill in the column label: supported, not_supported or partial. Then:",
+        f"  fullrecall calibrate {report} {output}",
+    ]
+
+
+def calibrate(
+    report: _Report,
+    labels: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LABELS…",
+            show_default=False,
+            help="Labels that `fullrecall label` drew, filled in.",
+        ),
+    ],
+    *,
+    score: _Score = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="0…1", help="How sure intervals are.")
+    ] = 0.95,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0…1",
+            show_default=False,
+            help="Say how many labels would make the corrected mean's interval this wide.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the calibration as JSON and nothing else.")
+    ] = False,
+) -> None:
+    """Calibrate a saved report by labels and print it; see `CALIBRATE_HELP`."""
+    import json
+
+    from fullrecall.calibration import calibrate as calibrated
+    from fullrecall.calibration.printing import tables
+    from fullrecall.cli.printing import fail, noting, show, write
+    from fullrecall.cli.problems import explained
+    from fullrecall.datasets import read_labels
+    from fullrecall.errors import FullrecallError, InputError
+    from fullrecall.report import Report
+
+    try:
+        with noting():
+            loaded = Report.load(report)
+        found = calibrated(loaded, read_labels(*labels), score=score, confidence=confidence)
+        needed = None if width is None else found.labels_needed(width)
+    except InputError as error:
+        fail(*explained(error.at(path=", ".join(map(str, labels)))))
+    except (FullrecallError, OSError) as error:
+        fail(*explained(error))
+    if as_json:
+        plain = found.to_dict()
+        if width is not None:
+            plain["labels_needed"] = {"width": width, "labels": needed}
+        write(json.dumps(plain, indent=2) + "\n")
+        return
+    show(*tables(found))
+    if width is not None:
+        show(
+            f"an interval {width:g} wide would take "
+            + (f"{needed:,} labels in all" if needed else "more samples: no labels make it so")
+        )

@@ -1,0 +1,119 @@
+"""Labels as they come back from people: CSV from a spreadsheet, or JSON Lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from fullrecall.calibration.labels import Label, as_label, as_probability
+from fullrecall.datasets.csv_files import csv_records
+from fullrecall.datasets.json_lines import json_lines
+from fullrecall.datasets.opening import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.report.exports import FORMULA
+
+_TEXTS = ("item", "sample", "claim", "rater")
+
+
+def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
+    """Return the labels in files that `Report.to_label` wrote and people filled in.
+
+    CSV, which a spreadsheet may have saved with semicolons and a byte order mark, or JSON Lines.
+    What counts are `label` ("supported", "not_supported", "partial" or empty; also yes and no), of
+    the claim by its `item`, or by `sample` and `claim`; `probability` and `rater` may be left
+    out. Of several files, each is by a rater of its own who is called as the file is, unless its
+    column `rater` says so. Raises `InputError`, with the file and the line, for what is no label
+    and for a claim that one rater labels twice.
+    """
+    names = [existing_file(one) for one in (path, *more)]
+    stems = Counter(Path(name).stem for name in names)
+    labels: list[Label] = []
+    for name in names:
+        rater = ""
+        if more:
+            rater = Path(name).stem if stems[Path(name).stem] == 1 else name
+        try:
+            labels += _labels(name, rater)
+        except InputError as error:
+            raise error.at(path=name) from None
+    return tuple(labels)
+
+
+def _labels(name: str, rater: str) -> Iterator[Label]:
+    is_csv = name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    seen: dict[tuple[str, ...], int] = {}
+    for line, row in _csv_rows(name) if is_csv else json_lines(name, MAX_LINE_BYTES):
+        try:
+            label = _label(row, rater)
+        except InputError as error:
+            raise error.at(line=line) from None
+        about = (label.item,) if label.item else (label.sample, label.target)
+        first = seen.setdefault((label.rater, *about), line)
+        if first != line:
+            raise InputError(
+                f"this claim is labelled on line {first:,} already: keep one of the two, or name "
+                "their raters",
+                line=line,
+            )
+        yield label
+
+
+def _csv_rows(name: str) -> Iterator[tuple[int, dict[str, object]]]:
+    tab = "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else None
+    records = csv_records(name, tab, MAX_LINE_BYTES)
+    line, header = next(records, (1, []))
+    header = [column.strip().lower() for column in header]
+    for column in sorted(set(header)):
+        if column and header.count(column) > 1:
+            raise InputError(f"the header has the column {column!r} twice", line=line)
+    if "label" not in header or not {"item", "claim", "target"} & set(header):
+        raise InputError(
+            f"no labels: the columns label and item, or label, sample and claim, are needed, there "
+            f"are {', '.join(header) or 'none'}",
+            line=line,
+        )
+    for line, cells in records:
+        if not any(cell.strip() for cell in cells):
+            continue
+        if any(cell.strip() for cell in cells[len(header) :]):
+            raise InputError(
+                f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold "
+                "the delimiter or a line break",
+                line=line,
+            )
+        # Spreadsheets leave out empty cells at the end of a row.
+        missing = [""] * (len(header) - len(cells))
+        values = zip(header, [*cells, *missing], strict=False)
+        yield line, {column: _bare(cell) for column, cell in values}
+
+
+def _bare(cell: str) -> str:
+    """Return a cell without the apostrophe that kept a spreadsheet from running it."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+
+
+def _label(row: dict[str, object], rater: str) -> Label:
+    if "label" not in row:
+        raise InputError(f"no label: there are {', '.join(row) or 'no fields'}", field="label")
+    texts = {name: row.get(name) for name in _TEXTS}
+    texts["claim"] = row.get("claim", row.get("target"))
+    for name, value in texts.items():
+        if not isinstance(value, str | None):
+            raise InputError(f"{name} is a text, got {shown(value)}", field=name)
+    given = {name: str(value or "") for name, value in texts.items()}
+    item = given["item"].strip()
+    if not item and not (given["sample"] and given["claim"]):
+        raise InputError("which claim? an item is needed, or a sample and a claim", field="item")
+    drawn = row.get("probability")
+    if isinstance(drawn, str):
+        drawn = drawn.strip() or None
+    return Label(
+        given["sample"],
+        given["claim"],
+        as_label(row.get("label")),
+        None if drawn is None else as_probability(drawn),
+        item,
+        given["rater"].strip() or rater,
+    )

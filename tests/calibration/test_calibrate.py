@@ -1,0 +1,392 @@
+"""`calibrate`: what counts how much, what is refused, and what is said of the rest."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from fullrecall import (
+    Calibration,
+    InputError,
+    Label,
+    MissingExtraError,
+    ParameterError,
+    Report,
+    ReportError,
+    calibrate,
+    labels_for_width,
+)
+from fullrecall.calibration import ToLabel, one_stratum
+
+MakeReport = Callable[..., Report]
+Says = Callable[[ToLabel], str | None]
+
+
+def by_the_judge(claim: ToLabel) -> str:
+    """Agree with the judge."""
+    return claim.verdict
+
+
+def labelled(report: Report, n: int = 1_000, says: Says = by_the_judge) -> list[Label]:
+    """Return the labels that somebody gives to `n` claims drawn."""
+    return [
+        Label(claim.sample, claim.claim, says(claim), claim.probability, claim.item)  # type: ignore[arg-type]
+        for claim in report.to_label(n, show_verdicts=True)
+    ]
+
+
+def all_of(report: Report, letters: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """Return labels without chances of all claims of the samples in `letters`."""
+    words = {"s": "supported", "n": "not_supported", "p": "partial"}
+    return {
+        (sample, claim.target.label): words[letter]
+        for sample, said in letters.items()
+        for letter, claim in zip(
+            said, report.rows[int(sample[1:])].results[0].findings, strict=True
+        )
+    }
+
+
+class TestMeans:
+    """The corrected mean."""
+
+    def test_a_judge_who_is_always_right(self, report: Report) -> None:
+        """All labels agree: the corrected mean is the judged one, and agreement is complete."""
+        found = calibrate(report, labelled(report))
+        assert found.judged == pytest.approx(report.summary()["claim_recall"].mean)
+        assert found.corrected.value == pytest.approx(found.judged)
+        assert found.corrected.interval == pytest.approx(found.judged_interval)
+        assert found.bias == pytest.approx(0)
+        agreement = found.agreement
+        assert agreement.kappa is not None
+        assert agreement.balanced_accuracy is not None
+        assert agreement.kappa.value == pytest.approx(1)
+        assert agreement.balanced_accuracy.value == pytest.approx(1)
+        # 52 labels cannot show that it is never wrong.
+        assert agreement.balanced_accuracy.interval is not None
+        assert 0.8 < agreement.balanced_accuracy.interval.low < 0.99
+
+    def test_every_sample_counts_the_same(self, make_report: MakeReport) -> None:
+        """A mean over samples of shares of claims: a sample of one claim weighs as one of four."""
+        of = make_report(["n", "ssss"] * 10)
+        flipped = calibrate(of, labelled(of, says=lambda _: "supported"))
+        assert flipped.judged == pytest.approx(0.5)
+        assert flipped.corrected.value == pytest.approx(1)
+        assert flipped.confusion == (40, 0, 10, 0)
+        assert flipped.agreement.kappa is not None
+        assert flipped.agreement.kappa.value == pytest.approx(0)
+
+    def test_what_nothing_was_retrieved_for_is_0(self, make_report: MakeReport) -> None:
+        """It is part of the mean, needs no label, and is no credit to the judge."""
+        of = make_report(["s", "0n"] * 12)
+        found = calibrate(of, labelled(of))
+        assert found.labelled == 12
+        assert found.claims == 24
+        assert found.corrected.value == pytest.approx(0.5)
+        assert found.rogan_gladen is None
+
+    def test_labels_that_are_all_alike(self, make_report: MakeReport) -> None:
+        """No rate of the judge follows from them, so no Rogan-Gladen; the mean does follow."""
+        of = make_report(["ss", "sn"] * 10)
+        found = calibrate(of, labelled(of, 16, says=lambda _: "supported"))
+        assert found.corrected.value == pytest.approx(1)
+        assert found.corrected.interval is not None
+        assert found.corrected.interval.low < 0.99
+        assert found.rogan_gladen is None
+        assert found.agreement.sensitivity is None
+        assert "all labels are of one kind" in " ".join(found.notes())
+
+    def test_a_judge_no_better_than_chance(self, make_report: MakeReport) -> None:
+        """Rogan and Gladen's would divide by nothing; the other correction leaves him aside."""
+        of = make_report(["ssnn"] * 30)
+        labels = all_of(of, {f"q{n}": "snsn" for n in range(15)})
+        found = calibrate(of, labels)
+        assert found.rogan_gladen is None
+        assert found.corrected.value == pytest.approx(0.5)
+        assert "tell no more than chance" in " ".join(found.notes())
+
+    def test_groups_are_counted_together(self, make_report: MakeReport) -> None:
+        """Samples of a group are one: there are fewer of them, and less is known."""
+        letters = ["sn", "sn", "ss", "ss", "nn", "nn"] * 8
+        alone = make_report(letters)
+        together = make_report(letters, groups=[f"g{n // 2}" for n in range(48)])
+        wide, narrow = (calibrate(of, labelled(of)) for of in (together, alone))
+        assert (wide.groups, narrow.groups) == (24, 48)
+        assert wide.corrected.variance > 1.5 * narrow.corrected.variance
+        assert "in 24 groups" in next(wide.notes())
+
+    def test_one_group_has_no_interval(self, make_report: MakeReport) -> None:
+        """Of one independent sample nothing is known of the others."""
+        of = make_report(["sn"] * 12, groups=["g"] * 12)
+        found = calibrate(of, labelled(of))
+        assert found.corrected.interval is None
+        assert found.judged_interval is None
+        assert found.corrected.value == pytest.approx(0.5)
+
+
+class TestPartialCredit:
+    """Judges and people who say partial."""
+
+    def test_is_worth_what_the_scorer_says(self, make_report: MakeReport) -> None:
+        """In the mean a partial label earns what a partial verdict does."""
+        strict, half = (make_report(["sp", "n"] * 10, partial_credit=c) for c in (0.0, 0.5))
+        found = calibrate(half, labelled(half))
+        assert found.judged == pytest.approx(0.375)
+        assert found.corrected.value == pytest.approx(0.375)
+        assert found.graded
+        assert found.rogan_gladen is None
+        assert "gives partial credit" in " ".join(found.notes())
+        found = calibrate(strict, labelled(strict))
+        assert found.corrected.value == pytest.approx(0.25)
+        assert not found.graded
+
+    def test_agreement_is_on_full_support(self, make_report: MakeReport) -> None:
+        """Partial is not supported, whoever says so and whatever it is worth."""
+        for credit in (0.0, 0.5):
+            of = make_report(["sp", "n"] * 10, partial_credit=credit)
+            found = calibrate(of, labelled(of))
+            assert found.confusion == (10, 0, 0, 20)
+            assert found.agreement.kappa is not None
+            assert found.agreement.kappa.value == pytest.approx(1)
+
+
+class TestWhatIsMissing:
+    """Unscored samples, unmeasured claims, labels never given."""
+
+    def test_is_counted_and_said(self, make_report: MakeReport) -> None:
+        """Neither mean has it, and the bounds say what it could change."""
+        of = make_report(["sn", "s?", None, "n", ""] * 10)
+        found = calibrate(of, labelled(of))
+        assert (found.samples, found.unscored, found.unmeasured, found.empty) == (30, 10, 10, 10)
+        assert found.judged == pytest.approx(0.5)
+        assert found.bounds == pytest.approx((15 / 40, 25 / 40))
+        notes = " ".join(found.notes())
+        assert "10 samples unscored, in neither mean" in notes
+        assert "0.375 if they were all 0, and 0.625 if all 1" in notes
+        assert "10 claims without a verdict" in notes
+        assert "10 samples scored without any claim" in notes
+
+    def test_labels_left_empty_are_like_the_others(self, make_report: MakeReport) -> None:
+        """A drawing labelled in part: the mean stands, the interval is wider, and it is said."""
+        of = make_report(["sn", "sns", "nn", "s"] * 20)
+
+        def wrong(claim: ToLabel) -> str:
+            return "not_supported" if claim.item[-1] in "01234" else claim.verdict
+
+        drawn = labelled(of, says=wrong)
+        half = [label._replace(label=None) if n % 2 else label for n, label in enumerate(drawn)]
+        whole, part = calibrate(of, drawn), calibrate(of, half)
+        assert part.unlabelled == len(drawn) // 2
+        assert "not labelled: taken to be like the others" in " ".join(part.notes())
+        assert part.corrected.variance > 1.2 * whole.corrected.variance
+        assert part.corrected.sampling > 0
+        assert whole.corrected.sampling == 0
+        # To delete the rows comes to the same, but for the count.
+        without = calibrate(of, [label for label in half if label.label])
+        assert without.corrected == part.corrected
+        assert without.unlabelled == 0
+
+    def test_too_few_are_refused(self, make_report: MakeReport) -> None:
+        """With what it takes: two of each verdict, and ten samples."""
+        of = make_report(["sn"] * 30)
+        with pytest.raises(InputError, match="labels in 10 samples, there are 1"):
+            calibrate(of, {("q0", "claim 0 of 0"): "supported"})
+        drawn = labelled(of, 40)
+        only = [label for label in drawn if label.label == "supported"]
+        with pytest.raises(InputError, match="2 labels among the 30 claims of the stratum 'not_su"):
+            calibrate(of, only)
+        with pytest.raises(InputError, match="too few labels"):
+            calibrate(of, [])
+
+    def test_ten_samples_are_not_asked_of_fewer(self, make_report: MakeReport) -> None:
+        """All labels that there can be are enough."""
+        of = make_report(["sn"] * 4)
+        assert calibrate(of, labelled(of)).corrected.value == pytest.approx(0.5)
+
+
+class TestLabels:
+    """Labels and the claims that they are of."""
+
+    def test_by_sample_and_claim(self, report: Report) -> None:
+        """A mapping will do; without chances it is taken for a simple random sample, and said."""
+        letters = {"q0": "s", "q1": "sn", "q2": "ssn", "q3": "snsn", "q4": "ss", "q5": "n"}
+        again = {f"q{int(key[1:]) + 6}": said for key, said in letters.items()}
+        found = calibrate(report, all_of(report, letters | again))
+        assert not found.drawn
+        assert "came without probabilities" in " ".join(found.notes())
+        assert f"λ = {found.power:.2f}" in " ".join(found.notes())
+        assert found.labelled == 26
+        assert found.corrected.value == pytest.approx(found.judged)
+
+    def test_of_no_claim(self, report: Report, make_report: MakeReport) -> None:
+        """An unknown claim, and one judged by other contexts, are of another report."""
+        with pytest.raises(InputError, match="1 of 1 labels are of no claim that claim_recall"):
+            calibrate(report, {("q0", "something else"): "supported"})
+        others = make_report(["s", "sn"] * 12, contexts=["Other."])
+        with pytest.raises(InputError, match="of another report, or of another score"):
+            calibrate(report, labelled(others))
+
+    def test_twice(self, report: Report) -> None:
+        """One rater's two labels of one claim: which is meant is not guessed."""
+        labels = labelled(report)
+        with pytest.raises(InputError, match="is labelled twice: keep one"):
+            calibrate(report, [*labels, labels[0]])
+
+    def test_of_two_drawings(self, report: Report) -> None:
+        """Labels with and without chances do not go together."""
+        labels = labelled(report)
+        mixed = [labels[0]._replace(probability=None), *labels[1:]]
+        with pytest.raises(InputError, match="labels of one drawing"):
+            calibrate(report, mixed)
+
+    @pytest.mark.parametrize(
+        ("labels", "problem"),
+        [
+            ({("q0", "claim 0 of 0"): "perhaps"}, "got 'perhaps'"),
+            ({"q0": "supported"}, "key is"),
+            (["supported"], "labels are Label objects or a mapping"),
+            ([Label("q0", "claim 0 of 0", "supported", 1.5)], "above 0 and at most 1"),
+        ],
+    )
+    def test_that_are_none(self, report: Report, labels: Any, problem: str) -> None:
+        """The error names what was given."""
+        with pytest.raises(InputError, match=problem):
+            calibrate(report, labels)
+
+    def test_the_same_claim_twice_in_a_sample(self, make_report: MakeReport) -> None:
+        """Its name is not enough then; its item is."""
+        of = make_report(["ss"] * 12)
+        for row in of:
+            one, other = row.results[0].findings
+            object.__setattr__(row.results[0], "findings", (one, other._replace(target=one.target)))
+        with pytest.raises(InputError, match="more than once: give the label's item"):
+            calibrate(of, {("q0", "claim 0 of 0"): "supported"})
+        assert calibrate(of, labelled(of)).labelled == 24
+
+    def test_of_another_judge(self, make_report: MakeReport) -> None:
+        """Labels are of claims in contexts: they serve to calibrate any judge of these."""
+        one, other = make_report(["sn", "ss"] * 15), make_report(["ss", "sn"] * 15)
+        labels = labelled(one)
+        found = calibrate(other, labels, strata=one_stratum)
+        assert found.corrected.value == pytest.approx(0.75)
+        assert found.confusion == (30, 15, 15, 0)
+
+
+class TestRaters:
+    """Two people who label the same claims."""
+
+    def test_agree_so_and_so(self, report: Report) -> None:
+        """κ between them is reported, and a claim counts as the mean of both."""
+        ann = [label._replace(rater="ann") for label in labelled(report)]
+        bob = [
+            label._replace(rater="bob", label="supported" if n < 4 else label.label)
+            for n, label in enumerate(ann)
+        ]
+        found = calibrate(report, [*ann, *bob])
+        changed = sum(label.label == "not_supported" for label in ann[:4])
+        assert changed
+        (pair,) = found.raters
+        assert pair.raters == ("ann", "bob")
+        assert (pair.claims, pair.agreed) == (52, 52 - changed)
+        yes = 32 / 52, (32 + changed) / 52
+        chance = yes[0] * yes[1] + (1 - yes[0]) * (1 - yes[1])
+        assert pair.kappa == pytest.approx((1 - changed / 52 - chance) / (1 - chance))
+        assert pair.interval is not None
+        assert pair.interval.low < (pair.kappa or 0) < pair.interval.high <= 1
+        assert found.confusion.people_alone == pytest.approx(changed / 2)
+        assert f"ann and bob agree on {52 - changed} of 52 claims" in " ".join(found.notes())
+
+    def test_who_give_one_label_only(self, make_report: MakeReport) -> None:
+        """Chance makes them agree: κ is undefined, not 1."""
+        of = make_report(["ss"] * 12)
+        both = [label._replace(rater=name) for name in ("a", "") for label in labelled(of)]
+        (pair,) = calibrate(of, both).raters
+        assert pair.kappa is None
+        assert "someone unnamed and a agree on 24 of 24" in " ".join(calibrate(of, both).notes())
+
+
+class TestShown:
+    """As a table, as JSON."""
+
+    def test_prints_as_a_table(self, report: Report) -> None:
+        """Both means with their intervals, the agreement, the confusion table, the notes."""
+        found = calibrate(report, labelled(report, 40))
+        assert isinstance(found, Calibration)
+        lines = str(found).splitlines()
+        assert any(line.split()[:1] == ["judged"] for line in lines)
+        for part in ("95% interval", "balanced accuracy", "Cohen's κ", "not supported", "40 of 52"):
+            assert any(part in line for line in lines), part
+        assert repr(found).startswith("Calibration(claim_recall, 40 labels)")
+
+    def test_is_plain_json(self, report: Report) -> None:
+        """`to_dict` has all figures, and nothing that JSON lacks."""
+        found = calibrate(report, labelled(report, 40), confidence=0.9)
+        plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert plain["confidence"] == plain["corrected"]["interval"]["confidence"] == 0.9
+        assert plain["corrected"]["value"] == found.corrected.value
+        assert plain["agreement"]["kappa"]["value"] == pytest.approx(1)
+        assert plain["confusion"]["judge_alone"] == 0
+        assert (plain["labelled"], plain["claims"], plain["drawn"]) == (40, 52, True)
+
+    def test_clipping_is_said(self, make_report: MakeReport) -> None:
+        """An interval that would leave 0 to 1 is cut off there."""
+        of = make_report(["ssss"] * 20 + ["n"])
+        found = calibrate(of, labelled(of, 15))
+        assert found.corrected.clipped
+        assert found.corrected.interval is not None
+        assert found.corrected.interval.high == 1.0
+        assert "cut off" in " ".join(found.notes())
+
+
+class TestWidths:
+    """How many labels it takes."""
+
+    def test_narrower_takes_more(self, make_report: MakeReport) -> None:
+        """In all, these included; None where all would not do."""
+        of = make_report(["sn", "ss", "nn", "sns"] * 25)
+        found = calibrate(
+            of,
+            labelled(of, 60, says=lambda c: "supported" if c.item[-1] < "8" else "not_supported"),
+        )
+        wide, narrow = found.labels_needed(0.3), found.labels_needed(0.22)
+        assert wide is not None
+        assert narrow is not None
+        assert wide < narrow <= 225
+        assert found.labels_needed(0.001) is None
+        before = [labels_for_width(of, width) for width in (0.3, 0.22, 0.001)]
+        assert before[0] is not None
+        assert before[1] is not None
+        assert before[0] < before[1]
+        assert before[2] is None
+
+    @pytest.mark.parametrize("width", [0, 1, -0.1, "wide"])
+    def test_of_no_width(self, report: Report, width: Any) -> None:
+        """A width lies between 0 and 1."""
+        with pytest.raises(ParameterError, match="width is a number between 0 and 1"):
+            labels_for_width(report, width)
+        with pytest.raises(ParameterError, match="width is a number between 0 and 1"):
+            calibrate(report, labelled(report)).labels_needed(width)
+
+
+class TestRefusals:
+    """What calibration cannot do without."""
+
+    def test_bad_arguments(self, report: Report) -> None:
+        """Each error names its value."""
+        with pytest.raises(ParameterError, match="confidence"):
+            calibrate(report, labelled(report), confidence=95)
+        with pytest.raises(ReportError, match="no score 'claims'"):
+            calibrate(report, labelled(report), score="claims")
+        with pytest.raises(ReportError, match="keeps no rows"):
+            calibrate(Report.of_totals([report.totals()]), [])
+
+    def test_without_scipy(self, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The message is the command that installs it."""
+        labels = labelled(report)
+        monkeypatch.setitem(sys.modules, "scipy", None)
+        with pytest.raises(MissingExtraError, match=r"pip install 'fullrecall\[stats\]'"):
+            calibrate(report, labels)

@@ -1,0 +1,109 @@
+"""`fullrecall label` and `fullrecall calibrate`, from a saved report to a corrected mean."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import Report
+from fullrecall.cli import app
+
+
+@pytest.fixture
+def saved(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the path of a saved report, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    report.save("report.jsonl")
+    return Path("report.jsonl")
+
+
+def run(*words: str | Path, code: int = 0) -> str:
+    """Return what a command prints, on both streams; its exit code is checked."""
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == code, done.output
+    return " ".join(done.output.split())
+
+
+def fill(path: Path, label: str = "supported") -> None:
+    """Label the claims that a drawing has not labelled yet."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "label": row["label"] or label} for row in rows)
+
+
+def test_from_report_to_corrected_mean(saved: Path) -> None:
+    """Label, fill in, calibrate: what is printed says what comes next, and the figures."""
+    told = run("label", saved, "-n", "30", "-o", "labels.csv")
+    assert "30 claims of" in told
+    assert "written to labels.csv" in told
+    assert "fullrecall calibrate report.jsonl labels.csv" in told
+    fill(Path("labels.csv"))
+    shown = run("calibrate", saved, "labels.csv")
+    assert "corrected (prediction-powered) 1.000" in shown
+    assert "30 of 52 claims labelled" in shown
+    plain = json.loads(CliRunner().invoke(
+        app, ["calibrate", str(saved), "labels.csv", "--json", "--width", "0.3"]
+    ).stdout)  # fmt: skip
+    assert plain["corrected"]["value"] == pytest.approx(1)
+    assert plain["labels_needed"]["width"] == 0.3
+    assert "labels in all" in run("calibrate", saved, "labels.csv", "--width", "0.3")
+
+
+def test_more_labels(saved: Path) -> None:
+    """A larger drawing takes the labels of the smaller; by a width no number is needed."""
+    run("label", saved, "-n", "20", "-o", "labels.csv")
+    fill(Path("labels.csv"))
+    told = run("label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
+    assert "of them are labelled already" in told
+    assert "claims of" in run("label", saved, "--width", "0.5", "-o", "wide.jsonl")
+    assert "too few samples" in run("label", saved, "--width", "0.01", "-o", "no.csv", code=2)
+    assert not Path("no.csv").exists()
+
+
+def test_a_drawing_that_is_too_small(saved: Path) -> None:
+    """Before anybody labels in vain, it is said how many samples it takes."""
+    told = run("label", saved, "-n", "5", "-o", "few.csv")
+    assert "needs labels in 10 samples at least" in told
+    assert "Note" not in run("label", saved, "-n", "30", "-o", "enough.csv")
+
+
+def test_two_raters(saved: Path) -> None:
+    """A file each: κ between them is printed."""
+    for name in ("ann.csv", "bob.csv"):
+        run("label", saved, "-n", "30", "-o", name)
+    fill(Path("ann.csv"))
+    fill(Path("bob.csv"), "no")
+    assert "ann and bob agree on 0 of 30 claims" in run("calibrate", saved, "ann.csv", "bob.csv")
+
+
+def test_no_file_is_lost(saved: Path) -> None:
+    """Labels that are there are never overwritten, and no other format is written."""
+    Path("labels.csv").write_text("hours of work", "utf-8")
+    assert "may hold labels" in run("label", saved, "-n", "5", "-o", "labels.csv", code=2)
+    assert Path("labels.csv").read_text("utf-8") == "hours of work"
+    assert "written as .csv or" in run("label", saved, "-n", "5", "-o", "a.xlsx", code=2)
+    assert "no directory" in run("label", saved, "-n", "5", "-o", "no/a.csv", code=2)
+
+
+def test_wrong_usage_and_input(saved: Path) -> None:
+    """Exit code 2, and a message that names what is wrong."""
+    assert "-n, or --width" in run("label", saved, "-o", "labels.csv", code=2)
+    both = ("label", saved, "-n", "5", "--width", "0.1", "-o", "labels.csv")
+    assert "-n, or --width" in run(*both, code=2)
+    run("label", saved, "-n", "30", "-o", "labels.csv")
+    assert "Error: labels.csv too few labels" in run("calibrate", saved, "labels.csv", code=2)
+    Path("bad.csv").write_text("item,label\nc1,maybe\n", "utf-8")
+    assert "bad.csv, line 2" in run("calibrate", saved, "bad.csv", code=2)
+    Path("other.csv").write_text("item,label\nc1,yes\n", "utf-8")
+    assert "other.csv" in run("calibrate", saved, "other.csv", code=2)
+    told = run("label", saved, "-n", "9", "--labels", "other.csv", "-o", "n.csv", code=2)
+    assert "of no claim" in told
+    assert not Path("n.csv").exists()
+    assert "missing.jsonl" in run("calibrate", "missing.jsonl", "labels.csv", code=2)

@@ -1,0 +1,93 @@
+"""The index of a corpus: it finds what looking into every context would find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fullrecall import Context
+from fullrecall.diagnosis.corpus import Corpus
+from fullrecall.scorers.alignment import Overlap, covered, union
+from fullrecall.scorers.passages import Passage
+
+
+def check(contexts: Sequence[Context], passage: Passage, min_run: int) -> None:
+    """Compare what the index finds with the overlaps with every context of the corpus."""
+    held = Corpus(contexts).holders(passage, min_run)
+    parts = [passage.overlap(Passage.of(context), min_run) for context in contexts]
+    for context, part in held:
+        assert part == passage.overlap(Passage.of(context), min_run)
+    runs = covered(passage.length, [Overlap(part.runs) for part in parts])
+    found = covered(passage.length, [part for _, part in held])
+    assert union([*found, *runs]) == found
+    if any(is_whole_in(passage, context) for context in contexts):
+        assert [is_whole_in(passage, context) for context, _ in held] == [True]
+
+
+def is_whole_in(passage: Passage, context: Context) -> bool:
+    """Whether a text stands in a context without a gap."""
+    other = Passage.of(context)
+    by_text = passage.source is None and bool(passage.characters)
+    return by_text and passage.characters in other.characters
+
+
+TEXTS = st.text("ab .", max_size=24)
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> Context:
+    """Return a context: a text alone, one with its place, or a place alone."""
+    text = draw(TEXTS)
+    source = draw(st.sampled_from([None, None, "one", "two"]))
+    if source is None:
+        return Context(text)
+    start = draw(st.integers(0, 20))
+    known = draw(st.booleans())
+    length = len(text) if known else draw(st.integers(0, 20))
+    place = {"source": source, "start": start, "end": start + length}
+    return Context(text if known else None, id=None if known else "place", **place)
+
+
+@given(
+    corpus=st.lists(contexts(), max_size=8),
+    wanted=contexts(),
+    min_run=st.integers(1, 11),
+)
+def test_the_index_finds_what_looking_into_each_context_finds(
+    corpus: list[Context], wanted: Context, min_run: int
+) -> None:
+    """Runs, texts that stand whole in the other, borders and their neighbours, places: all."""
+    passage = Passage.of(wanted)
+    check(corpus, passage, min_run)
+
+
+@given(
+    document=st.text("abcd .", min_size=40, max_size=200),
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=20),
+    place=st.tuples(st.integers(0, 150), st.integers(5, 60)),
+    min_run=st.integers(1, 24),
+)
+def test_a_passage_of_a_document_cut_into_chunks(
+    document: str, sizes: list[int], place: tuple[int, int], min_run: int
+) -> None:
+    """The same, where most of the passage does stand in the corpus."""
+    corpus, at = [], 0
+    for size in sizes:
+        corpus.append(Context(document[at : at + size]))
+        at += size
+    start, length = place
+    passage = Passage.of(Context(document[start : start + length]))
+    check(corpus, passage, min_run)
+
+
+def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
+    """A passage with a head that all chunks have stands in the chunks of its body alone."""
+    head = "Manual of the pump. Chapter 7: what to do if it does not start. "
+    bodies = ["Check the fuse first, then the switch.", "Then the cable and the motor."]
+    others = [f"Page {n} tells about part {n} of the engine." for n in range(40)]
+    corpus = [Context(head + body) for body in [*others, *bodies, *others]]
+    passage = Passage(*[head + " ".join(bodies)] * 2)
+    held = Corpus(corpus).holders(passage, 20)
+    assert [part.context.text for part in held] == [head + body for body in bodies]

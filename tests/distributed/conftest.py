@@ -1,0 +1,198 @@
+"""Jobs for real engines: a Parquet file of samples, the plain run's report, a judge's endpoint."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from fullrecall import ClaimRecall, IdRecall, Report, Scorer, TextRecall, evaluate
+from fullrecall.datasets import read
+
+DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
+SAMPLES = 240
+
+
+@dataclass(frozen=True)
+class Job:
+    """A file of samples, numbered by `row`, and what the plain run makes of it."""
+
+    path: Path
+    scorers: Sequence[Scorer] = (IdRecall(), TextRecall(), ClaimRecall())
+    plain: list[Report] = field(default_factory=list)
+
+    def evaluated(self, scorers: Sequence[Scorer] | Scorer | None = None) -> Report:
+        """Return the report of `evaluate`, in this process and without any engine."""
+        samples = read(self.path, rename={"row": None})
+        if scorers is not None:
+            return evaluate(samples, scorers, progress=False)
+        if not self.plain:
+            self.plain.append(evaluate(samples, self.scorers, progress=False))
+        return self.plain[0]
+
+    def check(self, report: Report, scorers: Sequence[Scorer] | Scorer | None = None) -> None:
+        """Fail unless the report is the plain one, byte for byte when saved."""
+        expected = self.evaluated(scorers)
+        assert len(report) == SAMPLES
+        assert saved(report, self.path.parent) == saved(expected, self.path.parent)
+        assert str(report.summary()) == str(expected.summary())
+
+    def check_saved(self, path: Path) -> None:
+        """Fail unless the saved report is the plain one, byte for byte."""
+        assert path.read_bytes() == saved(self.evaluated(), self.path.parent)
+
+    def run(self, code: str) -> None:
+        """Run an example as a script of its own."""
+        exec(compile(code, str(DOCS), "exec"), {"__name__": "__main__"})  # noqa: S102
+
+    def documented(self, heading: str, **replaced: str) -> str:
+        """Return the example under a heading of docs/distributed.md, reading this job's file."""
+        section = DOCS.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+        (code,) = re.findall(r"^```py\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+        for before, after in {"samples.parquet": str(self.path), **replaced}.items():
+            assert before in code
+            code = code.replace(before, after)
+        return str(code)
+
+
+def saved(report: Report, folder: Path) -> bytes:
+    """Return the bytes of a report's file."""
+    report.save(folder / "report.jsonl")
+    return (folder / "report.jsonl").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def installed() -> Callable[..., None]:
+    """Return what fails, naming it, where an engine or a tool of it is missing."""
+
+    def check(package: str, requirement: str) -> None:
+        if find_spec(package) is None:
+            pytest.fail(f'-m engines needs {package}: pip install "{requirement}"')
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def job(tmp_path_factory: pytest.TempPathFactory, installed: Callable[..., None]) -> Job:
+    """Write samples with IDs, texts and claims: gaps, nested contexts, groups, all statuses."""
+    installed("pyarrow", "fullrecall[parquet]")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = random.Random(11)
+    texts = [f"The tower number {n} was finished in {1500 + n}, says guide {n}." for n in range(60)]
+    rows: list[dict[str, Any]] = []
+    for row in range(SAMPLES):
+        ranked = rng.sample(range(60), 4)
+        wanted = rng.choice(ranked)
+        rows.append(
+            {
+                "row": row,
+                "id": f"q{row}" if row % 3 else None,
+                "user_input": f"Question “{row}”: when was it finished?",
+                "retrieved_contexts": [
+                    {
+                        "id": f"d{n}",
+                        "text": texts[n],
+                        "score": 0.5 if row % 2 else None,
+                        "metadata": {"page": f"p. {n}"} if n % 2 else None,
+                    }
+                    for n in ranked
+                ]
+                if row % 11
+                else None,
+                "reference_context_ids": [f"d{wanted}", f"d{rng.randrange(60)}"],
+                "reference_contexts": [texts[wanted], texts[rng.randrange(60)]],
+                "reference_claims": [texts[wanted], f"Claim {row} is red."] if row % 7 else [],
+                "group": f"g{row % 40}" if row % 2 else None,
+                "metadata": {"lang": "en", "seen": ["a", "b"][: row % 3]} if row % 5 else None,
+                "retrieval_error": None if row % 11 else "TimeoutError: 30 s",
+            }
+        )
+    path = tmp_path_factory.mktemp("job") / "samples.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=SAMPLES // 4)
+    return Job(path)
+
+
+@dataclass
+class Endpoint:
+    """A judge on loopback that speaks the OpenAI protocol, and how often it was asked what."""
+
+    base_url: str = ""
+    asked: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    on_request: Callable[[int], object] = lambda _: None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return verdicts that depend on what is asked and on nothing else."""
+        user = body["messages"][1]["content"]
+        with self._lock:
+            self.asked[user] += 1
+            number = self.asked.total()
+        self.on_request(number)
+        time.sleep(self.seconds)
+        quoted = [{"context": 1, "quote": "The tower number"}]
+        verdicts = [
+            {"id": place, "verdict": "supported", "together": False, "citations": quoted}
+            if place <= crc32(user.encode()) % 3
+            else {"id": place, "verdict": "not_supported", "together": False, "citations": []}
+            for place in (1, 2)
+        ]
+        message = {"role": "assistant", "content": json.dumps({"verdicts": verdicts})}
+        return {
+            "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
+        }  # fmt: skip
+
+
+@pytest.fixture
+def endpoint(installed: Callable[..., None]) -> Iterator[Endpoint]:
+    """Serve on a free loopback port until the test ends."""
+    installed("openai", "fullrecall[openai]")
+    served = Endpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            payload = json.dumps(served.answer(body)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """Keep quiet about whoever hung up: a test kills clients."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    served.base_url = f"http://127.0.0.1:{server.server_port}/v1"
+    try:
+        yield served
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,67 @@
+"""Dask runs a real local job, and its report is the plain one.
+
+Opt-in, `-m engines`: it needs `pip install "dask[dataframe]"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import BatchScorer
+
+if TYPE_CHECKING:
+    from conftest import Job
+
+pytestmark = [
+    pytest.mark.engines,
+    # Dask's own, on reading Parquet with pandas 3.
+    pytest.mark.filterwarnings("ignore:The inplace keyword in:DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="session")
+def dd(installed: Callable[..., None]) -> Any:
+    """Return Dask's data frames."""
+    installed("dask", "dask[dataframe]")
+    import dask.dataframe
+
+    return dask.dataframe
+
+
+def test_the_documented_job(
+    dd: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example in the documentation runs as it stands, in worker processes."""
+    monkeypatch.chdir(tmp_path)
+    job.run(job.documented("Dask"))
+    job.check_saved(tmp_path / "report.jsonl")
+
+
+def test_a_frame_in_memory(dd: Any, job: Job) -> None:
+    """From pandas, in threads: the scores have the columns that `meta` told, in any order."""
+    import dask
+    import pandas as pd
+
+    scorer = BatchScorer(job.scorers, position="row")
+    with dask.config.set({"dataframe.convert-string": False}):
+        frame = pd.read_parquet(job.path).sample(frac=1, random_state=3)
+        scores = dd.from_pandas(frame, npartitions=5, sort=False).map_partitions(
+            scorer, meta=scorer.meta
+        )
+        computed = scores.compute(scheduler="threads")
+    assert list(scores.dtypes) == list(computed.dtypes)
+    assert list(computed.index) == list(frame.index)
+    job.check(scorer.report(computed))
+
+
+def test_only_a_summary(dd: Any, job: Job) -> None:
+    """Partial summaries of the partitions add up to that of the whole, to the last bit."""
+    scorer = BatchScorer(job.scorers, position="row", keep="summary")
+    samples = dd.read_parquet(job.path, split_row_groups=True)
+    scores = samples.map_partitions(scorer, meta=scorer.meta).compute(scheduler="threads")
+    assert list(scores["samples"]) == [60, 60, 60, 60]
+    assert scorer.report(scores).totals() == job.evaluated().totals()

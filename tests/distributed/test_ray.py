@@ -1,0 +1,164 @@
+"""Ray Data runs real local jobs, one of them through the death of a worker.
+
+Opt-in, `-m engines`: it needs `pip install "ray[data]"`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from fullrecall import BatchScorer, ClaimRecall, LLMJudge
+from fullrecall.judges.openai import OpenAIChatModel
+
+if TYPE_CHECKING:
+    from conftest import Endpoint, Job
+
+pytestmark = [
+    pytest.mark.engines,
+    # Ray's own: what it has deprecated and uses, and the files and processes that it leaves open.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray\\."),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:subprocess \\d+ is still running:ResourceWarning"),
+]
+
+TRIES = 5
+"""Ray gives up where its own processes take more than 15 s to start: a busy machine is slower."""
+
+CONCURRENCY = 4
+
+
+@pytest.fixture(scope="module")
+def ray(installed: Callable[..., None]) -> Iterator[Any]:
+    """Start Ray in this machine, small, and without a word to anybody."""
+    installed("ray", "ray[data]")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        environment.setenv("RAY_worker_register_timeout_seconds", "300")
+        # By default 15: on a busy machine its workers would hardly run at all.
+        environment.setenv("RAY_worker_niceness", "0")
+        environment.delenv("RAY_ADDRESS", raising=False)
+        import ray
+        import ray.data
+
+        before = set(psutil.Process().children())
+        for attempt in range(1, TRIES + 1):
+            try:
+                ray.init(
+                    num_cpus=2,
+                    object_store_memory=200 * 2**20,
+                    include_dashboard=False,
+                    configure_logging=False,
+                    log_to_driver=False,
+                )
+                break
+            except Exception:
+                if attempt == TRIES:
+                    raise
+                for left in set(psutil.Process().children()) - before:
+                    left.kill()
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        yield ray
+        ray.shutdown()
+
+
+def test_the_documented_job(
+    ray: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example in the documentation runs as it stands."""
+    monkeypatch.chdir(tmp_path)
+    job.run(job.documented("Ray Data"))
+    job.check_saved(tmp_path / "report.jsonl")
+
+
+@pytest.mark.parametrize("form", ["numpy", "pandas"])
+def test_other_forms_of_batches(ray: Any, job: Job, form: str) -> None:
+    """NumPy columns, Ray's default, and data frames give the same."""
+    scorer = BatchScorer(job.scorers, position="row")
+    samples = ray.data.read_parquet(str(job.path))
+    scores = samples.map_batches(scorer, batch_size=80, batch_format=form)
+    job.check(scorer.report(scores.iter_batches(batch_format=form)))
+
+
+def test_only_a_summary(ray: Any, job: Job) -> None:
+    """Partial summaries of the batches add up to that of the whole, to the last bit."""
+    scorer = BatchScorer(job.scorers, position="row", keep="summary")
+    samples = ray.data.read_parquet(str(job.path))
+    scores = samples.map_batches(scorer, batch_size=50)
+    assert scorer.report(scores.iter_batches()).totals() == job.evaluated().totals()
+
+
+def test_the_documented_judge(
+    ray: Any, job: Job, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Actors ask a model over HTTP; each judging is asked once, as in the plain run."""
+    monkeypatch.chdir(tmp_path)
+    code = job.documented(
+        "Ray Data with a model as the judge",
+        **{"http://localhost:8000/v1": endpoint.base_url, "size=2": "size=1"},
+    )
+    job.run(code)
+    once = endpoint.asked.copy()
+    model = OpenAIChatModel("my-model", base_url=endpoint.base_url)
+    job.evaluated(ClaimRecall(judge=LLMJudge(model))).save(tmp_path / "plain.jsonl")
+    assert (tmp_path / "report.jsonl").read_bytes() == (tmp_path / "plain.jsonl").read_bytes()
+    assert set(once.values()) == {1}
+    assert endpoint.asked == once + once
+
+
+def test_a_killed_worker_loses_nothing(
+    ray: Any, job: Job, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    """SIGKILL in the middle of a batch: the same report, and only what was in flight paid twice."""
+
+    class Judging:
+        """An actor that tells which process it is."""
+
+        def __init__(self, scorer: BatchScorer, folder: Path) -> None:
+            self.scorer = scorer
+            (folder / str(os.getpid())).touch()
+
+        def __call__(self, batch: Any) -> Any:
+            return self.scorer(batch)
+
+    folder = tmp_path / "workers"
+    folder.mkdir()
+    killed: list[int] = []
+    lock = threading.Lock()
+
+    def kill(number: int) -> None:
+        with lock:
+            if number == 60:
+                (worker,) = folder.iterdir()
+                killed.append(int(worker.name))
+                os.kill(killed[0], signal.SIGKILL)
+
+    endpoint.on_request = kill
+    endpoint.seconds = 0.02
+    claims = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url)))
+    scorer = BatchScorer(
+        claims, position="row", store=tmp_path / "answers.sqlite", max_concurrency=CONCURRENCY
+    )
+    scores = ray.data.read_parquet(str(job.path)).map_batches(
+        Judging,
+        fn_constructor_args=[scorer, folder],
+        compute=ray.data.ActorPoolStrategy(size=1),
+        batch_size=40,
+        batch_format="pyarrow",
+    )
+    report = scorer.report(scores.iter_batches(batch_format="pyarrow"))
+    asked = endpoint.asked.copy()
+    job.check(report, claims)
+
+    assert killed
+    assert len(list(folder.iterdir())) >= 2
+    assert set(asked.values()) <= {1, 2}
+    assert asked.total() - len(asked) <= CONCURRENCY

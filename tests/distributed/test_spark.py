@@ -1,0 +1,93 @@
+"""Spark runs a real local job, and its report is the plain one.
+
+Opt-in, `-m engines`: it needs `pip install pyspark` and a Java that Spark runs on.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import BatchScorer, evaluate
+from fullrecall.datasets import from_rows
+
+if TYPE_CHECKING:
+    from conftest import Job
+
+pytestmark = [
+    pytest.mark.engines,
+    # Spark's own: it knows no pandas 3 yet, and leaves the sockets of its JVM to the collector.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:The copy keyword is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark(
+    installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """Start Spark in this machine, with two workers; it hears on loopback only."""
+    installed("pyspark", "pyspark")
+    if shutil.which("java") is None:
+        pytest.fail("-m engines needs java: apt-get install openjdk-17-jre-headless")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        from pyspark.sql import SparkSession
+
+        settings = {
+            "spark.master": "local[2]",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": "512m",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        }
+        session = SparkSession.builder.config(map=settings).getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()
+
+
+def test_the_documented_job(
+    spark: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example in the documentation runs as it stands: `mapInPandas`."""
+    monkeypatch.chdir(tmp_path)
+    job.run(job.documented("Spark"))
+    job.check_saved(tmp_path / "report.jsonl")
+
+
+def test_in_arrow(spark: Any, job: Job) -> None:
+    """`mapInArrow` gives the same, from partitions that a shuffle has mixed."""
+    scorer = BatchScorer(job.scorers, position="row")
+    samples = spark.read.parquet(str(job.path)).repartition(3)
+    scores = samples.mapInArrow(scorer.over, scorer.schema)
+    job.check(scorer.report(scores.toArrow()))
+
+
+def test_only_a_summary(spark: Any, job: Job) -> None:
+    """Partial summaries of the batches add up to that of the whole, to the last bit."""
+    scorer = BatchScorer(job.scorers, position="row", keep="summary")
+    samples = spark.read.parquet(str(job.path)).repartition(3)
+    scores = samples.mapInPandas(scorer.over, scorer.schema).toPandas()
+    assert len(scores) > 3
+    assert sum(scores["samples"]) == len(job.evaluated())
+    assert scorer.report(scores).totals() == job.evaluated().totals()
+
+
+def test_spark_s_own_rows(spark: Any, job: Job) -> None:
+    """Rows that were collected are samples too, with the rows nested inside."""
+    samples = spark.read.parquet(str(job.path))
+    collected = samples.orderBy("row").collect()
+    assert hasattr(collected[1].retrieved_contexts[0], "asDict")
+    report = evaluate(from_rows(collected, rename={"row": None}), job.scorers, progress=False)
+    job.check(report)

@@ -1,0 +1,524 @@
+"""Moving over from other tools: their documented shapes go in unchanged, their numbers come out.
+
+Where a tool's number is wrong, the test says what it is and why ours differs. What the tools give
+was run with ragas 0.4.3, deepeval 4.3.1, llama-index-core 0.14.25, ranx 0.3.21, ir-measures 0.4.3
+and pytrec_eval-terrier 0.5.11, with scripted judges where one is asked; they need not be installed
+here, so that their objects are stood in for by models of the same fields.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fullrecall import (
+    ClaimRecall,
+    Context,
+    ContextPrecision,
+    IdRecall,
+    InputError,
+    LLMJudge,
+    ParameterError,
+    Result,
+    Sample,
+    SpanRecall,
+    Status,
+    TextRecall,
+    datasets,
+    evaluate,
+)
+from fullrecall.testing import ScriptedChatModel
+
+FRANCE = (  # the context of low recall in ragas's documentation
+    "France, in Western Europe, encompasses medieval cities, alpine villages and Mediterranean "
+    "beaches. The country is also renowned for its wines and sophisticated cuisine. Lascaux's "
+    "ancient cave drawings, Lyon's Roman theater and the vast Palace of Versailles attest to its "
+    "rich history."
+)
+
+
+class Model:
+    """A pydantic model of another tool: attributes, and all of them from `model_dump`."""
+
+    def __init__(self, fields: dict[str, Any], **given: Any) -> None:
+        assert given.keys() <= fields.keys()
+        self._fields = {**fields, **given}
+        self.__dict__.update(self._fields)
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return the fields, those that were not given too."""
+        return dict(self._fields)
+
+
+def single_turn_sample(**given: Any) -> Model:
+    """Return what stands for ragas's `SingleTurnSample`: the fields of 0.4.3, None by default."""
+    names = (
+        "user_input", "retrieved_contexts", "reference_contexts", "retrieved_context_ids",
+        "reference_context_ids", "response", "multi_responses", "reference", "rubrics",
+        "persona_name", "query_style", "query_length",
+    )  # fmt: skip
+    return Model(dict.fromkeys(names), **given)
+
+
+def llm_test_case(**given: Any) -> Model:
+    """Return what stands for deepeval's `LLMTestCase`: the fields of 4.3.1."""
+    names = (
+        "input", "actual_output", "expected_output", "context", "retrieval_context", "metadata",
+        "tools_called", "comments", "expected_tools", "token_cost", "input_token_count",
+        "output_token_count", "completion_time", "name", "tags", "mcp_servers",
+        "mcp_tools_called", "mcp_resources_called", "mcp_prompts_called",
+        "custom_column_key_values", "expectations", "expected_labels",
+    )  # fmt: skip
+    return Model({**dict.fromkeys(names), "flaky": False, "multimodal": False}, **given)
+
+
+def one_row(row: object, scorer: Any) -> Result:
+    """Return the result of one row, read as it is."""
+    (sample,) = datasets.from_rows([row])
+    result: Result = scorer.score(sample)
+    return result
+
+
+def judge_that_leaves_out() -> tuple[ClaimRecall, ScriptedChatModel]:
+    """Return claim recall by a judge that supports the first claim and never says of the others."""
+    first = {"id": 1, "verdict": "supported", "together": False}
+    cited = {**first, "citations": [{"context": 1, "quote": "c"}]}
+    model = ScriptedChatModel([json.dumps({"verdicts": [cited]})])
+    return ClaimRecall(judge=LLMJudge(model), split="sentences"), model
+
+
+class TestRagas:
+    """The examples of ragas's documentation, as rows and as objects."""
+
+    def test_id_based_context_recall(self) -> None:
+        """Documented: 0.25, one of four."""
+        sample = single_turn_sample(
+            retrieved_context_ids=["doc_1", "doc_2", "doc_3"],
+            reference_context_ids=["doc_1", "doc_4", "doc_5", "doc_6"],
+        )
+        assert one_row(sample, IdRecall()).score == 0.25
+
+    def test_id_based_context_precision(self) -> None:
+        """Documented: 0.5, two of four retrieved."""
+        sample = single_turn_sample(
+            retrieved_context_ids=["doc_1", "doc_2", "doc_3", "doc_4"],
+            reference_context_ids=["doc_1", "doc_4", "doc_5", "doc_6"],
+        )
+        assert one_row(sample, IdRecall()).precision == 0.5
+
+    def test_non_llm_context_recall(self) -> None:
+        """Documented: 0.5; ragas compares strictly, which `comparison="gt"` does."""
+        sample = single_turn_sample(
+            retrieved_contexts=["Paris is the capital of France."],
+            reference_contexts=[
+                "Paris is the capital of France.",
+                "The Eiffel Tower is one of the most famous landmarks in Paris.",
+            ],
+        )
+        assert one_row(sample, TextRecall(comparison="gt")).score == 0.5
+
+    def test_non_llm_context_precision(self) -> None:
+        """Documented: 0.9999999999, which is 1.0 but for ragas's 1e-10 in the denominator."""
+        sample = single_turn_sample(
+            retrieved_contexts=["The Eiffel Tower is located in Paris."],
+            reference_contexts=[
+                "Paris is the capital of France.",
+                "The Eiffel Tower is one of the most famous landmarks in Paris.",
+            ],
+        )
+        assert one_row(sample, ContextPrecision()).score == 1.0
+
+    def test_llm_context_recall_of_the_documentation(self) -> None:
+        """Documented: 1.0, which is wrong: that Paris is a capital says nothing of the tower.
+
+        Disputed in ragas's issues 2623 and 2895; a strict judge gives 0.0, and the built-in one
+        does.
+        """
+        sample = single_turn_sample(
+            user_input="Where is the Eiffel Tower located?",
+            response="The Eiffel Tower is located in Paris.",
+            reference="The Eiffel Tower is located in Paris.",
+            retrieved_contexts=["Paris is the capital of France."],
+        )
+        result = one_row(sample, ClaimRecall())
+        assert result.score == 0.0
+        assert result.missed == ("The Eiffel Tower is located in Paris.",)
+
+    def test_claims_of_the_documentation_of_0_1(self) -> None:
+        """Documented: 0.5: of France's place in Europe and its capital, one is supported."""
+        row = {
+            "question": "Where is France and what is it's capital?",
+            "ground_truth": "France is in Western Europe and its capital is Paris.",
+            "contexts": [FRANCE],
+            "reference_claims": ["France is in Western Europe.", "Its capital is Paris."],
+        }
+        assert one_row(row, ClaimRecall()).score == 0.5
+
+    OLD_COLUMNS = {"question": "q", "contexts": ["c1", "c2"], "answer": "a"}  # noqa: RUF012 - ragas's
+    OLD_SAMPLE = Sample(
+        user_input="q", retrieved_contexts=["c1", "c2"], response="a", reference="r"
+    )
+
+    @pytest.mark.parametrize("truth", [{"ground_truth": "r"}, {"ground_truths": ["r"]}])
+    def test_the_columns_of_the_old_documentation(self, truth: Any) -> None:
+        """`question`, `contexts`, `answer` and both spellings of the truth, as plain rows."""
+        assert list(datasets.from_rows([{**self.OLD_COLUMNS, **truth}])) == [self.OLD_SAMPLE]
+
+    @pytest.mark.parametrize("truth", [{"ground_truth": "r"}, {"ground_truths": ["r"]}])
+    def test_the_hugging_face_dataset_of_the_old_documentation(self, truth: Any) -> None:
+        """The same columns in a Hugging Face `Dataset`."""
+        hugging_face = pytest.importorskip("datasets", reason="needs the test extra")
+        dataset = hugging_face.Dataset.from_list([{**self.OLD_COLUMNS, **truth}])
+        assert list(datasets.from_rows(dataset)) == [self.OLD_SAMPLE]
+
+    def test_an_evaluation_dataset(self) -> None:
+        """It holds its samples in `samples`, and goes to `evaluate` in one step."""
+        sample = single_turn_sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
+        report = evaluate(
+            datasets.from_rows(SimpleNamespace(samples=[sample])), IdRecall(), progress=False
+        )
+        assert report.summary()["id_recall"].mean == 0.5
+
+    def test_no_reference_ids_are_counted(self) -> None:
+        """NaN in ragas, gone from its mean; here undefined, and counted beside the mean."""
+        rows = [
+            single_turn_sample(retrieved_context_ids=["a"], reference_context_ids=[]),
+            single_turn_sample(retrieved_context_ids=["a"], reference_context_ids=["a"]),
+        ]
+        score = evaluate(datasets.from_rows(rows), IdRecall(), progress=False).summary()[0]
+        assert (score.mean, score.scored, score.undefined) == (1.0, 1, 1)
+
+    def test_nothing_retrieved_by_text(self) -> None:
+        """ValueError from `max()` in ragas; nothing retrieved is measured, and is 0.0."""
+        sample = single_turn_sample(retrieved_contexts=[], reference_contexts=["a"])
+        assert one_row(sample, TextRecall()).score == 0.0
+
+    def test_similar_enough_is_one_question(self) -> None:
+        """ragas: recall 0.0 and precision 1.0 of the same pair, by `>` there and `>=` here."""
+        sample = single_turn_sample(retrieved_contexts=["ac"], reference_contexts=["ab"])
+        assert one_row(sample, TextRecall()).score == 1.0
+        assert one_row(sample, TextRecall(comparison="gt")).score == 0.0
+        assert one_row(sample, ContextPrecision()).score == 1.0
+
+    def test_a_duplicated_reference_is_one_target(self) -> None:
+        """ragas: 2/3, as two of three references are the same text, found twice."""
+        sample = single_turn_sample(
+            retrieved_contexts=["abcd"], reference_contexts=["abcd", "abcd", "zzzzzzzz"]
+        )
+        assert one_row(sample, TextRecall(comparison="gt")).score == 0.5
+
+    def test_a_passage_inside_a_larger_chunk(self) -> None:
+        """ragas: 0.0, as whole strings are compared; characters tell that all of it is there."""
+        passage = "The tower was finished in March 1889."
+        chunk = f"It stands in Paris. {passage} It is 330 m tall and draws millions."
+        sample = single_turn_sample(retrieved_contexts=[chunk], reference_contexts=[passage])
+        assert one_row(sample, TextRecall(comparison="gt")).score == 0.0
+        assert one_row(sample, SpanRecall()).score == 1.0
+
+    def test_a_judge_that_leaves_claims_out(self) -> None:
+        """ragas: 1.0, one of one verdict; here the others are asked for, then it is unscored."""
+        scorer, model = judge_that_leaves_out()
+        sample = single_turn_sample(
+            user_input="q", retrieved_contexts=["c"], reference="One is. Two is. Three is."
+        )
+        result = one_row(sample, scorer)
+        assert result.status is Status.UNSCORED
+        assert [claim for claim, _ in result.unmeasured] == ["Two is.", "Three is."]
+        assert len(model.requests) > 1
+
+
+class TestDeepeval:
+    """`LLMTestCase`s, as objects and as dicts."""
+
+    SHOES = {  # noqa: RUF012 - the example of its documentation
+        "input": "What if these shoes don't fit?",
+        "actual_output": "We offer a 30-day full refund at no extra cost.",
+        "expected_output": "You are eligible for a 30 day full refund at no extra cost.",
+        "retrieval_context": [
+            "All customers are eligible for a 30 day full refund at no extra cost."
+        ],
+    }
+
+    def test_the_documented_test_case(self) -> None:
+        """Objects, dicts and plain rows are the same sample, and its one sentence is found."""
+        expected = Sample(
+            user_input=self.SHOES["input"],
+            response=self.SHOES["actual_output"],
+            reference=self.SHOES["expected_output"],
+            retrieved_contexts=self.SHOES["retrieval_context"],
+        )
+        cases = [llm_test_case(**self.SHOES), self.SHOES]
+        assert list(datasets.from_test_cases(cases)) == [expected, expected]
+        assert list(datasets.from_rows([self.SHOES])) == [expected]
+        assert ClaimRecall().score(expected).score == 1.0
+
+    def test_all_that_a_test_case_may_have(self) -> None:
+        """`context` is what should be retrieved; sources stay; what no scorer uses is left out."""
+        case = llm_test_case(
+            input="q",
+            name="case 1",
+            context=["ideal"],
+            retrieval_context=["plain", SimpleNamespace(context="with source", source="a.pdf")],
+            metadata={"locale": "en"},
+            tags=["t"],
+            token_cost=0.1,
+        )
+        (sample,) = datasets.from_test_cases([case])
+        assert sample == Sample(
+            id="case 1",
+            user_input="q",
+            reference_contexts=["ideal"],
+            retrieved_contexts=["plain", Context("with source", source="a.pdf")],
+            metadata={"locale": "en"},
+        )
+
+    def test_goldens(self) -> None:
+        """What was not retrieved yet is missing, not empty: it is unscored."""
+        golden = {"input": "q", "expected_output": "A tower.", "additional_metadata": {"n": 1}}
+        (sample,) = datasets.from_test_cases([golden])
+        assert sample.metadata == {"n": 1}
+        assert ClaimRecall().score(sample).status is Status.UNSCORED
+
+    @pytest.mark.parametrize(
+        ("cases", "says"),
+        [
+            ("a.json", "an iterable of test cases is meant, got str 'a.json'"),
+            (SHOES, "an iterable of test cases is meant, got dict"),
+            (3, "an iterable of test cases is meant, got int 3"),
+            ([SHOES, {"question": "q"}], "sample 2: a test case has an input, got 'question'"),
+            ([SHOES, "x"], "sample 2: a row is an object with named fields, got str 'x'"),
+            ([{"input": "q", "retrieval_context": "c"}], "sample 1: retrieved_contexts: a list"),
+            ([{"input": "q", "retrieval_context": [1]}], "sample 1: retrieved_contexts: item 0"),
+        ],
+    )
+    def test_what_is_no_test_case(self, cases: Any, says: str) -> None:
+        """The message names the case by its number and says what it is not."""
+        with pytest.raises(InputError) as caught:
+            list(datasets.from_test_cases(cases))
+        assert str(caught.value).startswith(says)
+
+    def test_the_reader_of_rows_names_the_right_one(self) -> None:
+        """An object of deepeval given to `from_rows` is met by name, not by its odd fields."""
+        theirs = type("LLMTestCase", (Model,), {"__module__": "deepeval.test_case.llm_test_case"})
+        with pytest.raises(InputError, match=r"LLMTestCase is deepeval's: .*from_test_cases"):
+            list(datasets.from_rows([theirs({"input": "q"})]))
+
+    def test_a_judge_that_leaves_sentences_out(self) -> None:
+        """deepeval: 1.0, one of one verdict; here it is unscored, with the sentences named."""
+        scorer, _ = judge_that_leaves_out()
+        (sample,) = datasets.from_test_cases(
+            [llm_test_case(input="q", expected_output="One. Two.", retrieval_context=["c"])]
+        )
+        assert scorer.score(sample).status is Status.UNSCORED
+
+    @pytest.mark.parametrize(
+        ("given", "status", "score"),
+        [
+            ({"retrieval_context": []}, Status.SCORED, 0.0),
+            ({"expected_output": ""}, Status.UNDEFINED, None),
+        ],
+    )
+    def test_nothing_to_judge(self, given: Any, status: Status, score: float | None) -> None:
+        """There the judge is asked, whose "yes" gives 1.0 in both cases; nobody is asked here."""
+        scorer, model = judge_that_leaves_out()
+        case = llm_test_case(
+            **{"input": "q", "expected_output": "One.", "retrieval_context": ["c"], **given}
+        )
+        (sample,) = datasets.from_test_cases([case])
+        result = scorer.score(sample)
+        assert (result.status, result.score) == (status, score)
+        assert model.requests == []
+
+
+class TestLlamaIndexMetrics:
+    """`expected_ids` and `retrieved_ids`, and the data set's file."""
+
+    @pytest.mark.parametrize(
+        ("expected", "retrieved", "measure", "value"),
+        [
+            (["id1", "id2", "id3"], ["id3", "id1", "id2", "id4"], "hit", 1.0),
+            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "reciprocal_rank", 0.5),
+            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "precision", 0.5),
+            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "recall", 0.25),
+            (["id1", "id2", "id3", "id4"], ["id1", "id2", "id5"], "recall", 0.5),
+            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "average_precision", 0.125),
+            (["id1", "id2"], ["id1", "id7", "id15", "id2"], "average_precision", 0.75),
+            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "ndcg", 0.24630238874073),
+            (["id1", "id2"], ["id1", "id7", "id15", "id2"], "ndcg", 0.8772153153380493),
+        ],
+    )
+    def test_the_same_numbers(
+        self, expected: list[str], retrieved: list[str], measure: str, value: float
+    ) -> None:
+        """HitRate, MRR, Precision, Recall, AveragePrecision and NDCG give these."""
+        result = IdRecall().score(expected_ids=expected, retrieved_ids=retrieved)
+        assert result.value(measure) == pytest.approx(value)
+
+    @pytest.mark.parametrize(
+        ("retrieved", "expected", "status"),
+        [([], ["a"], Status.SCORED), (["a"], [], Status.UNDEFINED)],
+    )
+    def test_empty_lists_are_no_errors(
+        self, retrieved: list[str], expected: list[str], status: Status
+    ) -> None:
+        """LlamaIndex raises ValueError on both, which ends the query."""
+        assert IdRecall().score(expected_ids=expected, retrieved_ids=retrieved).status is status
+
+    def test_duplicates_do_not_exceed_one(self) -> None:
+        """LlamaIndex: average precision 1.5 and nDCG 1.31 for ["a", "a", "b"]."""
+        result = IdRecall().score(expected_ids=["a", "b"], retrieved_ids=["a", "a", "b"])
+        assert result.average_precision == pytest.approx((1 + 2 / 3) / 2)
+        assert result.ndcg == pytest.approx(0.9197207891481876)
+
+    def test_a_perfect_list_of_a_duplicated_expectation(self) -> None:
+        """LlamaIndex: nDCG 0.61, as the ideal counts the expected ID twice."""
+        assert IdRecall().score(expected_ids=["a", "a"], retrieved_ids=["a", "b"]).ndcg == 1.0
+
+    def test_ints_and_strings_are_one_id(self) -> None:
+        """LlamaIndex: 0.0."""
+        assert IdRecall().score(expected_ids=[1], retrieved_ids=["1"]).score == 1.0
+
+    def test_the_file_of_an_embedding_qa_dataset(self, tmp_path: Path) -> None:
+        """The JSON that `EmbeddingQAFinetuneDataset.save_json` writes is read by its name."""
+        path = tmp_path / "qa.json"
+        path.write_text(
+            json.dumps(
+                {
+                    "queries": {"q1": "Where?"},
+                    "corpus": {"n1": "In Paris.", "n2": "In Rome."},
+                    "relevant_docs": {"q1": ["n1"]},
+                    "mode": "text",
+                }
+            ),
+            "utf-8",
+        )
+        (sample,) = datasets.read(path)
+        assert IdRecall().score(sample.with_retrieval([{"id": "n2"}, {"id": "n1"}])).at[1] == 0.0
+        assert IdRecall().score(sample.with_retrieval([{"id": "n2"}, {"id": "n1"}])).score == 1.0
+
+
+class TestQrelsAndRuns:
+    """The dicts of ranx, pytrec_eval and ir_measures, and ranx's objects."""
+
+    QRELS = {"q_1": {"d_12": 5, "d_25": 3}, "q_2": {"d_11": 6, "d_22": 1}}  # noqa: RUF012 - ranx's
+    RUN = {  # noqa: RUF012 - ranx's
+        "q_1": {"d_12": 0.9, "d_23": 0.8, "d_25": 0.7, "d_36": 0.6, "d_32": 0.5, "d_35": 0.4},
+        "q_2": {"d_12": 0.9, "d_11": 0.8, "d_25": 0.7, "d_36": 0.6, "d_22": 0.5, "d_35": 0.4},
+    }
+
+    @pytest.mark.parametrize(
+        ("measure", "k", "ranx"),
+        [
+            ("recall", None, 1.0),
+            ("recall", 1, 0.25),
+            ("recall", 3, 0.75),
+            ("precision", 5, 0.4),
+            ("f1", None, 0.5),
+            ("hit", None, 1.0),
+            ("reciprocal_rank", None, 0.75),
+            ("average_precision", 5, 0.6416666666666666),
+            ("ndcg", 5, 0.7861261099276952),
+            ("ndcg", None, 0.7861261099276952),
+        ],
+    )
+    def test_the_example_of_ranx(self, measure: str, k: int | None, ranx: float) -> None:
+        """All of these are what ranx gives for the example in its README; ir_measures agrees."""
+        samples = datasets.from_qrels_run(self.QRELS, self.RUN)
+        values = [IdRecall().score(sample).value(measure, k) for sample in samples]
+        assert fmean(value for value in values if value is not None) == pytest.approx(ranx)
+        assert len(values) == 2
+
+    def test_objects_of_ranx(self) -> None:
+        """`Qrels` and `Run` give their dicts by `to_dict()`, as defaultdicts."""
+        qrels = SimpleNamespace(to_dict=lambda: defaultdict(dict, self.QRELS))
+        run = SimpleNamespace(to_dict=lambda: defaultdict(dict, self.RUN))
+        expected = list(datasets.from_qrels_run(self.QRELS, self.RUN))
+        assert list(datasets.from_qrels_run(qrels, run)) == expected
+
+    def test_a_higher_relevance_level(self) -> None:
+        """`R(rel=4)@3` of ir_measures is 1.0: each query has one document of that grade."""
+        samples = datasets.from_qrels_run(self.QRELS, self.RUN)
+        assert [IdRecall(min_grade=4).score(sample).at[3] for sample in samples] == [1.0, 1.0]
+
+    @pytest.mark.parametrize(("ties", "first"), [("given", "b"), ("trec_eval", "c")])
+    def test_equal_scores(self, ties: Any, first: str) -> None:
+        """Ranx keeps the run's order; trec_eval and its bindings take the last document first."""
+        run = {"q": {"low": 0.1, "b": 1.0, "c": 1.0, "a": 1.0}}
+        (sample,) = datasets.from_qrels_run({"q": {"b": 1}}, run, ties=ties)
+        assert sample.retrieved_context_ids is not None
+        assert sample.retrieved_context_ids[0] == first
+        assert sample.retrieved_context_ids[-1] == "low"
+
+    def test_single_precision_decides_what_is_a_tie_in_trec_eval(self) -> None:
+        """Scores that differ in the ninth digit are one score there."""
+        run = {"q": {"a": 1.000000001, "b": 1.0}}
+        (theirs,) = datasets.from_qrels_run({"q": {"a": 1}}, run, ties="trec_eval")
+        (ours,) = datasets.from_qrels_run({"q": {"a": 1}}, run)
+        assert theirs.retrieved_context_ids == ("b", "a")
+        assert ours.retrieved_context_ids == ("a", "b")
+
+    def test_queries_of_one_side_only(self) -> None:
+        """An error or 0 in ranx, left out by pytrec_eval; here each is counted as what it is."""
+        samples = datasets.from_qrels_run({"q1": {"a": 1}, "q2": {"a": 1}}, {"q2": {}, "q3": {}})
+        statuses = {sample.id: IdRecall().score(sample).status for sample in samples}
+        assert statuses == {
+            "q1": Status.UNSCORED,
+            "q2": Status.SCORED,
+            "q3": Status.UNDEFINED,
+        }
+
+    def test_no_relevant_document(self) -> None:
+        """0 in ranx and ir_measures. Undefined here, and 0 with `zero_division=0.0`."""
+        (sample,) = datasets.from_qrels_run({"q": {"d": 0}}, {"q": {"d": 1.0}})
+        assert IdRecall().score(sample).status is Status.UNDEFINED
+        assert IdRecall(zero_division=0.0).score(sample).score == 0.0
+
+    def test_grades_between_whole_numbers(self) -> None:
+        """0.5 is 0 in ranx, without a word; here the threshold says what counts."""
+        (sample,) = datasets.from_qrels_run({"q": {"d": 0.5, "e": 1}}, {"q": {"d": 1.0}})
+        assert IdRecall(min_grade=0.5).score(sample).score == 0.5
+        assert IdRecall().score(sample).score == 0.0
+
+    def test_ids_that_are_numbers(self) -> None:
+        """ranx: TypeError."""
+        (sample,) = datasets.from_qrels_run({1: {7: 1}}, {"1": {"7": 0.5}})
+        assert IdRecall().score(sample).score == 1.0
+
+    def test_precision_over_k(self) -> None:
+        """In ranx and ir_measures the divisor is k: 0.1 of one document at 10."""
+        (sample,) = datasets.from_qrels_run({"q": {"d": 1}}, {"q": {"d": 1.0}})
+        assert IdRecall(k=10).score(sample).precision == 1.0
+        assert IdRecall(k=10, precision_denominator="k").score(sample).precision == 0.1
+
+    @pytest.mark.parametrize(
+        ("qrels", "run", "says"),
+        [
+            ({}, RUN, "qrels holds no queries"),
+            (QRELS, {}, "run holds no queries"),
+            (QRELS, [1], "run is {query: {document: number}}, got list [1]: read_trec reads"),
+            ("qrels.txt", RUN, "qrels is {query: {document: number}}, got str 'qrels.txt'"),
+            (QRELS, {"q_1": ["d"]}, "run: query 'q_1' has {document: number}, got list ['d']"),
+            (QRELS, {"q_1": {"d": float("nan")}}, "run: query 'q_1': a score is a finite number"),
+            (QRELS, {"q_1": {"d": "0.5"}}, "run: query 'q_1': a score is a number, got '0.5'"),
+            (QRELS, {"q_1": {1.5: 1.0}}, "run: query 'q_1': 1.5 is no ID"),
+            ({"q": {"d": "x"}}, RUN, "qrels: query 'q': reference_context_ids: a grade is"),
+            ({1: {}, "1": {}}, RUN, "qrels: two queries are '1'"),
+            ({1.5: {}}, RUN, "qrels: 1.5 is no ID"),
+        ],
+    )
+    def test_what_is_no_qrels_and_run(self, qrels: Any, run: Any, says: str) -> None:
+        """The message names the side and the query."""
+        with pytest.raises(InputError) as caught:
+            list(datasets.from_qrels_run(qrels, run))
+        assert str(caught.value).startswith(says)
+
+    def test_ties_are_broken_in_one_of_two_ways(self) -> None:
+        """Another word is met at the call."""
+        with pytest.raises(ParameterError, match='ties is "given" or "trec_eval", got \'first\''):
+            datasets.from_qrels_run(self.QRELS, self.RUN, ties="first")  # type: ignore[arg-type]

@@ -1,0 +1,176 @@
+"""A report that lacks samples says so: in memory, in its file, in all that is made from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import IdRecall, InputError, Interrupted, Report, ReportError, Sample, evaluate
+from fullrecall.cli import app
+from fullrecall.report import Gate, compare
+from fullrecall.report.saving import Writer
+
+
+def run(*arguments: object) -> Any:
+    """Run the command line in this process; whatever is no exit is raised."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def samples(count: int = 40) -> list[Sample]:
+    """Return samples in which everything was found."""
+    return [Sample(id=n, query="q", retrieved_ids=["a"], expected_ids=["a"]) for n in range(count)]
+
+
+def whole() -> Report:
+    """Return the report of a run that came to its end."""
+    return evaluate(samples(), IdRecall(), progress=False)
+
+
+@pytest.fixture
+def partial() -> Report:
+    """The report of a run that a bad sample has ended."""
+    with pytest.raises(InputError) as stopped:
+        evaluate([*samples(), {"no such field": 1}], IdRecall(), progress=False)
+    report = stopped.value.report
+    assert isinstance(report, Report)
+    return report
+
+
+def test_a_run_to_the_end_is_complete(tmp_path: Path) -> None:
+    """Nothing is missing, and the file says so in its last line."""
+    report, path = whole(), tmp_path / "report.jsonl"
+    assert report.complete
+    report.save(path)
+    assert Report.load(path).stopped is None
+    last = json.loads(path.read_text("utf-8").splitlines()[-1])
+    assert (last["samples"], last["stopped"]) == (40, None)
+
+
+def test_what_ended_a_run_is_kept(partial: Report, tmp_path: Path) -> None:
+    """The reason is that of the error, also once saved and loaded, and saved again."""
+    assert not partial.complete
+    assert "no such field" in (partial.stopped or "")
+    first, second = tmp_path / "report.jsonl", tmp_path / "again.jsonl"
+    partial.save(first)
+    Report.load(first).save(second)
+    assert Report.load(second).stopped == partial.stopped
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_ctrl_c_is_told() -> None:
+    """An interrupted run has the samples until then."""
+
+    def interrupted() -> Iterator[Sample]:
+        yield from samples(3)
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        evaluate(interrupted(), IdRecall(), progress=False)
+    assert stopped.value.report.stopped == "the run was interrupted"
+
+
+def test_a_file_that_was_cut_off_is_partial(tmp_path: Path) -> None:
+    """After any of its lines but the last: a killed run leaves no end."""
+    path = tmp_path / "report.jsonl"
+    whole().save(path)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    for count in (1, 2, 20, 41):
+        path.write_text("".join(lines[:count]), "utf-8")
+        loaded = Report.load(path)
+        assert len(loaded) == count - 1
+        assert "has no end" in (loaded.stopped or "")
+    path.write_text("".join(lines)[:-10], "utf-8")
+    with pytest.warns(UserWarning, match="the last line is cut off"):
+        loaded = Report.load(path)
+    assert (len(loaded), loaded.complete) == (40, False)
+
+
+def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
+    """The end counts the samples: a file put together by hand is no report."""
+    path = tmp_path / "report.jsonl"
+    whole().save(path)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[:5], *lines[8:]]), "utf-8")
+    with pytest.raises(ReportError, match="has 37 samples, and its last line says 40"):
+        Report.load(path)
+    path.write_text("".join([*lines, lines[1]]), "utf-8")
+    with pytest.raises(ReportError, match="no row of a report"):
+        Report.load(path)
+
+
+@pytest.mark.parametrize("methods", ["", ', "methods": [{"x": 1}]', ', "methods": 7'])
+def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
+    """What is wrong is told with its line, by the library and by the command."""
+    path = tmp_path / "report.jsonl"
+    path.write_text(f'{{"kind": "fullrecall report", "version": 1{methods}}}\n', "utf-8")
+    with pytest.raises(ReportError, match=":1: no head of a report"):
+        Report.load(path)
+    assert run("summary", path).exit_code == 2
+
+
+def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
+    """What was written until then stays, with the reason behind it."""
+    path, report = tmp_path / "report.jsonl", whole()
+    with pytest.raises(ValueError, match="broken"), Writer(path, report.methods) as writer:  # noqa: PT012 - both
+        writer.write(report.rows[0])
+        raise ValueError("broken")
+    loaded = Report.load(path)
+    assert (len(loaded), loaded.stopped) == (1, "the run was stopped: broken")
+
+
+def test_parts_of_which_one_is_partial(partial: Report) -> None:
+    """A whole of parts lacks what a part lacks, with rows and with totals."""
+    assert Report.merged([whole(), partial]).stopped == partial.stopped
+    assert Report.of_totals([whole().totals(), partial.totals()]).stopped == partial.stopped
+    assert Report.merged([whole(), whole()]).complete
+
+
+def test_the_summary_says_it(partial: Report) -> None:
+    """In text, in Markdown, in JSON, in JUnit's XML."""
+    text = " ".join(str(partial.summary()).split())
+    assert f"40 samples, not all: {partial.stopped}"[:200] in text
+    assert "**Not all samples**" in partial.to_markdown()
+    assert json.loads(partial.to_json())["summary"]["complete"] is False
+    assert 'name="stopped"' in partial.to_junit()
+    assert "not all" not in str(whole().summary())
+    assert "stopped" not in whole().to_junit()
+
+
+def test_a_comparison_says_it(partial: Report) -> None:
+    """Of the report that it is true of."""
+    notes = str(compare(partial, whole()))
+    assert "the report before has 40 samples, not all" in notes
+    assert "the report after has" not in notes
+
+
+@pytest.mark.parametrize("point", [True, False])
+def test_a_gate_cannot_tell(partial: Report, *, point: bool) -> None:
+    """What is missing is no random part of the whole: neither a pass nor a fail is drawn."""
+    high, low = Gate(min_recall=0.5, point=point), Gate(min_recall=1.0, point=point)
+    assert high.check(whole()).verdict == "pass"
+    for gate in (high, low):
+        (check,) = gate.check(partial).checks
+        assert check.verdict == "cannot_tell"
+        assert "the report has not all of its samples" in check.reason
+    change = Gate(margin=0.9, point=point)
+    (check,) = change.check(whole(), partial).checks
+    assert (check.verdict, check.reason.startswith("the baseline has")) == ("cannot_tell", True)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """A run that a bad line ends leaves a partial report, and the gate refuses it with exit 3."""
+    file, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
+    lines = [json.dumps(sample.to_dict()) for sample in samples()]
+    file.write_text("\n".join([*lines, '{"no such field": 1}']), "utf-8")
+    done = run("evaluate", file, "--scorer", "id", "--output", saved, "--json")
+    assert done.exit_code == 2
+    assert json.loads(done.stdout)["complete"] is False
+    assert "no such field" in (Report.load(saved).stopped or "")
+    told = run("gate", saved, "--min-recall", "0.5")
+    assert told.exit_code == 3
+    assert "CANNOT TELL the report has not all of its samples" in " ".join(told.stdout.split())

@@ -1,0 +1,115 @@
+"""`fullrecall summary`: what a saved report adds up to, and the smallest k that would do."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall import ContextPrecision, IdRecall, Report, Sample, SpanRecall, evaluate
+from fullrecall.cli import app, comparing, diagnosing, gating, paging, summarizing
+
+
+def run(*arguments: object) -> Any:
+    """Run the command line in this process; whatever is no exit is raised."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A report in which everything stands in the first three contexts."""
+    samples = [
+        Sample(
+            retrieved_contexts=[
+                {"id": str((n + at) % 3), "text": f"text {(n + at) % 3}"} for at in range(5)
+            ],
+            expected_ids=["2"],
+            reference_contexts=["text 2"],
+        )
+        for n in range(60)
+    ]
+    path = tmp_path / "report.jsonl"
+    scorers = [IdRecall(k=5), SpanRecall(k=5), ContextPrecision(k=5)]
+    evaluate(samples, scorers, progress=False).save(path)
+    return path
+
+
+def test_it_prints_the_summary(saved: Path) -> None:
+    """The table of the report, as it prints itself."""
+    done = run("summary", saved)
+    assert done.exit_code == 0
+    table = str(Report.load(saved).summary()).split("samples")[0]
+    assert done.stdout.startswith(table.split("\n\n")[0])
+    plain = json.loads(run("summary", saved, "--json").stdout)
+    assert plain == json.loads(json.dumps(Report.load(saved).summary().to_dict()))
+
+
+def test_the_smallest_k_of_each_recall(saved: Path) -> None:
+    """One sentence for each score that measures recall, as `Report.smallest_k` has it."""
+    done = run("summary", saved, "--smallest-k", "0.9")
+    text = " ".join(done.stdout.split())
+    report = Report.load(saved)
+    for score in ("id_recall", "span_recall"):
+        found = report.smallest_k(0.9, score=score)
+        assert found.k == 3
+        assert found.reason in text
+    assert "context_precision, " not in text
+
+
+def test_its_options(saved: Path) -> None:
+    """Another measure, another confidence, a largest k."""
+    options = ("--score", "id_recall", "--measure", "hit", "--confidence", "0.8", "--largest", "4")
+    plain = json.loads(run("summary", saved, "--smallest-k", "0.9", *options, "--json").stdout)
+    (found,) = plain["smallest_k"]
+    report = Report.load(saved)
+    expected = report.smallest_k(0.9, 0.8, score="id_recall", measure="hit", largest=4)
+    assert found == json.loads(json.dumps(expected.to_dict()))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--smallest-k", "1.5"), "--smallest-k is a number from 0 to 1, got 1.5"),
+        (("--smallest-k", "0.9", "--score", "x"), "no score 'x' in the report"),
+        (("--smallest-k", "0.9", "--measure", "x"), "no measure 'x'"),
+        (("--smallest-k", "0.9", "--largest", "0"), "largest"),
+        (("--measure", "hit"), "it says how to look for --smallest-k"),
+    ],
+)
+def test_what_is_wrong_is_told(saved: Path, options: tuple[str, ...], told: str) -> None:
+    """Exit 2 and one sentence, no traceback."""
+    done = run("summary", saved, *options)
+    assert done.exit_code == 2
+    assert told in re.sub(r"[\s│]+", " ", done.stderr)
+
+
+def test_a_report_without_recall(tmp_path: Path) -> None:
+    """There is nothing to look for, and that is said."""
+    path = tmp_path / "report.jsonl"
+    sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
+    evaluate([sample], ContextPrecision(), progress=False).save(path)
+    done = run("summary", path, "--smallest-k", "0.9")
+    assert (done.exit_code, "has no recall" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("summary", summarizing),
+        ("compare", comparing),
+        ("gate", gating),
+        ("diagnose", diagnosing),
+        ("page", paging),
+    ],
+)
+def test_examples_fit_into_80_columns(command: str, module: ModuleType) -> None:
+    """An example that breaks cannot be copied."""
+    examples = re.findall(r"^ +(fullrecall .*)$", module.HELP, re.MULTILINE)
+    assert len(examples) >= 3
+    shown = run(command, "--help").stdout.splitlines()
+    assert not set(examples) - {line.strip() for line in shown}

@@ -1,0 +1,58 @@
+"""Tables on terminals of any width: columns go below each other, and no number is cut."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from itertools import chain
+
+import pytest
+
+from fullrecall import IdRecall, Sample, evaluate
+from fullrecall.report import compare, terminal
+
+
+def printed(part: object, width: int) -> str:
+    """Return what a terminal of this width would show."""
+    return terminal.printed(terminal.console(StringIO(), width=width), [part])  # type: ignore[list-item]
+
+
+def samples() -> list[Sample]:
+    """Return samples of which some are found."""
+    return [
+        Sample(id=n, retrieved_ids=["a", str(n % 3)], expected_ids=["a", "0"]) for n in range(12)
+    ]
+
+
+@pytest.mark.parametrize("width", [1, 20, 30, 40, 57, 80, 240])
+def test_no_number_is_cut(width: int) -> None:
+    """Whatever the width, each figure of each of fifty scores is there in full."""
+    scorers = [IdRecall(name=f"recall_{n}", ks=(1, 2)) for n in range(50)]
+    report = evaluate(samples(), scorers, progress=False)
+    text = printed(terminal.summary_table(report.summary()), width)
+    assert "…" not in text
+    mean = f"{report.summary()['recall_7'].mean:.3f}"
+    scores = [line.split()[1:] for line in text.splitlines() if line.startswith("  score ")]
+    assert list(chain(*scores)) == [mean] * 50
+    heads = re.findall(r"(?<![\d.])\d{1,2}(?![\d.])", text.split("score at k")[0])
+    assert len(heads) == len(scores[0])
+    if width >= 30:
+        assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [20, 45, 80])
+def test_a_comparison_too(width: int) -> None:
+    """Difference, interval and p stand in full, below each other where there is no room."""
+    before = evaluate(samples(), IdRecall(), progress=False)
+    worse = [Sample(**{**one.to_dict(), "retrieved_context_ids": ["a"]}) for one in samples()]
+    after = evaluate(worse, IdRecall(), progress=False)
+    text = printed(terminal.comparison_table(compare(before, after)), width)
+    assert "…" not in text
+    assert "95% interval" in text
+    assert re.search(r"[+-]\.\d{3} to [+-]\.\d{3}", text)
+
+
+def test_wide_letters_take_two_columns() -> None:
+    """A name in Chinese is as wide as it looks."""
+    grid = terminal.table(["召回率"], [terminal.Section("", [("x", ["1"])])])
+    assert "召回率" in printed(grid, 10)

@@ -1,0 +1,193 @@
+"""Types as a user's type checker sees them: mypy and pyright over programs outside of the package.
+
+What is right passes in the strictest mode; what is wrong is found, in each line that is, and so
+`py.typed` and the annotations that stand behind it are what the checkers go by.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+RIGHT = '''\
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import assert_type
+
+import fullrecall
+from fullrecall import (
+    Budget,
+    ClaimRecall,
+    Comparison,
+    Context,
+    Diagnosis,
+    EntityRecall,
+    Finding,
+    FullrecallError,
+    IdRecall,
+    Interval,
+    LLMJudge,
+    Missed,
+    Report,
+    Result,
+    Sample,
+    Scorer,
+    SpanRecall,
+    Stage,
+    Status,
+    TextRecall,
+    aevaluate,
+    compare,
+    datasets,
+    diagnose,
+    evaluate,
+)
+from fullrecall.judges import ChatModel, ChatRequest, Completion, Judge, LexicalJudge, Panel
+from fullrecall.testing import ScriptedChatModel
+
+sample = Sample(
+    id=7,
+    user_input="Where?",
+    retrieved_contexts=["a text", Context("b", id=1), {"text": "c", "id": "d"}],
+    reference_context_ids=[["a", 2], "c"],
+    reference_contexts=["a", ["b", Context("c")]],
+    retrieval_stages=[Stage("first", (Context("a"),))],
+)
+graded = Sample(retrieved_context_ids=["a", None, 3], reference_context_ids={"a": 3, "b": 1})
+assert_type(sample.retrieved_contexts, tuple[Context, ...] | None)
+assert_type(sample.with_retrieval([]), Sample)
+
+result = IdRecall(k=5, ks=(1, 3)).score(sample)
+assert_type(result, Result)
+assert_type(result.score, float | None)
+assert_type(result.status, Status)
+assert_type(result.at[3], float | None)
+assert_type(result.missed, tuple[str, ...])
+first: Finding = result.findings[0]
+assert_type(first.rank, int | None)
+assert_type(TextRecall(similarity=lambda one, other: 0.5).score(user_input="q"), Result)
+
+
+class Fixed:
+    """A model of the user's own, by its form alone."""
+
+    @property
+    def name(self) -> str:
+        return "fixed"
+
+    def complete(self, request: ChatRequest) -> Completion:
+        return Completion(request.messages[0].content)
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        return self.complete(request)
+
+
+model: ChatModel = Fixed()
+judges: Sequence[Judge] = [LLMJudge(model), LexicalJudge(), LLMJudge(ScriptedChatModel(["{}"]))]
+claims = ClaimRecall(judge=Panel(judges), require_evidence=True)
+scorers: list[Scorer] = [claims, SpanRecall(), EntityRecall()]
+report = evaluate([sample, {"question": "q"}], scorers, budget=Budget(calls=1), store="s.sqlite")
+assert_type(report, Report)
+assert_type(asyncio.run(aevaluate([sample], claims)), Report)
+assert_type(report.missed(k=1), list[Missed])
+assert_type(report.summary()[0].interval, Interval | None)
+assert_type(report.summary()["id_recall"].at, Mapping[int, float | None])
+assert_type(compare(report, report), Comparison)
+assert_type(compare(report, report)["id_recall"].difference, float | None)
+assert_type(diagnose(report, corpus={"a": "text"}), Diagnosis)
+assert_type([row.sample for row in report], list[Sample])
+assert_type(report.to_html(), str)
+for read in datasets.read("samples.jsonl"):
+    assert_type(read, Sample)
+try:
+    IdRecall(k=0)
+except FullrecallError as error:
+    print(error, fullrecall.__version__)
+'''
+
+WRONG = """\
+from fullrecall import IdRecall, LLMJudge, Sample, SpanRecall, aevaluate, evaluate
+
+IdRecall(k="5")  # wrong
+IdRecall(5)  # wrong
+SpanRecall(threshold=0.5)  # wrong
+Sample(["a"])  # wrong
+Sample(user_input=5)  # wrong
+Sample(retrieved_contexts=[5])  # wrong
+LLMJudge("gpt-4o")  # wrong
+evaluate([Sample()], ["id"])  # wrong
+evaluate([Sample()], IdRecall(), max_concurrency="all")  # wrong
+aevaluate([Sample()], IdRecall()).summary()  # wrong
+score: float = IdRecall().score(Sample()).score  # wrong
+IdRecall().score(Sample()).score = 1.0  # wrong
+evaluate([Sample()], IdRecall()).summry()  # wrong
+Sample().user_input = "q"  # wrong
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with both programs and nothing else: no settings of this repository."""
+    folder = tmp_path_factory.mktemp("typed")
+    (folder / "right.py").write_text(RIGHT, encoding="utf-8")
+    (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
+    return folder
+
+
+def check(found: Mapping[str, set[int]], told: str) -> None:
+    """Errors stand in the lines of the wrong program that are wrong, and nowhere else."""
+    lines = WRONG.splitlines()
+    wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}
+    assert len(wrong) == 14
+    assert found.get("right.py", set()) == set(), told
+    assert found.get("wrong.py", set()) == wrong, told
+
+
+def by_file(errors: list[tuple[str, int]]) -> dict[str, set[int]]:
+    """Return the lines with errors of each file, and so of files that should have none too."""
+    files: dict[str, set[int]] = {}
+    for path, line in errors:
+        files.setdefault(Path(path).name, set()).add(line)
+    assert files.keys() <= {"right.py", "wrong.py"}
+    return files
+
+
+def test_mypy_strict_sees_our_types(programs: Path) -> None:
+    """`mypy --strict` as it comes: a right program passes, each wrong line is found."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--no-pretty",
+         "--no-error-summary", "--cache-dir", "cache", "right.py", "wrong.py"],
+        cwd=programs, capture_output=True, text=True, check=False,
+        env={name: value for name, value in os.environ.items() if name != "MYPYPATH"},
+    )  # fmt: skip
+    told = ended.stdout + ended.stderr
+    errors = re.findall(r"^(\S+?):(\d+): error: ", ended.stdout, re.MULTILINE)
+    check(by_file([(path, int(line)) for path, line in errors]), told)
+    assert ended.returncode == 1, told
+
+
+def test_pyright_strict_sees_our_types(programs: Path) -> None:
+    """The same in pyright's strict mode, which reads annotations in its own way."""
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
+    (programs / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable,
+         "--project", str(programs)],
+        cwd=programs, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
+    )  # fmt: skip
+    told = json.loads(ended.stdout)["generalDiagnostics"]
+    errors = [
+        (one["file"], one["range"]["start"]["line"] + 1)
+        for one in told
+        if one["severity"] == "error"
+    ]
+    check(by_file(errors), json.dumps(told, indent=1))
+    assert ended.returncode == 1
