@@ -75,7 +75,13 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
         specs = KernelSpecManager(kernel_dirs=[])
         assert specs.get_kernel_spec("python3").argv[0] == sys.executable
         where = {"metadata": {"path": str(tmp_path)}}
-        client = NotebookClient(notebook, timeout=timeout, kernel_name="python3", resources=where)
+        client = NotebookClient(
+            notebook,
+            timeout=timeout,
+            kernel_name="python3",
+            resources=where,
+            coalesce_streams=True,  # a busy kernel sends one print in several pieces
+        )
         # Made by the client, so that it ends the kernel, too, also after a cell that fails.
         client.create_kernel_manager().kernel_spec_manager = specs
         client.execute()

@@ -35,6 +35,15 @@ def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> Non
     assert re.match(r"\d+ pages were missed", missed)
     assert len(re.findall(r"^    missed \S", missed, re.MULTILINE)) == 3
 
+    causes = notebook.shown_by("diagnose(before")
+    assert "not in corpus" not in causes
+    assert re.search(rf"^  beyond k +{missed.split()[0]} \(100%\)$", causes, re.MULTILINE)
+    told = notebook.shown_by("ranked[")
+    near, all_missed = (int(word) for word in told.split()[:3:2])
+    assert 0 < near < all_missed / 2
+    assert all_missed == int(missed.split()[0])
+    assert told.count("when 100 are asked for") == 3
+
     rows = {
         line.split()[0]: line.split()[1:]
         for line in notebook.shown_by("evaluate_stages").splitlines()

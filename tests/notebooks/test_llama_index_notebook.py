@@ -26,7 +26,7 @@ def row(table: str, name: str) -> list[float]:
 
 def test_one_question_shows_what_the_reranker_lost(notebook: Any) -> None:
     """The retrieved list scores higher than the final one, and the feedback names what is gone."""
-    text = notebook.shown_by("attach(engine)\n")
+    text = notebook.shown_by("with attach(engine):")
     retrieved, final = map(float, re.findall(r"(?:retrieved|reranking): ([\d.]+)", text))
     assert retrieved > final
     assert "retrieved, but lost on the way: " in text
@@ -46,13 +46,22 @@ def test_recall_is_seen_before_and_after_the_reranker(notebook: Any) -> None:
     assert all(1 <= rank <= 20 for rank in ranks)
 
 
-def test_the_misses_of_the_retriever_are_another_list(notebook: Any) -> None:
-    """Most of what is missed was never retrieved: no reranker brings that back."""
-    text = notebook.shown_by('stages["retrieved"].missed()')
-    never = int(text.split()[0])
+def test_every_miss_has_a_cause(notebook: Any) -> None:
+    """What the reranker lost is told from what was never among the first 20, by its rank."""
+    text = notebook.shown_by("diagnose(before")
+    causes = {
+        name: int(re.search(rf"^ *{name} +(\d+) ", text, re.MULTILINE)[1])  # type: ignore[index]
+        for name in ("beyond k", "dropped by stage")
+    }
     lost = int(notebook.shown_by("stages.lost()").split()[0])
-    assert never > lost > 0
-    assert len(text.splitlines()) == 7
+    assert causes["dropped by stage"] == lost
+    assert causes["beyond k"] > lost
+    assert int(re.search(r"missed +(\d+)", text)[1]) == sum(causes.values())  # type: ignore[index]
+    details = notebook.shown_by("for miss in diagnosis.misses")
+    assert "SharedWords has it no more" in details
+    held = [int(more) for more in re.findall(r"hold (\d+) more than", details)]
+    assert held == sorted(held)
+    assert 0 < held[-1] < causes["beyond k"]
 
 
 def test_the_fix_is_compared_over_the_same_questions(notebook: Any) -> None:

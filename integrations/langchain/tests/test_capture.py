@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -194,6 +195,62 @@ def test_a_block_within_a_block() -> None:
         RunnableLambda(node).invoke("second")
     assert seen_within == [of("second")]
     assert [call.query for call in outer.calls] == ["first", "second", "second, again"]
+
+
+def test_a_block_right_within_a_block(retriever_of: Any) -> None:
+    """No chain stands between: calls, their nesting and their errors reach the outer one too."""
+    merging = Merging(parts=[Echo(name="one")])
+    failing = retriever_of(ConnectionError("down"))
+    with capture_retrievals() as outer:
+        Echo().invoke("first")
+        with capture_retrievals() as inner:
+            (RunnableLambda(str.strip) | merging).invoke("second")
+            with suppress(ConnectionError):
+                failing.invoke("q")
+        Echo().invoke("third")
+    assert [call.query for call in inner.calls] == ["second", "q"]
+    assert [call.query for call in outer.calls] == ["first", "second", "q", "third"]
+    for seen in (inner.calls, outer.calls[1:]):
+        assert [below.name for below in seen[0].children] == ["one"]
+        assert [context.id for context in seen[0].contexts or ()] == of("second")
+        assert (seen[1].contexts, seen[1].error) == (None, "ConnectionError: down")
+
+
+def test_a_block_in_a_generator_that_is_given_up() -> None:
+    """A stream that nobody reads on is closed by another task, where no block was ever begun."""
+
+    async def stream() -> AsyncIterator[Any]:
+        with capture_retrievals() as seen:
+            await Echo().ainvoke("q")
+            yield seen
+            yield seen
+
+    async def run() -> Any:
+        begun = stream()
+
+        async def first() -> Any:
+            return await anext(begun)
+
+        seen = await asyncio.create_task(first())
+        await begun.aclose()  # type: ignore[attr-defined]
+        return seen
+
+    assert ids(asyncio.run(run())) == of("q")
+
+
+def test_an_awaited_call_is_noted_where_it_happens() -> None:
+    """In the loop's own thread, in which nothing else can change the documents meanwhile."""
+
+    class Where(RetrievalHandler):
+        def on_retriever_end(self, *args: Any, **kwargs: Any) -> None:
+            threads.append(threading.get_ident())
+            super().on_retriever_end(*args, **kwargs)
+
+    threads: list[int] = []
+    handler = Where()
+    asyncio.run(Echo().ainvoke("q", {"callbacks": [handler]}))
+    assert threads == [threading.get_ident()]
+    assert ids(handler) == of("q")
 
 
 def test_calls_below_calls_are_theirs() -> None:

@@ -233,3 +233,15 @@ def test_k_counts_sources_where_chunks_are_collapsed() -> None:
         return scorer.score(retrieved_contexts=found, reference_context_ids=["a", "b"]).score
 
     assert (score(collapse=False), score(collapse=True)) == (0.5, 1.0)
+
+
+def test_an_id_key_that_raises_is_named() -> None:
+    """Of which document, and what it raised: the retrieval itself has not failed."""
+
+    def numbered(document: Document) -> int:
+        return int(document.metadata["row"])
+
+    given = [Document("", metadata={"row": 1}), Document("")]
+    with pytest.raises(InputError, match="document 1: id_key raised KeyError: 'row'") as caught:
+        contexts(given, id_key=numbered)
+    assert isinstance(caught.value.__cause__, KeyError)

@@ -7,12 +7,17 @@ from typing import Any
 import pytest
 
 from fullrecall import Context, Sample
-from langchain_fullrecall.ids import IdsSeen, id_mismatch, ids_seen
+from langchain_fullrecall.ids import IdsSeen, IdWatch, ids_seen
 
 
 def sample(references: Any, *retrieved: Context | None) -> Sample:
     """Return a sample with these references and contexts."""
     return Sample(reference_context_ids=references, retrieved_contexts=list(retrieved))
+
+
+def problem_of(*samples: Sample) -> str | None:
+    """Return what is wrong with the IDs of a run over these samples."""
+    return IdWatch(map(ids_seen, samples)).problem()
 
 
 def chunk(own: str | None, **metadata: Any) -> Context:
@@ -36,14 +41,17 @@ def test_what_the_ids_of_a_sample_tell() -> None:
 def test_what_cannot_be_compared_is_left_out(nothing: Sample) -> None:
     """Without references or documents there is nothing that could have met."""
     assert ids_seen(nothing).met is None
-    assert id_mismatch([ids_seen(nothing)]) is None
-    assert id_mismatch([]) is None
+    assert problem_of(*[nothing] * 9) is None
+    assert problem_of() is None
 
 
 def test_one_that_met_is_enough() -> None:
     """The level is right, whatever the other samples missed."""
     seen = [sample(["a"], chunk("u", source="a")), sample(["b"], chunk("b"))]
-    assert id_mismatch(map(ids_seen, seen)) is None
+    assert problem_of(*seen) is None
+    misses = [sample(["a"], chunk("u"))] * 9
+    assert problem_of(*misses, seen[1]) is None
+    assert problem_of(seen[1], *misses) is None
 
 
 def test_the_keys_that_would_have_matched_are_named() -> None:
@@ -53,17 +61,30 @@ def test_the_keys_that_would_have_matched_are_named() -> None:
         sample([8], chunk("u2", source="8", row=8)),
         sample(["z"], chunk("u3", source="y", row=1)),
     ]
-    assert id_mismatch(map(ids_seen, seen)) == (
+    assert problem_of(*seen) == (
         "no reference ID of 3 samples is among the retrieved documents' IDs, but their metadata "
         "hold them: id_key='row' (in 2 of 3), id_key='source' (in 1 of 3) would find them"
     )
 
 
-def test_without_such_a_key_both_sides_are_shown() -> None:
-    """Random IDs, or none at all, are seen at a glance."""
-    unknown = id_mismatch([ids_seen(sample(["doc-1"], chunk("7f3a", source="x")))])
+def test_a_few_misses_are_no_wrong_level() -> None:
+    """Without such a key it takes five samples: one hard question is simply not answered."""
+    miss = sample(["doc-1"], chunk("7f3a", source="x"))
+    assert problem_of(*[miss] * 4) is None
+    unknown = problem_of(*[miss] * 4, sample(["doc-2"], chunk("9b1c")))
     assert unknown is not None
+    assert unknown.startswith("no reference ID of 5 samples is among the retrieved")
     assert "references look like 'doc-1', documents like '7f3a'" in unknown
-    none = id_mismatch([ids_seen(sample(["doc-1"], chunk(None, source="x")))] * 2)
+    # With one, a single sample will do.
+    one = problem_of(sample(["x"], chunk("7f3a", source="x")))
+    assert one is not None
+    assert "of the one sample is among" in one
+    assert "id_key='source' (in 1 of 1)" in one
+
+
+def test_documents_without_any_id_can_never_match() -> None:
+    """That is no bad luck: it is told of one sample too."""
+    none = problem_of(sample(["doc-1"], chunk(None, source="x")))
     assert none is not None
     assert none.endswith("none of the documents has an ID; id_key= says where it stands")
+    assert problem_of(sample(["a"], chunk(None)), sample(["b"], chunk("u"))) is None

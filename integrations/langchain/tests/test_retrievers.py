@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 
@@ -141,7 +143,7 @@ def test_a_stream_is_read_no_further_than_needed(retriever_of: Any, at_once: int
     assert retriever.asked == []
     assert next(samples).id == "0"
     assert len(read) <= at_once + 1
-    samples.close()  # type: ignore[attr-defined]
+    samples.close()
     assert len(retriever.asked) <= at_once + 1
 
 
@@ -203,7 +205,7 @@ def test_no_task_outlives_its_iterator() -> None:
 
         asked = aretrieved(search, [Sample(user_input=str(n)) for n in range(9)], max_concurrency=3)
         await anext(asked)
-        await asked.aclose()  # type: ignore[attr-defined]
+        await asked.aclose()
         return ended
 
     assert asyncio.run(run()) == ["1", "2"]
@@ -268,6 +270,150 @@ def test_a_run_that_never_meets_a_reference_id_warns(documents: list[Document]) 
     evaluate_retriever(search, wanted, IdRecall(), id_key="source", progress=False)
 
 
+@pytest.mark.parametrize("route", ["sync", "async"])
+def test_samples_are_scored_as_they_are_asked(route: str) -> None:
+    """A stream that fits into no memory: it is never held, and totals are enough."""
+    read: list[int] = []
+    held: list[int] = []
+
+    def stream() -> Iterator[Sample]:
+        for n in range(60):
+            read.append(n)
+            yield Sample(id=n, user_input=str(n), reference_context_ids=[str(n)])
+
+    class Noting(IdRecall):
+        def score(self, sample: Any = None, /, **fields: Any) -> Any:
+            held.append(len(read) - int(sample.id))
+            return super().score(sample, **fields)
+
+    def search(question: str) -> list[Document]:
+        return [Document("", id=question)]
+
+    options: dict[str, Any] = {"max_concurrency": 2, "keep": "summary", "progress": False}
+    if route == "sync":
+        report = evaluate_retriever(search, stream(), Noting(), **options)
+    else:
+        report = asyncio.run(aevaluate_retriever(search, stream(), Noting(), **options))
+    (summary,) = report.summary()
+    assert (summary.mean, summary.scored) == (1.0, 60)
+    assert max(held) <= 4
+
+
+@pytest.mark.parametrize("route", ["sync", "async"])
+def test_what_is_no_sample_costs_nothing_that_came_before(route: str) -> None:
+    """The error has the report of all samples up to it, though they were asked at the same time."""
+    given: list[Any] = [*SAMPLES * 5, 7]
+
+    def search(_question: str) -> list[Document]:
+        return [Document("", id="d0")]
+
+    def run() -> None:
+        if route == "sync":
+            evaluate_retriever(search, given, IdRecall(), progress=False)
+        else:
+            asyncio.run(aevaluate_retriever(search, given, IdRecall(), progress=False))
+
+    with pytest.raises(InputError, match="sample 11: a Sample or a mapping") as caught:
+        run()
+    assert len(caught.value.report or ()) == 10
+
+
+def test_how_far_the_run_is_shows_while_questions_are_asked() -> None:
+    """Of so many samples so many are done: where the samples tell how many they are."""
+    seen: list[tuple[int, int | None]] = []
+
+    def note(progress: Any) -> None:
+        seen.append((progress.done, progress.total))
+
+    options: dict[str, Any] = {"progress": False, "on_progress": note}
+    evaluate_retriever(lambda _question: [], SAMPLES, IdRecall(), **options)
+    evaluate_retriever(lambda _question: [], iter(SAMPLES), IdRecall(), **options)
+    asyncio.run(aevaluate_retriever(lambda _question: [], SAMPLES, IdRecall(), **options))
+    assert seen == [(1, 2), (2, 2), (1, None), (2, None), (1, 2), (2, 2)]
+
+
+def test_a_run_that_ends_early_leaves_nothing_behind() -> None:
+    """Whatever ends it: questions that were asked ahead are cancelled before it returns."""
+
+    async def run() -> list[str]:
+        ended: list[str] = []
+
+        async def search(question: str) -> list[Document]:
+            try:
+                await asyncio.sleep(0 if question == "0" else 60)
+            except asyncio.CancelledError:
+                ended.append(question)
+                raise
+            return []
+
+        def stop(_progress: object) -> None:
+            raise RuntimeError("enough")
+
+        samples = [Sample(user_input=str(n)) for n in range(9)]
+        with pytest.raises(RuntimeError, match="enough"):
+            await aevaluate_retriever(
+                search, samples, IdRecall(), max_concurrency=3, progress=False, on_progress=stop
+            )
+        return list(ended)  # now, and not when the loop is closed
+
+    assert asyncio.run(run()) == ["1", "2"]
+
+
+def test_a_run_that_ends_early_waits_for_its_threads() -> None:
+    """A retriever that is being asked cannot be cancelled: none is asked behind the user's back."""
+    going_on: list[str] = []
+
+    def search(question: str) -> list[Document]:
+        going_on.append(question)
+        time.sleep(0 if question == "0" else 0.3)
+        going_on.remove(question)
+        return []
+
+    def stop(_progress: object) -> None:
+        raise RuntimeError("enough")
+
+    samples = [Sample(user_input=str(n)) for n in range(9)]
+    with pytest.raises(RuntimeError, match="enough") as caught:
+        evaluate_retriever(
+            search, samples, IdRecall(), max_concurrency=3, progress=False, on_progress=stop
+        )
+    # What the traceback holds on to is not closed by the garbage collector.
+    assert going_on == [], caught.traceback
+
+
+def test_a_wrong_option_is_told_before_anything_is_asked() -> None:
+    """Retrievers cost money too."""
+    asked: list[str] = []
+    with pytest.raises(TypeError, match="concurency"):
+        evaluate_retriever(asked.append, SAMPLES, IdRecall(), concurency=3)
+    with pytest.raises(ParameterError, match="keep is"):
+        evaluate_retriever(asked.append, SAMPLES, IdRecall(), keep="all")
+    assert asked == []
+
+
+def test_a_generator_of_documents_is_read_once() -> None:
+    """Whoever looks at it on the way would use it up, and leave an empty list: a recall of 0."""
+
+    class Yielding(BaseRetriever):
+        def _get_relevant_documents(  # type: ignore[override]
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        ) -> Iterator[Document]:
+            yield Document("text", id=query)
+
+    for retriever in (Yielding(), RunnableLambda(str.upper) | Yielding()):
+        (sample,) = retrieved(retriever, [Sample(user_input="A")])
+        assert sample.retrieved_context_ids == ("A",)
+
+
+def test_one_question_without_a_hit_is_no_wrong_level(documents: list[Document]) -> None:
+    """Nothing is warned of that five samples, or a metadata key, would have to show first."""
+    wanted = [Sample(user_input="q", reference_context_ids=["d9"])]
+    (row,) = evaluate_retriever(lambda _question: documents, wanted, IdRecall(), progress=False)
+    assert row.results[0].score == 0.0
+    with pytest.warns(IdLevelWarning, match="of 5 samples .* references look like 'd9'"):
+        evaluate_retriever(lambda _question: documents, wanted * 5, IdRecall(), progress=False)
+
+
 def test_chunks_collapse_to_their_source(documents: list[Document]) -> None:
     """Two chunks of a source take one rank, so that k counts sources."""
     wanted = [Sample(user_input="q", reference_context_ids=["it"])]
@@ -279,11 +425,26 @@ def test_chunks_collapse_to_their_source(documents: list[Document]) -> None:
         assert row.results[0].score == score
 
 
+def test_what_can_only_be_awaited_says_so() -> None:
+    """At once, and not as an error of each sample."""
+
+    async def search(_question: str) -> list[Document]:
+        return [Document("", id="d0")]
+
+    for form in (search, RunnableLambda(search)):
+        with pytest.raises(ParameterError, match="async function: aretrieved and aevaluate_ret"):
+            evaluate_retriever(form, SAMPLES, IdRecall(), progress=False)
+    both = RunnableLambda(lambda _question: [Document("", id="d0")], search)
+    assert len(list(retrieved(both, SAMPLES))) == 2
+
+
 def test_wrong_arguments_are_named() -> None:
     """What is no retriever, what is no sample, what is no option."""
-    for wrong in (7, InMemoryVectorStore):
+    for wrong in (7, None, "bm25", [RunnableLambda(str)]):
         with pytest.raises(ParameterError, match="a Runnable, a VectorStore or a function"):
             retrieved(wrong, SAMPLES)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="got the class InMemoryVectorStore itself"):
+        retrieved(InMemoryVectorStore, SAMPLES)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="max_concurrency is a whole number >= 1"):
         retrieved(RunnableLambda(str), SAMPLES, max_concurrency=0)
     asked: list[str] = []
@@ -294,5 +455,3 @@ def test_wrong_arguments_are_named() -> None:
         retrieved(RunnableLambda(str), SAMPLES, id_key="")
     with pytest.raises(InputError, match="sample 1: a Sample or a mapping"):
         evaluate_retriever(RunnableLambda(str), [7], IdRecall(), progress=False)  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="concurency"):
-        evaluate_retriever(RunnableLambda(str), SAMPLES, IdRecall(), concurency=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,7 @@ from packaging.version import Version
 
 from fullrecall import IdRecall, Method, ParameterError, Result, Sample, TextRecall
 from langchain_fullrecall import RecallRunEvaluator, RecallStringEvaluator
+from langchain_fullrecall.runs import retriever_calls
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -93,6 +95,15 @@ def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
             "dotted_order": order, **fields,
         }
     )  # fmt: skip
+
+
+def test_a_failed_call_brought_nothing() -> None:
+    """Whatever stands in its outputs: the call says that it failed, and has no contexts."""
+    failed = retriever_run([Document("t", id="d0")], error="TimeoutError('slow')")
+    (call,) = retriever_calls(run_of(child_runs=[failed]))
+    assert (call.contexts, call.error) == (None, "TimeoutError('slow')")
+    (call,) = retriever_calls(retriever_run([Document("t", id="d0")]))
+    assert [context.id for context in call.contexts or ()] == ["d0"]
 
 
 def targets(retriever: Any) -> dict[str, Any]:
@@ -536,7 +547,10 @@ def test_a_scorer_or_an_id_key_that_raises_is_named(
     feedback = RecallRunEvaluator(CarelessScorer()).evaluate_run(run, row)
     assert feedback.comment == "unscored: ZeroDivisionError: 4 contexts"
     keyed = RecallRunEvaluator(id_key=lambda document: document.metadata["nope"])
-    assert keyed.evaluate_run(run, row).comment == "unscored: KeyError: 'nope'"
+    assert (
+        keyed.evaluate_run(run, row).comment
+        == "unscored: document 0: id_key raised KeyError: 'nope'"
+    )
 
 
 def test_feedback_survives_an_upload(documents: list[Document], example: Any) -> None:
@@ -624,3 +638,27 @@ def test_the_question_is_found_in_the_inputs(retriever_of: Any, documents: list[
     assert asked({"question": "a"}, input_key="x") == []
     assert asked({"a": "1", "b": "2"}) == []
     assert asked({"n": 7}) == []
+
+
+def test_a_scorer_that_takes_its_time_blocks_no_loop(
+    documents: list[Document], example: Any
+) -> None:
+    """One that cannot be awaited is asked in a thread: others in the loop go on meanwhile."""
+    others_go_on = threading.Event()
+
+    class Waiting(CarelessScorer):
+        def score(self, sample: Sample) -> Result:
+            assert others_go_on.wait(10)
+            return IdRecall().score(sample)
+
+    async def run() -> Any:
+        evaluating = asyncio.create_task(
+            RecallRunEvaluator(Waiting()).aevaluate_run(
+                run_of(outputs={"documents": documents}), example(expected_ids=["d0"])
+            )
+        )
+        await asyncio.sleep(0)
+        others_go_on.set()
+        return await evaluating
+
+    assert asyncio.run(run()).score == 1.0

@@ -67,8 +67,12 @@ def test_the_retriever_itself_stays_as_it_was(store: InMemoryVectorStore) -> Non
 
 
 def test_ids_are_those_of_id_key() -> None:
-    """The same `id_key` as in the evaluation, so that both name the same things."""
+    """The same `id_key` and `collapse` as in the evaluation, so that both count the same things."""
     assert [c.id for c in searcher(Listing(), id_key="page")("q", 3)] == ["p0", "p1", "p2"]
+    by_half = searcher(
+        Listing(), id_key=lambda document: str(str(document.id) < "d2"), collapse=True
+    )
+    assert [c.id for c in by_half("q", 4)] == ["True", "False"]
 
 
 def test_what_cannot_go_deeper_says_so() -> None:
@@ -77,8 +81,10 @@ def test_what_cannot_go_deeper_says_so() -> None:
         searcher(Fixed())
     with pytest.raises(ParameterError, match="Listing has no field limit"):
         searcher(Listing(), k_field="limit")
-    with pytest.raises(ParameterError, match="got str"):
+    with pytest.raises(ParameterError, match="got 'retriever'"):
         searcher("retriever")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="got <class"):
+        searcher(Listing)  # type: ignore[arg-type]
 
 
 def test_a_diagnosis_finds_the_rank() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from langchain_classic.retrievers import (
     ParentDocumentRetriever,
 )
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
-from langchain_core.callbacks import CallbackManagerForRetrieverRun, Callbacks
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun, Callbacks
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -174,6 +175,29 @@ def test_a_child_that_is_tried_again_keeps_its_place() -> None:
     ]
 
 
+@pytest.mark.parametrize("way_out", ["retry", "fallback"])
+def test_what_a_failed_try_retrieved_is_no_stage(way_out: str) -> None:
+    """It went into nothing: another try, or another retriever, made the list."""
+
+    class Failing(Keeping):
+        def compress_documents(self, *args: Any, **kwargs: Any) -> Sequence[Document]:
+            if next(tries):
+                raise TimeoutError("no answer")
+            return super().compress_documents(*args, **kwargs)
+
+    reranked = ContextualCompressionRetriever(
+        base_compressor=Failing(letters="a"), base_retriever=letters("dense", "ab")
+    )
+    if way_out == "retry":
+        tries = iter([True, False] * 2)
+        patient = reranked.with_retry(stop_after_attempt=2, wait_exponential_jitter=False)
+        assert shape(both_ways(patient)) == [("dense", ["a", "b"], None)]
+    else:
+        tries = iter([True] * 2)
+        sample = both_ways(reranked.with_fallbacks([letters("other", "z")]))
+        assert (shape(sample), final(sample)) == ([], "z")
+
+
 def test_the_queries_of_a_multi_query_retriever() -> None:
     """They are numbered, since their words differ from sample to sample."""
     model = queries_from("ab\nbc", "ab\nbc", "c", "c")
@@ -195,6 +219,26 @@ def test_queries_that_a_chain_maps() -> None:
     sample = both_ways(chain, "ab c d e f g h")
     assert [name for name, *_ in shape(sample)] == [f"R query {n}" for n in range(1, 8)]
     assert "".join(ids[-1] or "" for _, ids, _ in shape(sample)) == "bcdefgh"
+
+
+def test_mapped_queries_are_in_their_order_whichever_starts_first() -> None:
+    """The first one is held up until the second has ended."""
+
+    class HoldingUp(BaseCallbackHandler):
+        def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+            assert query != "a" or second.wait(10)
+
+        def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+            if documents[0].id == "b":
+                second.set()
+
+    second = threading.Event()
+    chain = RunnableLambda(list) | letters("R").map() | (lambda found: found[0] + found[1])
+    (sample,) = retrieved(
+        chain, [Sample(user_input="ab")], config={"callbacks": [HoldingUp()]}, max_concurrency=1
+    )
+    assert shape(sample) == [("R query 1", ["a"], None), ("R query 2", ["b"], None)]
+    assert second.is_set()
 
 
 def test_before_and_after_a_reranker() -> None:
@@ -227,6 +271,33 @@ def test_each_step_of_a_pipeline_of_compressors() -> None:
     first_plain = DocumentCompressorPipeline(transformers=[Plain(), Keeping(letters="a")])
     sample = both_ways(retriever.model_copy(update={"base_compressor": first_plain}))
     assert shape(sample)[1] == ("Plain", ["a", "b", "c"], None)
+
+
+def test_a_watched_step_is_handed_its_callbacks() -> None:
+    """A step that asks a model is traced and counted as if it were not watched."""
+    given: list[Any] = []
+
+    class Asking(Keeping):
+        def compress_documents(
+            self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+        ) -> Sequence[Document]:
+            given.append(callbacks)
+            return super().compress_documents(documents, query)
+
+        async def acompress_documents(
+            self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+        ) -> Sequence[Document]:
+            given.append(callbacks)
+            return super().compress_documents(documents, query)
+
+    retriever = ContextualCompressionRetriever(
+        base_compressor=DocumentCompressorPipeline(transformers=[Asking(letters="ab"), Plain()]),
+        base_retriever=letters("dense", "ab"),
+    )
+    both_ways(retriever)
+    first, second = given
+    assert first.parent_run_id is not None
+    assert second.parent_run_id is not None
 
 
 def test_a_pipeline_that_was_handed_nothing() -> None:
@@ -442,7 +513,7 @@ def test_an_id_key_that_fails_on_a_stage_is_told() -> None:
         return {"a": 1}[str(document.id)]
 
     sample = both_ways(reranked, id_key=numbered)
-    assert sample.retrieval_error == "reading a stage: KeyError: 'b'"
+    assert sample.retrieval_error == "reading a stage: document 1: id_key raised KeyError: 'b'"
 
 
 def test_a_miss_is_blamed_on_the_stage_that_lost_it() -> None:

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
-from fullrecall import Context, IdRecall, Sample
+from fullrecall import Context, IdRecall, LLMJudge, Report, Sample, diagnose
 from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 from langchain_fullrecall import (
-    RecallRunEvaluator, RecallStringEvaluator, RetrievalHandler, RetrieverCall, Selection,
-    capture_retrievals, contexts,
+    LangChainChatModel, RecallRunEvaluator, RecallStringEvaluator, RetrievalHandler, RetrieverCall,
+    Selection, aevaluate_retriever, aretrieved, capture_retrievals, contexts, evaluate_retriever,
+    retrieved, searcher,
 )
 from langsmith.evaluation import RunEvaluator
 
@@ -42,7 +44,23 @@ def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore)
     read: Sequence[Context] = contexts(documents, collapse=True)
 
 
+def run(retriever: BaseRetriever, store: VectorStore, model: BaseChatModel) -> None:
+    def search(question: str) -> list[Document]:
+        return retriever.invoke(question)
+
+    async def asearch(question: str) -> list[Document]:
+        return await retriever.ainvoke(question)
+
+    samples: Generator[Sample] = retrieved(store, [{"user_input": "q"}], id_key="source")
+    report: Report = evaluate_retriever(search, samples, IdRecall(), progress=False)
+    evaluate_retriever(retriever | len, [], [IdRecall()], max_concurrency=2)
+    diagnose(report, corpus=contexts([Document("a")]), retriever=searcher(store))
+    aretrieved(asearch, [])
+    LLMJudge(LangChainChatModel(model.with_retry()))
+
+
 async def wait(evaluator: RecallStringEvaluator, documents: list[Document]) -> float | None:
+    report: Report = await aevaluate_retriever(lambda question: documents, [], IdRecall())
     returned = await evaluator.aevaluate_strings(prediction=documents, reference=["a"])
     score: float | None = returned["score"]
     return score
@@ -55,24 +73,25 @@ WRONG = {
 }
 
 
-def check(program: str, folder: Path) -> str:
-    """Return what mypy says of a program, empty if nothing."""
-    source = folder / "program.py"
-    source.write_text(program, encoding="utf-8")
+def check(programs: dict[str, str], folder: Path) -> list[str]:
+    """Return what mypy says of programs, a line for each error; one run reads LangChain once."""
+    for name, program in programs.items():
+        (folder / name).write_text(program, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir",
-         str(folder / "cache"), "--config-file", "", str(source)],
+         str(folder / "cache"), "--config-file", "", *programs],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
-    return done.stdout + done.stderr
+    assert done.stderr == ""
+    return [line for line in done.stdout.splitlines() if ": error: " in line]
 
 
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: no types to check")
 def test_the_signatures_take_what_users_hand_over(tmp_path: Path) -> None:
     """Documents, outputs and references are not only the strings of LangChain's base class."""
-    assert check(PROGRAM, tmp_path) == ""
     head = PROGRAM.partition("def use")[0]
     lines = "".join(f"    {line}\n" for line in WRONG)
-    said = check(f"{head}def wrong(evaluator: RecallStringEvaluator) -> None:\n{lines}", tmp_path)
-    found = [line for line in said.splitlines() if ": error: " in line]
-    assert [line.rpartition("[")[2].rstrip("]") for line in found] == list(WRONG.values()), said
+    wrong = f"{head}def wrong(evaluator: RecallStringEvaluator) -> None:\n{lines}"
+    said = check({"right.py": PROGRAM, "wrong.py": wrong}, tmp_path)
+    assert [line for line in said if not line.startswith("wrong.py:")] == []
+    assert [line.rpartition("[")[2].rstrip("]") for line in said] == list(WRONG.values()), said

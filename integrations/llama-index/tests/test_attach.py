@@ -19,8 +19,9 @@ from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActA
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
-from llama_index.core.base.response.schema import PydanticResponse, Response
+from llama_index.core.base.response.schema import PydanticResponse, Response, StreamingResponse
 from llama_index.core.bridge.pydantic import BaseModel
+from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.evaluation import BatchEvalRunner
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
@@ -30,12 +31,28 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool, function_tool
+from llama_index.core.schema import (
+    MediaResource,
+    Node,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
+from llama_index.core.tools import (
+    FunctionTool,
+    QueryEngineTool,
+    RetrieverTool,
+    ToolOutput,
+    function_tool,
+)
+from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
 from fullrecall import IdRecall, ParameterError, Sample, Status
 from llama_index.evaluation.fullrecall import (
+    Attachment,
     Capture,
     RecallEvaluator,
     attach,
@@ -185,6 +202,72 @@ def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> No
         )
     assert len(attachment.captures) == 10
     assert [result.score for result in results["recall"]] == [1.0] * 10
+
+
+def test_a_block_inside_a_block_is_seen_by_both() -> None:
+    """A library that captures for itself takes nothing from the caller's own block."""
+    with capture_retrievals() as outer:
+        with capture_retrievals() as inner:
+            Echo().retrieve("a")
+        Echo().retrieve("b")
+    assert finals(inner)[0] == "for a"
+    assert [one.question for one in outer.retrievals] == ["a", "b"]
+
+
+def test_what_ends_after_the_block_is_not_captured() -> None:
+    """A task that a block started and did not wait for adds nothing to it later."""
+    go = asyncio.Event()
+
+    async def later() -> None:
+        await go.wait()
+        await Echo().aretrieve("late")
+
+    async def run() -> Capture:
+        with capture_retrievals() as capture:
+            task = asyncio.create_task(later())
+            await Echo().aretrieve("in time")
+        go.set()
+        await task
+        return capture
+
+    assert [one.question for one in asyncio.run(run()).retrievals] == ["in time"]
+
+
+def test_only_questions_are_calls(llm: MockLLM) -> None:
+    """What else LlamaIndex tells of an attached object, as that a chat is reset, is no call."""
+    chat = ContextChatEngine.from_defaults(
+        Echo(), llm=llm, memory=ChatMemoryBuffer.from_defaults(llm=llm)
+    )
+    with attach(chat) as attachment:
+        chat.reset()
+        assert attachment.captures == ()
+        chat.chat("a")
+    assert len(attachment.captures) == 1
+
+
+def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
+    """An engine that returns a task ends where the task does: its capture is delivered."""
+
+    class Starts(Pipeline):
+        def aquery(self, str_or_query_bundle: Any) -> Any:
+            return asyncio.ensure_future(super().aquery(str_or_query_bundle))
+
+    engine = Starts(work=lambda question: Echo().retrieve(question)[0].text)
+
+    async def run() -> list[str]:
+        answers = []
+        for question in "ab":
+            answers.append(str(await engine.aquery(question)))
+            await asyncio.sleep(0)  # the task's callbacks come after its result
+            assert len(recordings.get()) == 1, "what has ended is let go by the next call"
+        return answers
+
+    with attach(engine) as attachment:
+        assert asyncio.run(run()) == ["a", "b"]
+    assert [(one.answer, finals(one)[0]) for one in attachment.captures] == [
+        ("a", "for a"),
+        ("b", "for b"),
+    ]
 
 
 def test_detaching_ends_it(echo: BaseQueryEngine) -> None:
@@ -377,11 +460,22 @@ def test_nodes_stand_as_they_were_when_they_were_handed_on() -> None:
         nodes = Echo().retrieve("a")
         nodes[0].node.set_content("changed")  # type: ignore[attr-defined]
         nodes[0].node.metadata["changed"] = True
+        nodes[0].node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="changed")
         nodes[0].score = 0.0
         nodes.pop()
     first = capture.retrieved[0]
     assert (first.text, first.metadata, first.score) == ("a", {}, 1.0)
+    assert first.node.ref_doc_id is None
     assert len(capture.retrieved) == 2
+
+
+def test_nodes_of_several_media_stand_as_they_were() -> None:
+    """Their text is in an object of its own, which is copied too."""
+    node = Node(text_resource=MediaResource(text="a"))
+    with capture_retrievals() as capture:
+        (found,) = SummaryIndex([node]).as_retriever().retrieve("q")
+        found.node.text_resource.text = "changed"  # type: ignore[attr-defined]
+    assert [item.node.get_content() for item in capture.retrieved] == ["a"]
 
 
 def test_a_retriever_that_filters_in_a_method_of_its_own_is_seen_by_what_it_returns() -> None:
@@ -450,6 +544,87 @@ def test_an_attached_engine_is_not_kept_alive(llm: MockLLM) -> None:
     attachment.detach()
 
 
+def test_the_place_of_a_dropped_engine_may_be_anothers() -> None:
+    """An identity is used again: an object is attached only if the entry is its own."""
+    old, new = Pipeline(work=str), Pipeline(work=str)
+    entry = registry._Entry(weakref.ref(old), (lambda *_: None,))
+    registry._attached[id(new)] = entry
+    try:
+        assert registry.deliveries(new) == ()
+        attachment = attach(new)
+        registry._forget(id(new), entry.object)
+        assert registry.deliveries(new) == (attachment._deliver,)
+        attachment.detach()
+    finally:
+        registry._attached.clear()
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda engine: pickle.loads(pickle.dumps(engine))],  # noqa: S301
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_a_copy_of_an_attached_engine_is_another_engine(copied: Any) -> None:
+    """It can be made as ever, and is not attached; the engine itself still is."""
+    engine = Pipeline(work=str)
+    with attach(engine) as attachment:
+        assert capture_of(copied(engine).query("a")) is None
+        assert capture_of(engine.query("b")) is not None
+    assert len(attachment.captures) == 1
+
+
+def test_attaching_and_detaching_in_the_middle_of_a_call() -> None:
+    """A call is captured whole or not at all: what counts is how it began."""
+    attachments: list[Attachment] = []
+
+    def starts(question: str) -> str:
+        attachments.append(attach(begins))
+        return Echo().retrieve(question)[0].text
+
+    def ends(question: str) -> str:
+        attached.detach()
+        return Echo().retrieve(question)[0].text
+
+    begins, stops = Pipeline(work=starts), Pipeline(work=ends)
+    assert capture_of(begins.query("a")) is None
+    assert attachments[0].captures == ()
+    attached = attach(stops)
+    assert finals(capture_of(stops.query("b")))[0] == "for b"
+    assert capture_of(stops.query("c")) is None
+    for attachment in attachments:
+        attachment.detach()
+
+
+def test_a_stream_that_breaks_has_its_capture() -> None:
+    """The retrieval was over before the first word: what fails later changes nothing of it."""
+
+    def breaks(question: str) -> StreamingResponse:
+        def words() -> Iterator[str]:
+            yield "The"
+            raise ConnectionError("lost")
+
+        return StreamingResponse(words(), Echo().retrieve(question))
+
+    engine = Pipeline(work=breaks)
+    with attach(engine) as attachment:
+        response: Any = engine.query("a")
+        with pytest.raises(ConnectionError):
+            list(response.response_gen)
+    assert attachment.captures[0].error is None
+    answer = RecallEvaluator().evaluate_response("a", response, expected_ids=["for a"])
+    assert answer.score == 1.0
+
+
+def test_an_attachment_says_what_it_holds(echo: BaseQueryEngine) -> None:
+    """In a notebook it shows the engine's class and how many calls there were."""
+    with attach(echo) as attachment:
+        echo.query("a")
+        assert repr(attachment) == "<Attachment to RetrieverQueryEngine: 1 captured>"
+    gone = attach(Pipeline(work=str))
+    gc.collect()
+    assert repr(gone) == "<Attachment to nothing any more: 0 captured>"
+
+
 def test_captures_are_kept_up_to_a_number(echo: BaseQueryEngine) -> None:
     """A service that runs for weeks keeps the last captures; the number is the user's."""
     with attach(echo, keep=2) as attachment:
@@ -467,7 +642,17 @@ def test_what_cannot_be_attached_to_is_refused(thing: Any) -> None:
         attach(thing)
 
 
-@pytest.mark.parametrize("value", [None, "text", 7, [], {}, Response("x"), object()], ids=repr)
+def test_a_class_is_not_an_engine() -> None:
+    """Forgotten brackets are told as such."""
+    with pytest.raises(ParameterError, match="got the class Echo: give an object of it"):
+        attach(Echo)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "text", 7, [], {}, Response("x"), object()],
+    ids=lambda value: type(value).__name__,
+)
 def test_capture_of_what_was_not_captured_is_none(value: Any) -> None:
     """It answers for everything, and raises for nothing."""
     assert capture_of(value) is None
@@ -600,6 +785,60 @@ def test_an_agent_with_a_retriever_as_tool() -> None:
     )
     capture = asyncio.run(captured(function_agent(tool), "a"))
     assert finals(capture) == ["for \ninput is a\n"]
+    assert len(capture.retrieved) == 2
+
+
+def first_of(question: str) -> ToolOutput:
+    """Return the first of what is retrieved, chosen by hand."""
+    nodes = Echo().retrieve(question)[:1]
+    return ToolOutput(tool_name="search", content="", raw_input={}, raw_output=nodes)
+
+
+class OwnTool(BaseTool):
+    """A tool of the user's own."""
+
+    @property
+    def metadata(self) -> ToolMetadata:
+        """Name it."""
+        return ToolMetadata(name="search", description="d")
+
+    def __call__(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search."""
+        return first_of(input)
+
+
+class OwnAsyncTool(AsyncBaseTool):
+    """A tool of the user's own that can be awaited."""
+
+    @property
+    def metadata(self) -> ToolMetadata:
+        """Name it."""
+        return ToolMetadata(name="search", description="d")
+
+    def call(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search."""
+        return first_of(input)
+
+    async def acall(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search."""
+        return first_of(input)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        OwnTool(),
+        OwnAsyncTool(),
+        OwnAsyncTool().call,
+        lambda question: asyncio.run(OwnAsyncTool().acall(question)),
+    ],
+    ids=["tool", "async tool", "call", "acall"],
+)
+def test_what_a_tool_of_the_users_own_hands_on_is_final(use: Any) -> None:
+    """However the tool is called: what it returned reached whoever called it."""
+    with capture_retrievals() as capture:
+        use("a")
+    assert finals(capture) == ["for a"]
     assert len(capture.retrieved) == 2
 
 

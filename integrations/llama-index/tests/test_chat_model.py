@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -17,10 +18,9 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.llms import CustomLLM, MockLLM
 from pydantic import PrivateAttr
 
-from fullrecall import ClaimRecall, LLMJudge, ParameterError, Sample, Status, evaluate
-from fullrecall.evaluation.run import aevaluate
+from fullrecall import ClaimRecall, LLMJudge, ParameterError, Sample, Status, aevaluate, evaluate
 from fullrecall.judges import ChatRequest, Message
-from llama_index.evaluation.fullrecall import LlamaIndexChatModel
+from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator
 
 SAMPLE = Sample(
     user_input="q",
@@ -210,7 +210,19 @@ def test_one_model_serves_several_runs() -> None:
         return await aevaluate([SAMPLE], scorer, progress=False)
 
     assert asyncio.run(awaited()).summary()[0].mean == 0.5
-    assert llm._kept is not None, "in the caller's own loop the async client is used"
+    first = llm._kept
+    assert first is not None, "in the caller's own loop the async client is used"
+    # A second `asyncio.run` is another loop, and the connections are the first one's.
+    assert asyncio.run(awaited()).summary()[0].mean == 0.5
+    evaluator = RecallEvaluator(scorer)
+    answer = asyncio.run(
+        evaluator.aevaluate(
+            contexts=["Paris is the capital of {France}."],
+            reference_claims=["Paris is France's capital.", "Rome is new."],
+        )
+    )
+    assert answer.score == 0.5, answer.invalid_reason
+    assert llm._kept is first
 
 
 class RateLimitError(Exception):
@@ -230,6 +242,14 @@ def test_what_the_client_raises_arrives_as_it_is(*, by_chat: bool) -> None:
     with pytest.raises(RateLimitError) as caught:
         asyncio.run(model.acomplete(REQUEST))
     assert caught.value is error
+
+
+def test_a_model_that_was_asked_can_be_sent_to_another_process() -> None:
+    """A judge is pickled for workers; the loop that asked it first stays behind."""
+    model = LlamaIndexChatModel(MockLLM(max_tokens=3))
+    asyncio.run(model.acomplete(REQUEST))
+    again = pickle.loads(pickle.dumps(model))  # noqa: S301
+    assert asyncio.run(again.acomplete(REQUEST)) == model.complete(REQUEST)
 
 
 @pytest.fixture

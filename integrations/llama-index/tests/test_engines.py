@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -29,29 +30,38 @@ from llama_index.core.indices.query.query_transform.base import (
     BaseQueryTransform,
     StepDecomposeQueryTransform,
 )
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
-from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.memory import ChatMemoryBuffer, VectorMemory
 from llama_index.core.node_parser import TokenTextSplitter
-from llama_index.core.postprocessor import MetadataReplacementPostProcessor, SimilarityPostprocessor
+from llama_index.core.objects import ObjectIndex
+from llama_index.core.postprocessor import (
+    MetadataReplacementPostProcessor,
+    SimilarityPostprocessor,
+    StructuredLLMRerank,
+)
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import (
     CitationQueryEngine,
     CustomQueryEngine,
     MultiStepQueryEngine,
     RetrieverQueryEngine,
+    RetrieverRouterQueryEngine,
     RetryQueryEngine,
     RouterQueryEngine,
     SubQuestionQueryEngine,
+    ToolRetrieverRouterQueryEngine,
     TransformQueryEngine,
 )
 from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.retrievers import QueryFusionRetriever, RecursiveRetriever, RouterRetriever
-from llama_index.core.schema import IndexNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import IndexNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool, RetrieverTool
 
+from fullrecall import IdRecall
 from llama_index.evaluation.fullrecall import Capture, attach, capture_of, capture_retrievals
 
 TOWER = "Where in Paris does the Eiffel Tower stand?"
@@ -267,6 +277,74 @@ def test_a_reranker_without_a_span_is_seen_by_what_the_model_got(
     assert list(stages(capture)) == ["retrieved", *([] if awaited else ["LastTwoFirstAwaited"])]
 
 
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+def test_what_an_unseen_reranker_lost_is_not_the_next_ones_doing(
+    towers: BaseRetriever, llm: MockLLM, *, awaited: bool
+) -> None:
+    """A stage stands for whatever changed the list before a postprocessor that is seen."""
+    engine = engine_over(
+        towers, llm, LastTwoFirstAwaited(), SimilarityPostprocessor(similarity_cutoff=0.3)
+    )
+    capture = ask(engine, TOWER, awaited=awaited)
+    unseen = "before SimilarityPostprocessor" if awaited else "LastTwoFirstAwaited"
+    assert stages(capture) == {
+        "retrieved": (TOWER_IDS, unseen),
+        unseen: (["capital", "height"], "SimilarityPostprocessor"),
+        "SimilarityPostprocessor": (["height"], None),
+    }
+
+
+class LastTwoFirstTold(LastTwoFirst):
+    """A reranker whose author has LlamaIndex tell of the async method, too."""
+
+    @get_dispatcher(__name__).span
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[::-1][:2]
+
+
+def test_an_async_reranker_with_a_span_is_a_stage(towers: BaseRetriever, llm: MockLLM) -> None:
+    """Where its author has decorated the async method, it is seen like a sync one."""
+    capture = ask(engine_over(towers, llm, LastTwoFirstTold()), TOWER, awaited=True)
+    assert stages(capture) == {
+        "retrieved": (TOWER_IDS, "LastTwoFirstTold"),
+        "LastTwoFirstTold": (["capital", "height"], None),
+    }
+
+
+def test_a_list_that_was_cut_by_hand_is_a_stage(towers: BaseRetriever) -> None:
+    """Code between a retriever and its reranker that keeps the first two shows as such."""
+    with capture_retrievals() as capture:
+        LastTwoFirst().postprocess_nodes(towers.retrieve(TOWER)[:2])
+    assert stages(capture) == {
+        "retrieved": (TOWER_IDS, "before LastTwoFirst"),
+        "before LastTwoFirst": (["place", "height"], "LastTwoFirst"),
+        "LastTwoFirst": (["height", "place"], None),
+    }
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+def test_a_reranker_that_tells_of_itself_is_a_stage(
+    towers: BaseRetriever, llm: MockLLM, *, awaited: bool
+) -> None:
+    """An async reranker has no span, but may send events: its stage has no better name then."""
+    chosen = json.dumps({"documents": [{"document_number": n, "relevance": n} for n in (2, 3)]})
+    rerankers = [
+        StructuredLLMRerank(llm=Answering(reply=lambda _: chosen), top_n=top_n) for top_n in (2, 1)
+    ]
+    capture = ask(engine_over(towers, llm, *rerankers), TOWER, awaited=awaited)
+    unseen = awaited and "_apostprocess_nodes" in vars(StructuredLLMRerank)  # not on 0.14.20
+    name = "reranker" if unseen else "StructuredLLMRerank"
+    first, second = name, f"{name} 2"
+    assert lists(capture) == (TOWER_IDS, ["height"])
+    assert stages(capture) == {
+        "retrieved": (TOWER_IDS, first),
+        first: (["capital", "height"], second),
+        second: (["height"], None),
+    }
+
+
 def test_several_postprocessors_hand_on_to_each_other(towers: BaseRetriever, llm: MockLLM) -> None:
     """Each has its stage, two of one class have numbers, and one that drops all leaves nothing."""
     engine = engine_over(
@@ -371,7 +449,8 @@ def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm:
     assert capture.error is None
 
 
-def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM) -> None:
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool) -> None:
     """Each step retrieves for a question of its own; the steps' answers are no contexts."""
     steps = iter([TOWER, FRUIT])
     engine = MultiStepQueryEngine(
@@ -381,7 +460,7 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM) -> None:
         num_steps=2,
     )
     with attach(engine):
-        response: Any = engine.query("q")
+        response: Any = asyncio.run(engine.aquery("q")) if awaited else engine.query("q")
     assert "Question: " in response.source_nodes[0].text
     capture = capture_of(response)
     retrieved, final = lists(capture)
@@ -394,7 +473,9 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM) -> None:
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
-@pytest.mark.parametrize("reranker", [None, LastTwoFirst(), LastTwoFirstAwaited()], ids=repr)
+@pytest.mark.parametrize(
+    "reranker", [None, LastTwoFirst(), LastTwoFirstAwaited()], ids=["none", "seen", "awaited"]
+)
 def test_citation_engine(
     towers: BaseRetriever, llm: MockLLM, reranker: Any, *, awaited: bool
 ) -> None:
@@ -415,9 +496,36 @@ def test_citation_engine(
     assert "Source" not in capture.final[0].text
 
 
-def test_transform_engine(fruits: BaseRetriever, llm: MockLLM) -> None:
+def test_citation_engine_with_metadata(towers: BaseRetriever, llm: MockLLM) -> None:
+    """Sources that hold the nodes' metadata are found in the nodes all the same."""
+    engine = CitationQueryEngine(
+        towers,
+        llm=llm,
+        text_splitter=TokenTextSplitter(chunk_size=200, chunk_overlap=0),
+        metadata_mode=MetadataMode.LLM,
+        node_postprocessors=[LastTwoFirstAwaited()],
+    )
+    assert lists(ask(engine, TOWER, awaited=True)) == (TOWER_IDS, ["capital", "height"])
+
+
+def test_citation_engine_with_words_of_its_own(towers: BaseRetriever, llm: MockLLM) -> None:
+    """Where the sources' words are in no node, all that was left after reranking is final."""
+
+    class Shouts(TokenTextSplitter):
+        def split_text(self, text: str) -> list[str]:
+            return [text.upper()]
+
+    engine = CitationQueryEngine(
+        towers, llm=llm, text_splitter=Shouts(), node_postprocessors=[LastTwoFirst()]
+    )
+    assert lists(ask(engine, TOWER)) == (TOWER_IDS, ["capital", "height"])
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+def test_transform_engine(fruits: BaseRetriever, llm: MockLLM, *, awaited: bool) -> None:
     """The question as it was asked and as it was rewritten are both there."""
-    capture = ask(TransformQueryEngine(engine_over(fruits, llm), Rewrites()), TOWER)
+    engine = TransformQueryEngine(engine_over(fruits, llm), Rewrites())
+    capture = ask(engine, TOWER, awaited=awaited)
     assert lists(capture) == (FRUIT_IDS, FRUIT_IDS)
     assert capture is not None
     assert [one.question for one in capture.retrievals] == [FRUIT]
@@ -440,6 +548,46 @@ def test_retry_engine(
     retrieved, final = lists(capture)
     assert retrieved[0] == "banana"
     assert set(retrieved) <= {"banana", "rome", "place", "capital", "height"}
+    assert final == retrieved
+
+
+def retrying(engine: BaseQueryEngine) -> RetryQueryEngine:
+    """Return an engine that asks `engine` twice, since its evaluator is content with the second."""
+    verdicts = iter(["NO", "YES"])
+    evaluator = RelevancyEvaluator(llm=Answering(reply=lambda _: next(verdicts)))
+    return RetryQueryEngine(engine, evaluator, max_retries=2)
+
+
+def test_retrying_an_engine_over_all_nodes(llm: MockLLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second attempt reads the same nodes as the first, and is a retrieval all the same."""
+    monkeypatch.setattr(Settings, "_llm", llm)
+    nodes = [TextNode(id_="one", text="The one."), TextNode(id_="other", text="The other.")]
+    capture = ask(retrying(engine_over(SummaryIndex(nodes).as_retriever(), llm)), "q")
+    assert lists(capture) == (["one", "other"], ["one", "other"])
+    assert capture is not None
+    assert len(capture.retrievals) == 2
+
+
+def test_retrying_an_engine_over_several_indices(
+    fruits: BaseRetriever, llm: MockLLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index of texts that nobody has retrieved before is no evaluator's."""
+    monkeypatch.setattr(Settings, "_llm", llm)
+    other = SummaryIndex([TextNode(id_="other", text="Something else.")]).as_retriever()
+    fused = QueryFusionRetriever([fruits, other], llm=llm, num_queries=1, use_async=False)
+    capture = ask(retrying(engine_over(fused, llm)), FRUIT)
+    assert list(stages(capture)) == ["VectorIndexRetriever", "SummaryIndexRetriever", "retrieved"]
+
+
+def test_retrying_a_citation_engine(
+    fruits: BaseRetriever, llm: MockLLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A retrying engine calls the private methods of the other: its sources are numbered still."""
+    monkeypatch.setattr(Settings, "_llm", llm)
+    splitter = TokenTextSplitter(chunk_size=5, chunk_overlap=0)
+    capture = ask(retrying(CitationQueryEngine(fruits, llm=llm, text_splitter=splitter)), FRUIT)
+    retrieved, final = lists(capture)
+    assert retrieved[0] == "banana"
     assert final == retrieved
 
 
@@ -708,3 +856,86 @@ def test_hand_written_pipelines_need_no_engine(
         nodes = LastTwoFirst().postprocess_nodes([*fruits.retrieve(FRUIT), *towers.retrieve(TOWER)])
         get_response_synthesizer(llm=llm).synthesize(TOWER, nodes[:1])
     assert lists(capture) == (["banana", *TOWER_IDS], ["capital"])
+
+
+# Retrievals of something else than contexts
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+def test_tools_that_are_looked_up_are_no_contexts(
+    towers: BaseRetriever, fruits: BaseRetriever, llm: MockLLM, *, awaited: bool
+) -> None:
+    """An engine that finds its tools in an index retrieves them like nodes: they never count."""
+    objects = ObjectIndex.from_objects(tools(towers, fruits, llm), index_cls=SummaryIndex)
+    engine = ToolRetrieverRouterQueryEngine(
+        objects.as_retriever(node_postprocessors=[LastTwoFirst()]),
+        llm=llm,
+        summarizer=get_response_synthesizer(llm=llm, response_mode="tree_summarize"),  # type: ignore[arg-type]
+    )
+    capture = ask(engine, TOWER, awaited=awaited)
+    assert lists(capture) == (TOWER_IDS, ["place", "capital", "height"])
+    assert list(stages(capture)) == [
+        "VectorIndexRetriever",
+        "VectorIndexRetriever 2",
+        "LastTwoFirst",
+        "retrieved",
+    ]
+    assert capture is not None
+    assert [one.retriever for one in capture.retrievals] == ["VectorIndexRetriever"] * 2
+
+
+def test_tools_that_a_fusion_looks_up_are_no_contexts(towers: BaseRetriever, llm: MockLLM) -> None:
+    """Neither are the candidates that the retriever of tools has asked others for."""
+    objects = ObjectIndex.from_objects(tools(towers, towers, llm), index_cls=SummaryIndex)
+    fused = QueryFusionRetriever(
+        [objects.as_node_retriever()], llm=llm, num_queries=1, use_async=True
+    )
+    with capture_retrievals() as capture:
+        found = type(objects.as_retriever())(fused, objects.object_node_mapping).retrieve(TOWER)
+        assert len(found) == 2
+        towers.retrieve(TOWER)
+    assert lists(capture) == (TOWER_IDS, TOWER_IDS)
+    assert list(stages(capture)) == ["retrieved"]
+
+
+def test_that_only_tools_were_looked_up_is_no_empty_retrieval(
+    towers: BaseRetriever, llm: MockLLM
+) -> None:
+    """A run that found tools and asked none of them is unscored; a retriever of tools is not.
+
+    Whoever attaches to the retriever of the tools itself wants to know what it brings.
+    """
+    objects = ObjectIndex.from_objects(tools(towers, towers, llm), index_cls=SummaryIndex)
+    chooser = objects.as_retriever()
+    with capture_retrievals() as capture, attach(chooser.retriever) as attachment:
+        chooser.retrieve(TOWER)
+    assert not capture.observed
+    assert (capture.sample().retrieval_error or "").startswith("no retrieval was seen")
+    assert len(attachment.captures[0].retrieved) == 2
+
+
+def test_an_engine_that_is_looked_up_is_no_context(towers: BaseRetriever, llm: MockLLM) -> None:
+    """The node that names the engine to ask is left out; what that engine retrieves counts."""
+    engine = RetrieverRouterQueryEngine(
+        SummaryIndex([TextNode(id_="towers", text="on towers")]).as_retriever(),
+        lambda _: engine_over(towers, llm, LastTwoFirst()),
+    )
+    capture = ask(engine, TOWER)
+    assert lists(capture) == (TOWER_IDS, ["capital", "height"])
+
+
+@pytest.mark.filterwarnings("ignore:Call to deprecated:DeprecationWarning")
+def test_earlier_messages_that_are_looked_up_are_no_contexts(
+    index: VectorStoreIndex, llm: MockLLM
+) -> None:
+    """A memory in a vector index retrieves messages; the chat's own retrieval alone counts."""
+    memory = VectorMemory.from_defaults(embed_model=index._embed_model)
+    memory.put(ChatMessage(role="user", content="The Eiffel Tower stands where?"))
+    chat = ContextChatEngine.from_defaults(
+        index.as_retriever(similarity_top_k=3), llm=llm, memory=memory
+    )
+    with attach(chat):
+        capture = capture_of(chat.chat(TOWER))
+    assert lists(capture) == (TOWER_IDS, TOWER_IDS)
+    assert capture is not None
+    assert IdRecall().score(capture.sample({"expected_ids": TOWER_IDS})).score == 1.0

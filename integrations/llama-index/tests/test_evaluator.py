@@ -23,6 +23,7 @@ from llama_index.core.evaluation import BaseEvaluator, BatchEvalRunner, Evaluati
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import CustomQueryEngine
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import (
     MetadataMode,
@@ -402,17 +403,90 @@ def test_a_configuration_that_cannot_work_is_refused_at_once(
 
 
 def test_an_empty_retrieval_scores_zero_and_a_missing_one_is_unscored() -> None:
-    """No source nodes are an answer of the retriever; no response is none."""
+    """An empty list is an answer of the retriever; no response is none."""
     evaluator = RecallEvaluator()
-    empty = evaluator.evaluate_response(QUESTION, Response("x", []), expected_ids=["a"])
-    assert (empty.score, empty.invalid_result, empty.contexts) == (0.0, False, [])
     missing = evaluator.evaluate_response(QUESTION, None, expected_ids=["a"])
     assert (missing.score, missing.invalid_result, missing.contexts) == (None, True, None)
     assert missing.result.status is Status.UNSCORED
     nothing = evaluator.evaluate(QUESTION, [], expected_ids=["a"])
     assert (nothing.score, nothing.contexts) == (0.0, [])
-    without_list = Response("x", None)  # type: ignore[arg-type]
-    assert evaluator.evaluate(QUESTION, without_list, expected_ids=["a"]).invalid_result
+    given = evaluator.evaluate(QUESTION, Response("x"), retrieved_nodes=[], expected_ids=["a"])
+    assert (given.score, given.contexts) == (0.0, [])
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
+@pytest.mark.parametrize("streaming", [False, True], ids=["text", "stream"])
+def test_an_engine_that_found_nothing_scores_zero(
+    llm: MockLLM, *, streaming: bool, awaited: bool
+) -> None:
+    """LlamaIndex's synthesizers say that they were given no nodes: nothing was retrieved."""
+    engine = SummaryIndex([]).as_query_engine(llm=llm, streaming=streaming)
+    response: Any = asyncio.run(engine.aquery("q")) if awaited else engine.query("q")
+    answer = RecallEvaluator().evaluate_response("q", response, expected_ids=["a"])
+    assert (answer.score, answer.invalid_result, answer.contexts) == (0.0, False, [])
+
+
+@pytest.mark.parametrize("way", ["chat", "stream_chat", "achat", "astream_chat"])
+@pytest.mark.parametrize("mode", ["context", "condense_plus_context", "condense_question"])
+def test_a_chat_engine_that_found_nothing_scores_zero(llm: MockLLM, mode: Any, way: str) -> None:
+    """Chat engines name their retriever, or the response of their query engine, as a source."""
+    memory = ChatMemoryBuffer.from_defaults(llm=llm)
+    chat = SummaryIndex([]).as_chat_engine(chat_mode=mode, llm=llm, memory=memory)
+
+    async def awaited() -> Any:
+        response = await getattr(chat, way)("q")
+        if way == "astream_chat":
+            assert [token async for token in response.async_response_gen()]
+        return response
+
+    if way.startswith("a"):
+        response = asyncio.run(awaited())
+    else:
+        response = getattr(chat, way)("q")
+        if way == "stream_chat":
+            assert list(response.response_gen)
+    answer = RecallEvaluator().evaluate_response("q", response, expected_ids=["a"])
+    assert (answer.score, answer.contexts) == (0.0, []), answer.invalid_reason
+
+
+class AnswersWith(CustomQueryEngine):
+    """An engine of the user's own that names no sources, whatever it has retrieved."""
+
+    answer: Any
+
+    def custom_query(self, query_str: str) -> Any:
+        """Answer."""
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "a text alone",
+        Response("x", []),
+        Response("x", None),  # type: ignore[arg-type]
+        Response(None, []),
+        PydanticResponse(Answer(city="Paris")),
+        StreamingResponse(iter(["Paris"])),
+        AsyncStreamingResponse(tokens()),
+        AgentChatResponse("Paris"),
+        AgentChatResponse(
+            "Paris",
+            [ToolOutput(tool_name="t", raw_input={}, content="", raw_output=Response("x", []))],
+        ),
+        StreamingAgentChatResponse(),
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_a_response_without_source_nodes_tells_nothing_of_the_retrieval(answer: Any) -> None:
+    """That an engine names no sources is not that it found none: unscored, with the way out."""
+    response = AnswersWith(answer=answer).query(QUESTION)
+    told = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
+    assert (told.score, told.result.status, told.contexts) == (None, Status.UNSCORED, None)
+    assert told.invalid_reason == (
+        "no retrieval: the response names no source nodes, which does not tell what was retrieved: "
+        "attach(engine), or give retrieved_nodes=[…]"
+    )
 
 
 INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {

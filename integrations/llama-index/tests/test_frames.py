@@ -127,5 +127,7 @@ def test_no_results_are_an_empty_frame() -> None:
 
 def test_what_is_no_result_is_refused() -> None:
     """A list of scores is no list of results: the error names where it stands."""
+    with pytest.raises(InputError, match=r"give \{'recall': results\}, got list"):
+        summary_frame([])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="'ids', sample 1: an EvaluationResult"):
         results_frame({"ids": [0.5]})  # type: ignore[list-item]

@@ -325,6 +325,26 @@ def test_merged_parents_count_as_their_leaves(
     )
 
 
+def test_parts_of_parts_count_as_the_smallest() -> None:
+    """Of three levels, as `HierarchicalNodeParser` makes them by default, the leaves count."""
+    parser = HierarchicalNodeParser.from_defaults(
+        node_parser_ids=["large", "middle", "small"],
+        node_parser_map={
+            "large": TokenTextSplitter(chunk_size=80, chunk_overlap=0),
+            "middle": TokenTextSplitter(chunk_size=20, chunk_overlap=0),
+            "small": TokenTextSplitter(chunk_size=9, chunk_overlap=0),
+        },
+    )
+    nodes = parser.get_nodes_from_documents([Document(text=" ".join(f"a{n}" for n in range(20)))])
+    docstore = SimpleDocumentStore()
+    docstore.add_documents(nodes)
+    leaves = get_leaf_nodes(nodes)
+    assert len(nodes) > len(leaves) + 2
+    assert [context.id for context in contexts([nodes[0]], expand=docstore)] == [
+        leaf.node_id for leaf in leaves
+    ]
+
+
 def test_a_part_that_is_in_no_docstore_is_named(
     hierarchy: tuple[list[BaseNode], SimpleDocumentStore],
 ) -> None:

@@ -363,15 +363,30 @@ def test_a_reading_that_ends_early_leaves_nothing_running() -> None:
     async def first() -> Any:
         stream = aretrieved(slow, itertools.repeat(SAMPLES[0]), max_concurrency=3)
         sample = await anext(stream)
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         assert asyncio.all_tasks() == {asyncio.current_task()}
         return sample
 
     assert asyncio.run(first()).retrieved_context_ids is not None
+
+    class AnswersOnce(Echoes):
+        async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            if query_bundle.query_str != "once":
+                await asyncio.Event().wait()
+            return self._retrieve(query_bundle)
+
+    async def never_again() -> None:
+        samples = [{"query": "once"}, {"query": "and"}, {"query": "again"}]
+        stream = aretrieved(AnswersOnce(), samples, max_concurrency=3)
+        await anext(stream)
+        await stream.aclose()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(never_again())
     before = threading.active_count()
     stream = retrieved(slow, itertools.repeat(SAMPLES[0]), max_concurrency=3)
     assert next(stream).retrieved_context_ids is not None
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     assert threading.active_count() == before
 
 
@@ -422,6 +437,8 @@ def test_the_wrong_object_is_refused_before_anything_is_asked(
         answered(Fails(), SAMPLES)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="id_key is 'node_id'"):
         retrieved(Fails(), SAMPLES, id_key="doc_id")
+    with pytest.raises(ParameterError, match="got the class Fails: give an object of it"):
+        retrieved(Fails, SAMPLES)  # type: ignore[arg-type]
     retriever = Fails()
     with pytest.raises(ParameterError, match="scorers is empty"):
         evaluate_retriever(retriever, SAMPLES, [], progress=False)

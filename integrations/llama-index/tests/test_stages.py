@@ -234,6 +234,17 @@ def test_judged_scorers_see_every_stage_too(index: VectorStoreIndex) -> None:
         assert (answer.score, answer.stages["retrieved"].score) == (0.0, 1.0)
 
 
+def test_ids_of_another_level_are_told_of_attached_engines_too(
+    engine: RetrieverQueryEngine,
+) -> None:
+    """The nodes that were seen say by which key the expected IDs would have matched."""
+    with attach(engine):
+        response = engine.query(QUESTION)
+    answer = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["doc-tower"])
+    assert answer.score == 0.0
+    assert "use id_key='ref_doc_id'" in (answer.feedback or "")
+
+
 def test_the_reader_serves_every_stage(engine: RetrieverQueryEngine) -> None:
     """`id_key` names the contexts of all lists: documents before as after the reranker."""
     with attach(engine):

@@ -27,8 +27,12 @@ def as_retriever(retriever: RetrieverLike) -> Runnable[str, Any]:
     """Return what answers `invoke(question)`; raise `ParameterError` for what does not."""
     if isinstance(retriever, Runnable):
         return retriever
+    if isinstance(retriever, type):
+        raise ParameterError(
+            f"a retriever is an object, got the class {retriever.__name__} itself: make one of it"
+        )
     made = getattr(retriever, "as_retriever", None)
-    if isinstance(retriever, type) or not (made is not None or callable(retriever)):
+    if made is None and not callable(retriever):
         raise ParameterError(
             "a retriever is a Runnable, a VectorStore or a function of the question, got "
             f"{shown(retriever)}"
@@ -37,6 +41,11 @@ def as_retriever(retriever: RetrieverLike) -> Runnable[str, Any]:
         return RunnableLambda(cast("Callable[[str], Any]", retriever))
     found: Runnable[str, Any] = made()
     return found
+
+
+def is_async_only(retriever: Runnable[str, Any]) -> bool:
+    """Return whether a retriever is an async function, which `invoke` can only refuse."""
+    return isinstance(retriever, RunnableLambda) and not hasattr(retriever, "func")
 
 
 def retrieve(

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from fullrecall import Context, InputError, ParameterError
 from fullrecall.context import ID
 from fullrecall.identifiers import as_id, as_list, shown
+from langchain_fullrecall.retrieval import brief
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Document], ID | None] | None
 """Where a document's ID stands: None is `Document.id`; a `str` a key of its metadata; several keys
@@ -75,7 +76,8 @@ class DocumentReader:
         try:
             return self._context(item)
         except ValueError as error:
-            raise InputError(f"document {position}: {error}", field="retrieved_contexts") from None
+            message = f"document {position}: {error}"
+            raise InputError(message, field="retrieved_contexts") from error.__cause__
 
     def _context(self, item: object) -> Context:
         if isinstance(item, Context) and self.id_key is None and self.source_key is None:
@@ -93,7 +95,10 @@ class DocumentReader:
         if callable(self.id_key):
             known = None if own_id is None else as_id(own_id)
             document = Document(page_content=text or "", metadata=dict(metadata), id=known)
-            return self.id_key(document)
+            try:
+                return self.id_key(document)
+            except Exception as error:
+                raise ValueError(f"id_key raised {brief(error)}") from error
         if isinstance(self.id_key, str):
             return metadata.get(self.id_key)
         values = [metadata.get(key) for key in self.id_key]

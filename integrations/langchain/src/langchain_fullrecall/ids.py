@@ -11,9 +11,12 @@ from fullrecall.identifiers import as_id, shown
 
 _MOST_KEYS = 5
 
+_ENOUGH = 5
+"""Samples without any hit that are no longer a retriever's bad luck with one hard question."""
+
 
 class IdLevelWarning(UserWarning):
-    """Warns that no reference ID was seen in a whole run: it may be of another level."""
+    """Warns that no reference ID was seen in a whole run: they may be of another level."""
 
 
 class IdsSeen(NamedTuple):
@@ -52,32 +55,62 @@ def ids_seen(sample: Sample) -> IdsSeen:
     )
 
 
-def id_mismatch(seen: Iterable[IdsSeen]) -> str | None:
-    """Return what is wrong where no reference ID was seen in a whole run, None if one was.
+class IdWatch:
+    """Watches a run, sample by sample, for references that name something else than documents do.
 
     The usual reason is that references name sources and documents carry the IDs of chunks, or
     the random IDs that a store made up. Samples without references or documents do not count.
+    Holds totals only, however long the run is.
     """
-    compared = [one for one in seen if one.met is not None]
-    if not compared or any(one.met for one in compared):
-        return None
-    count = f"{len(compared)} samples" if len(compared) > 1 else "the one sample"
-    problem = f"no reference ID of {count} is among the retrieved documents' IDs"
-    keys = Counter(key for one in compared for key in one.keys)
-    if keys:
-        listed = ", ".join(
-            f"id_key={key!r} (in {found} of {len(compared)})"
-            for key, found in keys.most_common(_MOST_KEYS)
+
+    def __init__(self, seen: Iterable[IdsSeen] = ()) -> None:
+        self._met = False
+        self._compared = 0
+        self._keys: Counter[str] = Counter()
+        self._reference: str | None = None
+        self._brought: str | None = None
+        for one in seen:
+            self.see(one)
+
+    def see(self, one: IdsSeen) -> None:
+        """Take note of one sample."""
+        if one.met is None:
+            return
+        self._met = self._met or one.met
+        self._compared += 1
+        self._keys.update(one.keys)
+        self._reference = self._reference or one.reference
+        self._brought = self._brought or one.brought
+
+    def noted(self, sample: Sample) -> Sample:
+        """Return a sample of which note was taken."""
+        self.see(ids_seen(sample))
+        return sample
+
+    def problem(self) -> str | None:
+        """Return what is wrong where no reference ID was seen in the whole run, None if one was.
+
+        Documents without any ID, and metadata that hold what was looked for, are evidence enough.
+        Without it a few samples prove nothing: their retrieval may just have been bad.
+        """
+        if self._met or not self._compared:
+            return None
+        count = f"{self._compared} samples" if self._compared > 1 else "the one sample"
+        problem = f"no reference ID of {count} is among the retrieved documents' IDs"
+        if self._keys:
+            listed = ", ".join(
+                f"id_key={key!r} (in {found} of {self._compared})"
+                for key, found in self._keys.most_common(_MOST_KEYS)
+            )
+            return f"{problem}, but their metadata hold them: {listed} would find them"
+        if self._brought is None:
+            return f"{problem}: none of the documents has an ID; id_key= says where it stands"
+        if self._compared < _ENOUGH:
+            return None
+        return (
+            f"{problem}: references look like {shown(self._reference)}, documents like "
+            f"{shown(self._brought)}; id_key= says where the IDs stand that the references name"
         )
-        return f"{problem}, but their metadata hold them: {listed} would find them"
-    first = compared[0]
-    brought = next((one.brought for one in compared if one.brought is not None), None)
-    if brought is None:
-        return f"{problem}: none of the documents has an ID; id_key= says where it stands"
-    return (
-        f"{problem}: references look like {shown(first.reference)}, documents like "
-        f"{shown(brought)}; id_key= says where the IDs stand that the references name"
-    )
 
 
 def id_hint(sample: Sample, seen: IdsSeen) -> str:

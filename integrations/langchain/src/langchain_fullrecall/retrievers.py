@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
-from collections import deque
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from itertools import islice
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from contextlib import aclosing, closing
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ContextThreadPoolExecutor, merge_configs
+from langchain_core.runnables.config import merge_configs
 
-from fullrecall import Report, Sample, Scorer, evaluate
-from fullrecall.evaluation.progress import known_length, with_progress
-from fullrecall.evaluation.run import aevaluate, as_samples, check_scorers
+from fullrecall import InputError, ParameterError, Report, Sample, Scorer, aevaluate, evaluate
+from fullrecall.evaluation.progress import ACounted, Counted
+from fullrecall.evaluation.run import SampleLike, as_samples, check_scorers
+from fullrecall.evaluation.side_by_side import in_tasks, in_threads
 from fullrecall.result import check_k
-from langchain_fullrecall.asking import RetrieverLike, aretrieve, as_retriever, retrieve
+from langchain_fullrecall.asking import (
+    RetrieverLike,
+    aretrieve,
+    as_retriever,
+    is_async_only,
+    retrieve,
+)
 from langchain_fullrecall.documents import DocumentReader, IdKey
-from langchain_fullrecall.ids import IdLevelWarning, id_mismatch, ids_seen
+from langchain_fullrecall.ids import IdLevelWarning, IdWatch
 from langchain_fullrecall.references import reads_ids
-from langchain_fullrecall.retrieval import Retrieval, brief
+from langchain_fullrecall.retrieval import Retrieval
 from langchain_fullrecall.stages import RetrievalTrace, observed
 
 
 def retrieved(
     retriever: RetrieverLike,
-    samples: Iterable[Sample | Mapping[str, Any]],
+    samples: Iterable[SampleLike],
     *,
     id_key: IdKey = None,
     source_key: str | None = None,
     collapse: bool = False,
     max_concurrency: int = 16,
     config: RunnableConfig | None = None,
-) -> Iterator[Sample]:
+) -> Generator[Sample]:
     """Yield each sample, in order, with what `retriever` brings for its `user_input`.
 
     `retrieval_stages` says what the retrievers, compressors and steps inside of it handed on, as
@@ -53,27 +50,31 @@ def retrieved(
     Raises `ParameterError` for what is no retriever, `InputError` for what is no sample.
     """
     asking = _Asking.of(retriever, DocumentReader(id_key, source_key, collapse), config)
-    return _in_threads(asking.ask, as_samples(samples), _checked(max_concurrency))
+    if is_async_only(asking.retriever):
+        raise ParameterError(
+            "the retriever is an async function: aretrieved and aevaluate_retriever await it"
+        )
+    return in_threads(asking.ask, as_samples(samples), _checked(max_concurrency))
 
 
 def aretrieved(
     retriever: RetrieverLike,
-    samples: Iterable[Sample | Mapping[str, Any]],
+    samples: Iterable[SampleLike],
     *,
     id_key: IdKey = None,
     source_key: str | None = None,
     collapse: bool = False,
     max_concurrency: int = 16,
     config: RunnableConfig | None = None,
-) -> AsyncIterator[Sample]:
+) -> AsyncGenerator[Sample]:
     """Yield the same as `retrieved`, by `ainvoke`, without blocking the event loop."""
     asking = _Asking.of(retriever, DocumentReader(id_key, source_key, collapse), config)
-    return _in_tasks(asking.aask, as_samples(samples), _checked(max_concurrency))
+    return in_tasks(asking.aask, as_samples(samples), _checked(max_concurrency))
 
 
 def evaluate_retriever(
     retriever: RetrieverLike,
-    samples: Iterable[Sample | Mapping[str, Any]],
+    samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
     *,
     id_key: IdKey = None,
@@ -81,18 +82,19 @@ def evaluate_retriever(
     collapse: bool = False,
     max_concurrency: int = 16,
     config: RunnableConfig | None = None,
-    progress: bool = True,
     **options: Any,
 ) -> Report:
     """Ask `retriever` every sample's question, and return `fullrecall.evaluate`'s report.
 
     The first parameters are those of `retrieved`, `max_concurrency` and `options` are
-    `evaluate`'s own. A sample for which the retriever raises is in the report as "unscored", with
-    the error. `evaluate_stages(row.sample for row in report)`, with the same scorers, tells what
-    each stage of the retriever had.
+    `evaluate`'s own. A sample is asked and scored as it is read: with `keep="summary"` memory
+    stays flat however many samples a stream yields. One for which the retriever raises is in the
+    report as "unscored", with the error. `evaluate_stages(row.sample for row in report)`, with
+    the same scorers, tells what each stage of the retriever had.
 
     Warns with `IdLevelWarning` if no reference ID was retrieved in the whole run, and names the
-    metadata keys that would have matched. Raises what `evaluate` and `retrieved` raise.
+    metadata keys that would have matched; where there are none, from five samples on. Raises what
+    `evaluate` and `retrieved` raise.
     """
     scorers = check_scorers(scorers)
     asked = retrieved(
@@ -104,15 +106,17 @@ def evaluate_retriever(
         max_concurrency=max_concurrency,
         config=config,
     )
-    total = known_length(samples)
-    found = list(with_progress(asked, show=progress, total=total, unit="question"))
-    _warn_of_wrong_level(found, scorers)
-    return evaluate(found, scorers, max_concurrency=max_concurrency, progress=progress, **options)
+    watch = IdWatch()
+    found = Counted((watch.noted(sample) for sample in asked), samples)
+    with closing(asked):
+        report = evaluate(found, scorers, max_concurrency=max_concurrency, **options)
+    _warn_of_wrong_level(watch, scorers)
+    return report
 
 
 async def aevaluate_retriever(
     retriever: RetrieverLike,
-    samples: Iterable[Sample | Mapping[str, Any]],
+    samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
     *,
     id_key: IdKey = None,
@@ -120,7 +124,6 @@ async def aevaluate_retriever(
     collapse: bool = False,
     max_concurrency: int = 16,
     config: RunnableConfig | None = None,
-    progress: bool = True,
     **options: Any,
 ) -> Report:
     """Return the same as `evaluate_retriever`, without blocking the event loop."""
@@ -134,11 +137,12 @@ async def aevaluate_retriever(
         max_concurrency=max_concurrency,
         config=config,
     )
-    found = [sample async for sample in asked]
-    _warn_of_wrong_level(found, scorers)
-    return await aevaluate(
-        found, scorers, max_concurrency=max_concurrency, progress=progress, **options
-    )
+    watch = IdWatch()
+    found = ACounted((watch.noted(sample) async for sample in asked), samples)
+    async with aclosing(asked):
+        report = await aevaluate(found, scorers, max_concurrency=max_concurrency, **options)
+    _warn_of_wrong_level(watch, scorers)
+    return report
 
 
 class _Asking(NamedTuple):
@@ -175,8 +179,8 @@ class _Asking(NamedTuple):
     def _told(self, sample: Sample, found: Retrieval, trace: RetrievalTrace) -> Sample:
         try:
             stages = trace.stages(self.reader) or None
-        except Exception as error:  # noqa: BLE001 - a user's `id_key` may raise anything
-            return sample.with_retrieval(None, error=f"reading a stage: {brief(error)}")
+        except InputError as error:
+            return sample.with_retrieval(None, error=f"reading a stage: {error}")
         seen = sample.with_retrieval(found.contexts, error=found.error, stages=stages)
         if found.ids is None:
             return seen
@@ -191,42 +195,7 @@ def _unasked(sample: Sample) -> Sample:
     return sample.with_retrieval(None, error="the sample has no user_input to ask it")
 
 
-def _in_threads(
-    ask: Callable[[Sample], Sample], samples: Iterator[Sample], at_once: int
-) -> Iterator[Sample]:
-    """Yield each sample asked, in order; no more than `at_once` are read ahead."""
-    if at_once == 1:
-        yield from map(ask, samples)
-        return
-    with ContextThreadPoolExecutor(at_once) as executor:
-        pending = deque(executor.submit(ask, sample) for sample in islice(samples, at_once))
-        try:
-            while pending:
-                done = pending.popleft().result()
-                pending += [executor.submit(ask, sample) for sample in islice(samples, 1)]
-                yield done
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)
-
-
-async def _in_tasks(
-    ask: Callable[[Sample], Coroutine[Any, Any, Sample]], samples: Iterator[Sample], at_once: int
-) -> AsyncIterator[Sample]:
-    """Yield the same as `_in_threads`, in tasks; none of them outlives the iterator."""
-    pending = deque(asyncio.create_task(ask(sample)) for sample in islice(samples, at_once))
-    try:
-        while pending:
-            done = await pending[0]
-            pending.popleft()
-            pending += [asyncio.create_task(ask(sample)) for sample in islice(samples, 1)]
-            yield done
-    finally:
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
-
-
-def _warn_of_wrong_level(samples: Iterable[Sample], scorers: Sequence[Scorer]) -> None:
-    problem = id_mismatch(map(ids_seen, samples)) if any(map(reads_ids, scorers)) else None
+def _warn_of_wrong_level(watch: IdWatch, scorers: Sequence[Scorer]) -> None:
+    problem = watch.problem() if any(map(reads_ids, scorers)) else None
     if problem is not None:
         warnings.warn(problem, IdLevelWarning, stacklevel=3)

@@ -10,6 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
 from fullrecall import Context, ParameterError
+from fullrecall.identifiers import shown
 from langchain_fullrecall.documents import DocumentReader, IdKey
 
 Search: TypeAlias = Callable[[str, int], list[Context]]
@@ -53,7 +54,7 @@ def _search(retriever: object, k_field: str | None) -> Callable[[str, int], Sequ
         return retriever
     raise ParameterError(
         "retriever is a BaseRetriever, a VectorStore or a function of a question and k, got "
-        f"{type(retriever).__name__}"
+        f"{shown(retriever)}"
     )
 
 

@@ -13,7 +13,7 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 from fullrecall import Method, Report, Sample
 from fullrecall.report.row import Row
 from langchain_fullrecall.feedback import seen_as
-from langchain_fullrecall.ids import IdLevelWarning, id_mismatch
+from langchain_fullrecall.ids import IdLevelWarning, IdWatch
 from langchain_fullrecall.measurement import Measured
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class RecallSummary:
     ) -> EvaluationResult | EvaluationResults:
         """Return the mean over these runs; several where the evaluator gives several scores."""
         measured = [self._of(run, example) for run, example in zip(runs, examples, strict=True)]
-        problem = id_mismatch([one.ids for one in measured if one.ids is not None])
+        problem = IdWatch(one.ids for one in measured if one.ids is not None).problem()
         if problem is not None:
             warnings.warn(problem, IdLevelWarning, stacklevel=2)
         report = Report(self._views, keep_rows=False)

@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 from llama_index.evaluation.fullrecall.attaching import Brought, Capture, Which, capture_of
 from llama_index.evaluation.fullrecall.nodes import NodeLike, NodeReader, are_nodes
-from llama_index.evaluation.fullrecall.responses import is_response, source_nodes
+from llama_index.evaluation.fullrecall.responses import (
+    is_response,
+    says_that_nothing_was_retrieved,
+    source_nodes,
+)
 
 
 class Carried(NamedTuple):
@@ -24,9 +28,9 @@ def carried(
 
     `capture` is of the call, where the caller has made one; else it is the one that the response
     carries. What was seen comes first: source nodes may be rewritten, or invented by the engine.
-    They count where nothing was seen, unless there are none, or they are not what `which` asks
-    for; the reason is then in the error. A list of nodes is what was retrieved; for a text, or
-    None, nothing is known, and nothing is wrong.
+    They count where nothing was seen, unless they are not what `which` asks for, or there are none
+    and the response does not say that none were found; the reason is then in the error. A list of
+    nodes is what was retrieved; for a text, or None, nothing is known, and nothing is wrong.
 
     Raises `InputError` for nodes that `reader` cannot read.
     """
@@ -35,9 +39,9 @@ def carried(
     if capture is None:
         capture = response if isinstance(response, Capture) else capture_of(response)
     own = source_nodes(response) if is_response(response) else None
-    if capture is not None and (capture.observed or capture.error is not None or not own):
+    if capture is not None and (capture.observed or not own):
         return Carried(capture.read(reader, which), capture.nodes(which))
-    if own is None:
+    if not is_response(response):
         return Carried(Brought(None))
     if which == "retrieved":
         return Carried(
@@ -45,6 +49,14 @@ def carried(
                 None,
                 "a response holds what was left after postprocessing: attach(engine), and it "
                 "carries what was retrieved before",
+            )
+        )
+    if not own and (own is None or not says_that_nothing_was_retrieved(response)):
+        return Carried(
+            Brought(
+                None,
+                "the response names no source nodes, which does not tell what was retrieved: "
+                "attach(engine), or give retrieved_nodes=[…]",
             )
         )
     return Carried(Brought(reader.contexts(own)), own)

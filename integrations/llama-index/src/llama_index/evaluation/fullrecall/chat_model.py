@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -17,6 +18,7 @@ from llama_index.core.llms import LLM
 from fullrecall import ParameterError
 from fullrecall.evaluation.looping import loop_ends_with_run
 from fullrecall.judges import ChatRequest, Completion
+from llama_index.evaluation.fullrecall.refusing import got
 
 _MOST_AT_ONCE = 256
 """Threads that wait for answers: none is made before it is needed."""
@@ -39,9 +41,10 @@ class LlamaIndexChatModel:
 
     def __init__(self, llm: LLM | None = None, *, name: str | None = None) -> None:
         if llm is not None and not isinstance(llm, LLM):
-            raise ParameterError(f"llm is a LlamaIndex LLM, got {type(llm).__name__}")
+            raise ParameterError(f"llm is a LlamaIndex LLM, {got(llm)}")
         self._given = llm
         self._name = name
+        self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
     @property
     def name(self) -> str:
@@ -60,19 +63,32 @@ class LlamaIndexChatModel:
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the LLM's answer without blocking the event loop.
 
-        By the LLM's async methods, but not in a loop that `evaluate` made for one run: clients
-        keep connections for the next request, which then comes in another loop. There `complete`
-        runs in a thread.
+        By the LLM's async methods in the first loop that asks, and there alone: clients keep
+        connections for the next request, which fail in any other loop, such as that of a second
+        `asyncio.run`. Elsewhere, and in a loop that `evaluate` made for one run, `complete` runs
+        in a thread.
         """
-        if loop_ends_with_run():
+        loop = asyncio.get_running_loop()
+        if not self._keeps_connections(loop):
             call = partial(copy_context().run, self.complete, request)
-            return await asyncio.get_running_loop().run_in_executor(_threads(), call)
+            return await loop.run_in_executor(_threads(), call)
         llm, messages = self._llm, _messages(request)
         if llm.metadata.is_chat_model:
             reply = await llm.achat(messages)
             return _completion(reply.message.content, reply)
         text = await llm.acomplete(_prompt(llm, messages), formatted=True)
         return _completion(text.text, text)
+
+    def _keeps_connections(self, loop: asyncio.AbstractEventLoop) -> bool:
+        if loop_ends_with_run():
+            return False
+        if self._loop is None:
+            self._loop = weakref.ref(loop)
+        return self._loop() is loop
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the loop behind: another process has loops of its own."""
+        return {**self.__dict__, "_loop": None}
 
     @cached_property
     def _llm(self) -> LLM:

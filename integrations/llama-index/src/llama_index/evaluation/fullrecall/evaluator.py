@@ -60,7 +60,9 @@ class RecallEvaluator(BaseEvaluator):
     and that is scored, not its source nodes: those may be rewritten, or the engine's own words.
     `answer.stages` then has the results of the lists before the final one, so that what a
     reranker lost is seen; a scorer that asks a model asks it once more for each list that
-    differs. Without that, an empty list of source nodes is a retrieval that found nothing.
+    differs. Without that, an empty list of source nodes is a retrieval that found nothing where
+    LlamaIndex's own synthesizers and chat engines say so ("Empty Response"); from any other
+    response it is unscored, since an engine that names no sources has the same empty list.
 
     None of the four raises for what cannot be measured, as one exception would cost
     `BatchEvalRunner` the whole batch: the result then has `score=None`, `invalid_result=True`

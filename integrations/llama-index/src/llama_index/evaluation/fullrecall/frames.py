@@ -14,6 +14,7 @@ from llama_index.core.evaluation import EvaluationResult, RetrievalEvalResult
 
 from fullrecall import InputError, Result, Status
 from fullrecall.extras import pandas
+from llama_index.evaluation.fullrecall.refusing import got
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 if TYPE_CHECKING:
@@ -45,8 +46,14 @@ def results_frame(results: Results) -> pd.DataFrame:
     "scored", "undefined" (nothing to recall) or "unscored", with the `reason`; a score that is
     missing is no number in any mean.
 
-    Raises `InputError` for items that are no results; needs the extra `pandas`.
+    Raises `InputError` for what is no mapping and for items that are no results; needs the extra
+    `pandas`.
     """
+    if not isinstance(results, Mapping):
+        raise InputError(
+            "results is a mapping from names to lists of results, as BatchEvalRunner returns: "
+            f"give {{'recall': results}}, {got(results)}"
+        )
     columns = list(_Score._fields)
     frame: pd.DataFrame = pandas("results_frame()").DataFrame(_scores(results), columns=columns)
     return frame.astype({"score": "float64", "sample": "int64"})

@@ -41,6 +41,35 @@ def source_nodes(response: AnyResponse) -> Sequence[NodeWithScore] | None:
     return nodes
 
 
+_NOTHING = "Empty Response"
+"""What LlamaIndex's synthesizers answer where they are given no nodes, unless told otherwise."""
+
+_NOTHING_STREAMED = ("_empty_response_generator", "_empty_response_agenerator")
+"""The generators that stream it."""
+
+_RETRIEVER = "retriever"
+"""The name under which chat engines put what their retriever brought among the sources."""
+
+
+def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
+    """Return whether an empty list of source nodes is that of an empty retrieval.
+
+    An engine that answers with a text, an object, or a stream of its own has the same empty list,
+    whatever it has retrieved.
+    """
+    if isinstance(response, (AgentChatResponse, StreamingAgentChatResponse)):
+        answers = [
+            source.raw_output for source in response.sources if is_response(source.raw_output)
+        ]
+        return any(source.tool_name == _RETRIEVER for source in response.sources) or (
+            bool(answers) and all(map(says_that_nothing_was_retrieved, answers))
+        )
+    if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
+        stream = getattr(response.response_gen, "__name__", None)
+        return stream in _NOTHING_STREAMED or response.response_txt == _NOTHING
+    return response.response == _NOTHING
+
+
 def response_text(response: AnyResponse) -> str | None:
     """Return the text of the answer, None for one that is not written yet.
 

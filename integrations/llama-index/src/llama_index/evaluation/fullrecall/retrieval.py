@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,14 +14,16 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import InputError, ParameterError, Report, Sample, Scorer
 from fullrecall.evaluation import run
+from fullrecall.evaluation.progress import ACounted, Counted
 from fullrecall.evaluation.run import SampleLike, as_samples, check_scorers
+from fullrecall.evaluation.side_by_side import in_tasks, in_threads
 from fullrecall.result import check_k
 from llama_index.evaluation.fullrecall.attaching import Capture, capture_retrievals
 from llama_index.evaluation.fullrecall.carried import Carried, carried
 from llama_index.evaluation.fullrecall.mismatch import MismatchWatch
 from llama_index.evaluation.fullrecall.nodes import IdKey, NodeLike, NodeReader
+from llama_index.evaluation.fullrecall.refusing import got
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
-from llama_index.evaluation.fullrecall.side_by_side import in_tasks, in_threads
 
 
 def retrieved(
@@ -32,7 +35,7 @@ def retrieved(
     offsets: bool = False,
     expand: BaseDocumentStore | None = None,
     max_concurrency: int = 16,
-) -> Iterator[Sample]:
+) -> Generator[Sample]:
     """Yield each sample, in order, with what `retriever.retrieve(sample.user_input)` brings.
 
     Up to `max_concurrency` questions are asked at the same time, in threads; with 1, one by one
@@ -57,7 +60,7 @@ def aretrieved(
     offsets: bool = False,
     expand: BaseDocumentStore | None = None,
     max_concurrency: int = 16,
-) -> AsyncIterator[Sample]:
+) -> AsyncGenerator[Sample]:
     """Yield the same as `retrieved`, by `aretrieve`, without blocking the event loop."""
     reader = NodeReader(id_key, metadata_mode, offsets=offsets, expand=expand)
     return _awatched(_Retriever(retriever, reader), samples, check_k(max_concurrency, _AT_ONCE))
@@ -72,7 +75,7 @@ def answered(
     offsets: bool = False,
     expand: BaseDocumentStore | None = None,
     max_concurrency: int = 16,
-) -> Iterator[Sample]:
+) -> Generator[Sample]:
     """Yield each sample with what `engine.query(sample.user_input)` gave its model, and answered.
 
     `retrieved_contexts` is what the answer was made from, after reranking and filtering, as seen
@@ -99,7 +102,7 @@ def aanswered(
     offsets: bool = False,
     expand: BaseDocumentStore | None = None,
     max_concurrency: int = 16,
-) -> AsyncIterator[Sample]:
+) -> AsyncGenerator[Sample]:
     """Yield the same as `answered`, by `aquery`, without blocking the event loop."""
     reader = NodeReader(id_key, metadata_mode, offsets=offsets, expand=expand)
     return _awatched(_Engine(engine, reader), samples, check_k(max_concurrency, _AT_ONCE))
@@ -132,9 +135,9 @@ def evaluate_retriever(
         expand=expand,
         max_concurrency=max_concurrency,
     )
-    return run.evaluate(
-        _Counted(asked, samples), scorers, max_concurrency=max_concurrency, **options
-    )
+    found = Counted(asked, samples)
+    with closing(asked):
+        return run.evaluate(found, scorers, max_concurrency=max_concurrency, **options)
 
 
 async def aevaluate_retriever(
@@ -160,9 +163,9 @@ async def aevaluate_retriever(
         expand=expand,
         max_concurrency=max_concurrency,
     )
-    return await run.aevaluate(
-        _ACounted(asked, samples), scorers, max_concurrency=max_concurrency, **options
-    )
+    found = ACounted(asked, samples)
+    async with aclosing(asked):
+        return await run.aevaluate(found, scorers, max_concurrency=max_concurrency, **options)
 
 
 def evaluate_query_engine(
@@ -195,9 +198,9 @@ def evaluate_query_engine(
         expand=expand,
         max_concurrency=max_concurrency,
     )
-    return run.evaluate(
-        _Counted(asked, samples), scorers, max_concurrency=max_concurrency, **options
-    )
+    found = Counted(asked, samples)
+    with closing(asked):
+        return run.evaluate(found, scorers, max_concurrency=max_concurrency, **options)
 
 
 async def aevaluate_query_engine(
@@ -223,9 +226,9 @@ async def aevaluate_query_engine(
         expand=expand,
         max_concurrency=max_concurrency,
     )
-    return await run.aevaluate(
-        _ACounted(asked, samples), scorers, max_concurrency=max_concurrency, **options
-    )
+    found = ACounted(asked, samples)
+    async with aclosing(asked):
+        return await run.aevaluate(found, scorers, max_concurrency=max_concurrency, **options)
 
 
 _AT_ONCE = "max_concurrency"
@@ -249,7 +252,7 @@ class _Retriever:
         if not isinstance(self.thing, BaseRetriever):
             raise ParameterError(
                 f"retriever is a LlamaIndex retriever, such as index.as_retriever(), "
-                f"got {type(self.thing).__name__}"
+                f"{got(self.thing)}"
             )
 
     def ask(self, question: str) -> object:
@@ -276,7 +279,7 @@ class _Engine:
         if not isinstance(self.thing, BaseQueryEngine):
             raise ParameterError(
                 f"engine is a LlamaIndex query engine, such as index.as_query_engine(), "
-                f"got {type(self.thing).__name__}"
+                f"{got(self.thing)}"
             )
 
     def ask(self, question: str) -> object:
@@ -329,47 +332,23 @@ def _failed(sample: Sample, error: Exception) -> _Asked:
 
 def _watched(
     asks: _Retriever | _Engine, samples: Iterable[SampleLike], at_once: int
-) -> Iterator[Sample]:
+) -> Generator[Sample]:
     watch = MismatchWatch(asks.reader)
-    for asked in in_threads(lambda sample: _ask(asks, sample), as_samples(samples), at_once):
-        watch.see(asked.sample, asked.nodes)
-        yield asked.sample
+    found = in_threads(lambda sample: _ask(asks, sample), as_samples(samples), at_once)
+    with closing(found):
+        for asked in found:
+            watch.see(asked.sample, asked.nodes)
+            yield asked.sample
     watch.warn()
 
 
 async def _awatched(
     asks: _Retriever | _Engine, samples: Iterable[SampleLike], at_once: int
-) -> AsyncIterator[Sample]:
+) -> AsyncGenerator[Sample]:
     watch = MismatchWatch(asks.reader)
-    async for asked in in_tasks(lambda sample: _aask(asks, sample), as_samples(samples), at_once):
-        watch.see(asked.sample, asked.nodes)
-        yield asked.sample
+    found = in_tasks(lambda sample: _aask(asks, sample), as_samples(samples), at_once)
+    async with aclosing(found):
+        async for asked in found:
+            watch.see(asked.sample, asked.nodes)
+            yield asked.sample
     watch.warn()
-
-
-class _Counted(Iterable[Sample]):
-    """Samples that are asked as they are read, and as many as `samples` are, for the progress."""
-
-    def __init__(self, asked: Iterator[Sample], samples: Any) -> None:
-        self._asked = asked
-        self._samples = samples
-
-    def __iter__(self) -> Iterator[Sample]:
-        return self._asked
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-
-class _ACounted:
-    """The same, read asynchronously."""
-
-    def __init__(self, asked: AsyncIterator[Sample], samples: Any) -> None:
-        self._asked = asked
-        self._samples = samples
-
-    def __aiter__(self) -> AsyncIterator[Sample]:
-        return self._asked
-
-    def __len__(self) -> int:
-        return len(self._samples)

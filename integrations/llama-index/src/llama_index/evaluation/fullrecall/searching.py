@@ -13,6 +13,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context, ParameterError
 from llama_index.evaluation.fullrecall.nodes import IdKey, NodeLike, NodeReader
+from llama_index.evaluation.fullrecall.refusing import got
 
 Search: TypeAlias = Callable[[str, int], list[Context]]
 """Takes a question and how many contexts to bring, and returns them, best first."""
@@ -56,8 +57,7 @@ def _search(retriever: object) -> Callable[[str, int], Sequence[NodeLike]]:
     if callable(retriever) and not isinstance(retriever, type):
         return retriever
     raise ParameterError(
-        "retriever is a retriever, an index or a function of a question and k, got "
-        f"{type(retriever).__name__}"
+        f"retriever is a retriever, an index or a function of a question and k, {got(retriever)}"
     )
 
 

@@ -18,8 +18,13 @@ from fullrecall.result import check_k
 from llama_index.evaluation.fullrecall.attaching import registry
 from llama_index.evaluation.fullrecall.attaching.capture import Capture
 from llama_index.evaluation.fullrecall.attaching.handlers import install
-from llama_index.evaluation.fullrecall.attaching.recording import Recording, recordings
+from llama_index.evaluation.fullrecall.attaching.recording import (
+    Recording,
+    open_recordings,
+    recordings,
+)
 from llama_index.evaluation.fullrecall.attaching.spans import is_attachable
+from llama_index.evaluation.fullrecall.refusing import got
 from llama_index.evaluation.fullrecall.responses import is_response
 
 Attachable: TypeAlias = BaseQueryEngine | BaseChatEngine | BaseRetriever
@@ -51,6 +56,11 @@ class Attachment:
         thing = self._thing()
         if thing is not None:
             registry.remove(thing, self._deliver)
+
+    def __repr__(self) -> str:
+        thing = self._thing()
+        name = "nothing any more" if thing is None else type(thing).__name__
+        return f"<Attachment to {name}: {len(self._captures)} captured>"
 
     def _deliver(self, recording: Recording, returned: Any) -> None:
         capture = Capture(recording)
@@ -85,8 +95,8 @@ def attach(thing: Attachable, *, keep: int | None = 1000) -> Attachment:
     """
     if not is_attachable(thing):
         raise ParameterError(
-            "a query engine, a chat engine or a retriever can be attached to, got "
-            f"{type(thing).__name__}: run anything else in `with capture_retrievals() as capture:`"
+            f"a query engine, a chat engine or a retriever can be attached to, {got(thing)}; "
+            "run anything else in `with capture_retrievals() as capture:`"
         )
     if keep is not None:
         check_k(keep, "keep")
@@ -104,7 +114,7 @@ def capture_retrievals() -> Iterator[Capture]:
     """
     install()
     recording = Recording()
-    token = recordings.set((*recordings.get(), recording))
+    token = recordings.set((*open_recordings(), recording))
     try:
         yield Capture(recording)
     except BaseException as error:

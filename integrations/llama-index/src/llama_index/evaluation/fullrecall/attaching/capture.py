@@ -161,9 +161,10 @@ class Capture:
         - `id_key`, `metadata_mode`, `offsets`, `expand`: those of `contexts`.
 
         The stages before that list stand in `retrieval_stages`: "retrieved", the parts of a
-        retriever that asks others, and each postprocessor, by class name. LlamaIndex does not
-        tell of a postprocessor with an async method of its own, in async calls; "final" is what
-        it left all the same.
+        retriever that asks others, and each postprocessor, by class name. In async calls,
+        LlamaIndex does not tell of a postprocessor with an async method of its own: what it left
+        is the stage "before …" of the next one, or "final". Where it sends rerank events, as
+        `StructuredLLMRerank` does, its stage is "reranker".
 
         A call that failed, and one in which no retrieval was seen, has a `retrieval_error`, so
         that scorers leave it unscored. Raises `InputError` for nodes without what `id_key` names.
@@ -182,7 +183,7 @@ class Capture:
         return f"<Capture of {self.question!r}: {retrieved} retrieved, {final} final>"
 
     def _trace(self) -> Trace:
-        return Trace(self._recording.spans)
+        return Trace(self._recording.spans, self._recording.owner)
 
     def _problem(self, which: Which) -> str | None:
         """Return why a list is not known, None where it is."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.instrumentation.span import BaseSpan
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
@@ -24,6 +25,7 @@ from llama_index.core.query_engine import CitationQueryEngine
 from llama_index.core.schema import QueryBundle
 from llama_index.core.tools.types import ToolOutput
 
+from llama_index.evaluation.fullrecall.attaching.callers import is_selecting
 from llama_index.evaluation.fullrecall.attaching.recording import (
     Recording,
     open_recordings,
@@ -60,12 +62,13 @@ _calls: dict[str, _Call] = {}
 
 
 class RetrievalEvents(BaseEventHandler):
-    """Notes what retrievals ended with."""
+    """Notes what retrievals ended with, and rerankers that have no span."""
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
-        """Note the nodes of an event that says that a retrieval has ended."""
-        if isinstance(event, RetrievalEndEvent) and (seen_by := open_recordings()):
-            _guarded(seen_by, lambda: _retrieved(event, seen_by))
+        """Note the nodes of an event that says that a retrieval or a reranking has ended."""
+        note = next((note for kind, note in _NOTES.items() if isinstance(event, kind)), None)
+        if note is not None and (seen_by := open_recordings()):
+            _guarded(seen_by, lambda: note(event, seen_by))
 
 
 class RetrievalSpans(BaseSpanHandler[BaseSpan]):
@@ -91,7 +94,7 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
             again = any(recording.owner == id(instance) for recording in seen_by)
             if not again:
                 recording = Recording(id(instance), _question(bound_args))
-                token = recordings.set((*recordings.get(), recording))
+                token = recordings.set((*seen_by, recording))
                 _calls[id_] = _Call(recording, token, deliver)
                 seen_by.append(recording)
         span = Span(kind, id_, parent_id, type(instance).__name__, id(instance))
@@ -176,6 +179,8 @@ def _entered(span: Span, bound_args: BoundArguments, seen_by: list[Recording]) -
     if span.kind is not Kind.OTHER:
         span.question = _question(bound_args)
         _running[span.key] = span
+    if span.kind in (Kind.RETRIEVAL, Kind.POSTPROCESSING):
+        span.selects = is_selecting()
     if span.kind in (Kind.POSTPROCESSING, Kind.SYNTHESIS):
         span.given = copied(bound_args.arguments["nodes"])
 
@@ -186,22 +191,61 @@ def _ended(span: Span, result: object) -> None:
         result = source_nodes(result) if is_response(result) else None
     if span.kind is Kind.TOOL and isinstance(result, ToolOutput):
         result = result.raw_output
-    # The event of the same retrieval has told already, and before anyone could change the nodes.
-    if span.kind is not Kind.SYNTHESIS and span.handed is None and is_node_list(result):
+    if is_node_list(result):
         span.handed = copied(result)
 
 
 def _retrieved(event: RetrievalEndEvent, seen_by: list[Recording]) -> None:
     span = _running.get(event.span_id or "")
     if span is not None and span.kind is Kind.RETRIEVAL:
-        span.handed = copied(event.nodes)
-        return
+        return  # It has a span, which ends with what it hands on.
     # Told by code that is no retriever of LlamaIndex's: a step of its own, without a span.
-    own = Span(Kind.RETRIEVAL, f"event-{next(_numbers)}", event.span_id, "retrieval", 0)
+    own = Span(Kind.RETRIEVAL, _new_key(), event.span_id, "retrieval", 0)
     own.question = _text(event.str_or_query_bundle)
     own.handed = copied(event.nodes)
     for recording in seen_by:
         recording.spans[own.key] = own
+
+
+def _reranking(event: ReRankStartEvent, seen_by: list[Recording]) -> None:
+    span = _running.get(event.span_id or "")
+    if span is not None and span.kind is Kind.POSTPROCESSING:
+        return  # It has a span, which tells more.
+    # The event does not tell the class, nor the object: two of other settings are two objects.
+    owner = hash((event.model_name, event.top_n))
+    own = Span(Kind.POSTPROCESSING, _new_key(), event.span_id, "reranker", owner)
+    own.given = copied(event.nodes)
+    for recording in seen_by:
+        recording.spans[own.key] = own
+
+
+def _reranked(event: ReRankEndEvent, seen_by: list[Recording]) -> None:
+    handed = copied(event.nodes)
+    begun = (
+        span
+        for recording in seen_by
+        for span in reversed(recording.spans.values())
+        if span.key.startswith(_EVENT) and span.kind is Kind.POSTPROCESSING
+        if span.parent == event.span_id and span.handed is None and span.given is not None
+        if handed.ids <= span.given.ids
+    )
+    if (own := next(begun, None)) is not None:
+        own.handed = handed
+
+
+_NOTES: dict[type[BaseEvent], Callable[[Any, list[Recording]], None]] = {
+    RetrievalEndEvent: _retrieved,
+    ReRankStartEvent: _reranking,
+    ReRankEndEvent: _reranked,
+}
+"""What is noted of which event."""
+
+_EVENT = "event-"
+
+
+def _new_key() -> str:
+    """Return the key of a step that has no span of its own."""
+    return f"{_EVENT}{next(_numbers)}"
 
 
 def _finish(call: _Call, result: object) -> None:

@@ -177,10 +177,13 @@ def _contents(item: NodeWithScore) -> list[str]:
 
 
 def _run(content: str, texts: Sequence[str]) -> int:
-    """Return how many of the first texts stand in `content` one after the other."""
-    place = 0
+    """Return how many of the first texts stand in `content` one after the other.
+
+    They may overlap, as chunks do, but none begins where the one before it does.
+    """
+    place = -1
     for count, text in enumerate(texts):
-        place = content.find(text, place)
+        place = content.find(text, place + 1)
         if place < 0:
             return count
     return len(texts)

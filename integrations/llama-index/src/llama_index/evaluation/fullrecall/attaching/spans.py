@@ -67,6 +67,7 @@ class Span:
     - `given`, `handed`: the nodes that it got, and those that it handed on (an engine's source
       nodes); None where it has none of the kind, has not ended, or failed.
     - `answer`: the text that an engine returned. `cites`: whether the engine numbers its sources.
+    - `selects`: whether it finds tools, engines or earlier messages, and no contexts.
     """
 
     kind: Kind
@@ -80,6 +81,7 @@ class Span:
     answer: str | None = None
     error: str | None = None
     cites: bool = False
+    selects: bool = False
 
 
 def kind_of(key: str, instance: object) -> Kind:

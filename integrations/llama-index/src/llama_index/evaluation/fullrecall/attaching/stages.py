@@ -38,7 +38,8 @@ def node_stages(trace: Trace) -> list[NodeStage]:
     """Return the stages of a call, each after those that handed their nodes to it.
 
     "retrieved" joins the retrievals that are no part of another one. The others are named by
-    class, and numbered from the second of a class on.
+    class, and numbered from the second of a class on. "before X" is what the postprocessor X was
+    given, where that is not what was last seen.
     """
     groups = _groups(trace)
     of_span = {span: group for group in groups for span in group.spans}
@@ -57,6 +58,8 @@ def node_stages(trace: Trace) -> list[NodeStage]:
             for group in groups:
                 group.into = everything if group.into is of_tops[0] else group.into
         groups.append(everything)
+    for group in list(groups):
+        groups += _unseen_before(trace, group, groups)
     return [
         NodeStage(group.name, group.nodes, None if group.into is None else group.into.name)
         for group in _in_order(groups)
@@ -72,6 +75,37 @@ def feeding(stages: list[NodeStage], name: str) -> list[NodeStage]:
             inside.add(stage.name)
             kept.append(stage._replace(into=None if stage.into == name else stage.into))
     return kept[::-1]
+
+
+def _unseen_before(trace: Trace, group: _Group, groups: list[_Group]) -> list[_Group]:
+    """Return what a postprocessor was given, where the steps before it handed on something else.
+
+    An async method of a postprocessor's own, or plain code, has changed the list: what that lost
+    is not the postprocessor's doing.
+    """
+    outermost = _outermost(trace, group)
+    if not any(_was_changed(trace, span) for span in outermost):
+        return []
+    given = joined(span.given.items for span in outermost if span.given is not None)
+    unseen = _Group(f"before {group.name}", nodes=given, into=group)
+    for other in groups:
+        other.into = unseen if other.into is group else other.into
+    return [unseen]
+
+
+def _was_changed(trace: Trace, span: Span) -> bool:
+    if span.given is None:
+        return False
+    taken = [
+        step.handed.items
+        for step, taker in trace.taker.items()
+        if taker is span and step.handed is not None and not trace.is_inside(step, span)
+    ]
+    before = [item.node.node_id for item in joined(taken)]
+    given = [item.node.node_id for item in joined([span.given.items])]
+    if len(taken) > 1:  # in which order they were put together is the engine's business
+        return set(before) != set(given)
+    return bool(taken) and before != given
 
 
 def _groups(trace: Trace) -> list[_Group]:

@@ -14,11 +14,20 @@ _RETRYING = ("RetryQueryEngine", "RetrySourceQueryEngine", "RetryGuidelineQueryE
 
 
 class Trace:
-    """The steps of a call in the order in which they began."""
+    """The steps of a call in the order in which they began.
 
-    def __init__(self, spans: Mapping[str, Span]) -> None:
+    Those that find tools, engines or earlier messages are left out, unless they are the call:
+    `owner` is the identity of the object that was called.
+    """
+
+    def __init__(self, spans: Mapping[str, Span], owner: int | None = None) -> None:
         self._spans = dict(spans)
-        self.steps = [span for span in self._spans.values() if span.kind is not Kind.OTHER]
+        self._owner = owner
+        self.steps = [
+            span
+            for span in self._spans.values()
+            if span.kind is not Kind.OTHER and not self._selects(span)
+        ]
         self._places = {span: place for place, span in enumerate(self.steps)}
         self._scopes = {span: self._enclosing(span) for span in self.steps}
         self.echoes = self._find_echoes()
@@ -54,6 +63,13 @@ class Trace:
             for span in self.steps
             if span.kind is Kind.RETRIEVAL and span.handed is not None and span not in self.echoes
         ]
+
+    def _selects(self, span: Span | None) -> bool:
+        while span is not None:
+            if span.selects and span.owner != self._owner:
+                return True
+            span = self._spans.get(span.parent or "")
+        return False
 
     def _enclosing(self, span: Span) -> Span | None:
         parent = self._spans.get(span.parent or "")

@@ -1,0 +1,103 @@
+"""The notebook about judges runs, and its figures agree with one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+NAME = "judges.ipynb"
+
+
+@pytest.fixture(scope="module")
+def notebook(run_notebook: Callable[..., Any]) -> Any:
+    """Return the notebook, run once for all tests."""
+    return run_notebook(NAME)
+
+
+def test_the_score_is_that_of_the_claims_with_evidence(notebook: Any) -> None:
+    """Each supported claim has a quote that was found; the share of them is the score."""
+    score = float(notebook.shown_by("ClaimRecall().score(sample)").split()[0])
+    shown = notebook.shown_by("for finding in result.findings")
+    verdicts = re.findall(r"^(\w+) \| ", shown, re.MULTILINE)
+    assert verdicts == ["supported", "supported", "not_supported"]
+    assert score == pytest.approx(2 / 3, abs=0.0005)
+    assert len(re.findall(r"^    context \d, verified True: ", shown, re.MULTILINE)) >= 2
+
+
+def test_the_built_in_judge_is_shown_with_its_errors(notebook: Any) -> None:
+    """Each case says what the judge said and what is true; it is marked where they differ."""
+    shown = notebook.shown_by("cases = [")
+    cases = re.findall(r"^(.+?) +supported: (\w+) +in truth: (\w+) *(WRONG)?$", shown, re.MULTILINE)
+    assert len(cases) == 7
+    assert all((said != truth) == bool(mark) for _, said, truth, mark in cases)
+    wrong = {kind for kind, *_, mark in cases if mark}
+    # What the text below the cell goes on to say of it.
+    assert {"denied", "in other words", "roles exchanged"} == wrong
+    accuracy = float(re.findall(r"labels: (\S+), chance", shown)[0])
+    assert 0.5 < accuracy < 0.9
+
+
+def test_what_no_model_said_is_called_so(notebook: Any) -> None:
+    """The judge that is played is named, in the text and in the code."""
+    assert "**What follows is no model**" in notebook.prose
+    (script,) = [cell.source for cell in notebook.cells if "script = Scripted" in cell.source]
+    assert 'name="a script, no model"' in script
+
+
+def test_an_invented_quote_is_believed_unless_evidence_is_required(notebook: Any) -> None:
+    """The same replies: with evidence required, the claim with the invented quote is missed."""
+    believed = notebook.shown_by("script = ScriptedChatModel")
+    assert believed.startswith("1.000, 1 call")
+    assert re.search(r"She died in 1852\. \[\('She died in London in 1852', False\)\]", believed)
+    strict = notebook.shown_by("require_evidence=True)")
+    assert strict.startswith("0.667")
+    assert "She died in 1852." in strict
+
+
+def test_a_missing_verdict_is_asked_for_again_and_never_counted(notebook: Any) -> None:
+    """Only the claim without a verdict is asked for again; then the sample is unscored."""
+    sent = notebook.shown_by("script.requests[0].messages")
+    assert '1 "Ada Lovelace was born in London."' in sent
+    again = notebook.shown_by("forgetful")
+    assert again.startswith("unscored None - 1 of 3 not judged")
+    assert int(re.findall(r"(\d) requests", again)[0]) > 1
+    assert again.rstrip().endswith('3 "She died in 1852."')
+    assert "born in London" not in again
+
+
+def test_calibration_brings_the_mean_to_the_truth(notebook: Any) -> None:
+    """The corrected mean is nearer to the truth, its interval holds it; the judge's does not."""
+    judged, truth = map(
+        float,
+        re.findall(r"mean (\S+), in truth (\S+)$", notebook.shown_by("judged_mean ="))[0],
+    )
+    told = notebook.shown_by("calibration.corrected.interval")
+    corrected, low, high = map(float, re.findall(r"(0\.\d+), 95% from (\S+) to (\S+)", told)[0])
+    assert float(re.findall(r"judge says (\S+)", told)[0]) == judged
+    assert float(re.findall(r"in truth +(\S+)", told)[0]) == truth
+    assert low < truth < high
+    assert low < corrected < high
+    assert not low < judged < high
+    assert abs(corrected - truth) < abs(judged - truth)
+
+    table = notebook.shown_by("print(calibration)")
+    counts = [int(n) for n in re.findall(r"^  (?:not )?supported +.*$", table, re.MULTILINE)
+              for n in re.findall(r"\d+", n)]  # fmt: skip
+    drawn = int(re.findall(r"^(\d+) of 360 claims drawn", notebook.shown_by("to_label"))[0])
+    assert sum(counts) == drawn
+    assert f"{drawn} of 360 claims labelled" in table
+    assert f"{corrected:.3f}" in table
+
+
+def test_a_narrower_interval_takes_more(notebook: Any) -> None:
+    """More labels than there are for half the width, or more questions."""
+    needed = re.findall(
+        r"an interval (0\.\d) wide: (\d+ labels|more questions)",
+        notebook.shown_by("calibration.labels_needed"),
+    )
+    assert [width for width, _ in needed] == ["0.2", "0.1"]
+    counts = [int(what.split()[0]) if "labels" in what else 361 for _, what in needed]
+    assert 0 < counts[0] < counts[1]
