@@ -1,0 +1,108 @@
+"""How Sphinx builds the documentation: `sphinx-build -W -n --keep-going docs <somewhere>`.
+
+Strict and offline: a broken link or reference is an error, and nothing is fetched, neither while
+building nor by the pages that come out.
+"""
+# ruff: noqa: INP001 - Sphinx runs it, nobody imports it
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+
+import fullrecall
+
+if TYPE_CHECKING:
+    from sphinx.addnodes import pending_xref
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "fullrecall"
+author = "The fullrecall authors"
+copyright = author  # noqa: A001 - Sphinx's name for it
+version = release = fullrecall.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "command_help"]
+exclude_patterns = ["_build", "_ext"]
+templates_path: list[str] = []
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+add_module_names = False
+python_use_unqualified_type_names = True
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_default_options = {"members": True}
+maximum_signature_line_length = 88
+
+html_theme = "furo"
+html_title = "fullrecall"
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
+
+nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures of what they make
+    ("py:class", "fullrecall.calibration.estimation.Design"),
+    ("py:class", "fullrecall.calibration.estimation.Rates"),
+    ("py:class", "fullrecall.calibration.judged.JudgedClaims"),
+    ("py:class", "langchain_fullrecall.documents.DocumentReader"),
+    ("py:class", "langchain_fullrecall.retrieval.Retrieval"),
+    ("py:class", "langchain_fullrecall.summary_evaluator.RecallSummary"),
+    ("py:class", "llama_index.evaluation.fullrecall.attaching.capture.Brought"),
+    ("py:class", "llama_index.evaluation.fullrecall.attaching.capture.Retrieval"),
+    ("py:class", "llama_index.evaluation.fullrecall.attaching.recording.Recording"),
+    ("py:class", "llama_index.evaluation.fullrecall.nodes.NodeReader"),
+    ("py:obj", "fullrecall.judges.protocols.T"),
+]
+
+CODE = re.compile(r"(?<!`)`(?P<code>[^`]+)`(?!`)(?P<on>\w?)")
+
+OURS = ("fullrecall", "langchain_fullrecall", "llama_index.evaluation.fullrecall")
+
+
+def outside(
+    _app: Sphinx, _env: BuildEnvironment, node: pending_xref, contnode: nodes.Element
+) -> nodes.Element | None:
+    """Leave names of other libraries as they are: the build is offline and knows no others."""
+    target = str(node.get("reftarget", ""))
+    if node.get("refdomain") != "py" or target.startswith(tuple(f"{own}." for own in OURS)):
+        return None
+    return contnode
+
+
+def as_markdown(
+    _app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]
+) -> None:
+    """Read a docstring as it was written: single backticks and indented blocks are code."""
+    text = CODE.sub(_literal, "\n".join(lines))
+    lines[:] = text.split("\n")
+    for position, line in reversed(list(enumerate(lines))):
+        above = next((held for held in reversed(lines[:position]) if held.strip()), "")
+        begins = line.startswith("    ") and position > 0 and not lines[position - 1].strip()
+        if begins and above and not above.startswith((" ", "..", "- ")):
+            lines[position:position] = ["::", ""]
+
+
+def _literal(match: re.Match[str]) -> str:
+    """Return code as reStructuredText has it, which needs a mark where a word goes on: `Stage`s."""
+    code = " ".join(match["code"].split())
+    return f"``{code}``\\ {match['on']}" if match["on"] else f"``{code}``"
+
+
+def unsaid(_app: Sphinx, _what: str, _name: str, member: object, *_: object) -> bool | None:
+    """Leave out fields of named tuples, of which the class's own text tells."""
+    return True if str(getattr(member, "__doc__", "")).startswith("Alias for field") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what this file defines."""
+    app.connect("autodoc-process-docstring", as_markdown)
+    app.connect("autodoc-skip-member", unsaid)
+    app.connect("missing-reference", outside)

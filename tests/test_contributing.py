@@ -1,0 +1,108 @@
+"""CONTRIBUTING.md is executed: its examples keep the contracts, what it names is there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import fullrecall
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+EXAMPLES: Mapping[str, str] = dict(
+    re.findall(r"^<!-- example: (.+?) -->\n```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+)
+PARTS = ("scorer", "judge", "adapter")
+
+
+def outcomes(folder: Path, sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """Run programs as a reader would, each in a file of its own by pytest: what came out of it."""
+    for name, source in sources.items():
+        (folder / f"test_{name}.py").write_text(source, encoding="utf-8")
+    settings = folder / "pytest.ini"
+    settings.write_text("[pytest]\n", encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-W", "error", "-p", "no:cacheprovider",
+         "--tb=no", "-c", str(settings), str(folder)],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    found: dict[str, set[str]] = {name: set() for name in sources}
+    for name, outcome in re.findall(r"test_(\w+)\.py::.* (PASSED|FAILED|ERROR)", ended.stdout):
+        found[name].add(outcome)
+    return found
+
+
+def with_its_test(part: str) -> str:
+    """Return an example and its test as one program."""
+    test = EXAMPLES[f"{part}'s test"]
+    return f"{EXAMPLES[part]}\n\n{test}"
+
+
+def test_the_examples_keep_their_contracts(tmp_path: Path) -> None:
+    """Each example passes the test that stands below it."""
+    found = outcomes(tmp_path, {part: with_its_test(part) for part in PARTS})
+    assert found == {part: {"PASSED"} for part in PARTS}
+
+
+MISTAKES = {
+    "a_rank_too_many": ("scorer", "index(text) + 1", "index(text) + 2"),
+    "the_wrong_context": ("judge", "Citation(n, contexts[n])", "Citation(0, contexts[0])"),
+    "another_order": ("adapter", "for hit in hits]", "for hit in sorted(hits, key=str)]"),
+    "a_failure_is_empty": (
+        "adapter",
+        "with_retrieval(None, error=",
+        "with_retrieval([], response=",
+    ),
+}
+
+
+def test_the_examples_tests_catch_mistakes(tmp_path: Path) -> None:
+    """The contracts that the reader is given are not empty."""
+    sources = {}
+    for name, (part, right, wrong) in MISTAKES.items():
+        assert EXAMPLES[part].count(right) == 1
+        sources[name] = with_its_test(part).replace(right, wrong, 1)
+    found = outcomes(tmp_path, sources)
+    assert {name for name, seen in found.items() if "FAILED" in seen} == MISTAKES.keys()
+
+
+@pytest.mark.parametrize("name", [*PARTS, *(f"{part}'s test" for part in PARTS)])
+def test_examples_are_short(name: str) -> None:
+    """An example is read in one go: fewer than 40 lines."""
+    assert len(EXAMPLES[name].splitlines()) < 40
+
+
+def test_the_order_of_dependencies_is_the_one_that_is_tested() -> None:
+    """The rows are those of `tests/test_package.py`."""
+    source = (ROOT / "tests" / "test_package.py").read_text("utf-8")
+    rows: dict[str, tuple[tuple[str, ...], ...]] = {}
+    exec(re.search(r"^ORDER = \(.*?^\)$", source, re.DOTALL | re.MULTILINE)[0], rows)  # type: ignore[index]  # noqa: S102
+    (shown,) = re.findall(r"^<!-- order -->\n```text\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    assert [tuple(line.split(", ")) for line in shown.splitlines()] == list(rows["ORDER"])
+
+
+def test_the_glance_shows_every_folder() -> None:
+    """A package that is added, renamed or removed shows in the table."""
+    table = TEXT[TEXT.index("| where |") : TEXT.index("Dependencies point one way")]
+    shown = set(re.findall(r"`(\w+)/`", table))
+    source = Path(fullrecall.__file__).parent
+    assert shown == {path.parent.name for path in source.glob("*/__init__.py")}
+    assert all((source / name).exists() for name in re.findall(r"`(\w+\.py)`", table))
+
+
+def test_what_it_links_and_runs_is_there() -> None:
+    """Files that it names exist, and the markers that it selects by are known."""
+    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
+        assert (ROOT / target).exists()
+    for path in re.findall(r"\btests/\w+\.py", TEXT):
+        assert (ROOT / path).exists(), path
+    settings = (ROOT / "pyproject.toml").read_text("utf-8")
+    for marker in re.findall(r"`-m (\w+)`", TEXT):
+        assert f'"{marker}: ' in settings
+    for extra in re.findall(r'-e "\.\[(\w+)\]"', TEXT):
+        assert f"\n{extra} = [" in settings

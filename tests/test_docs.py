@@ -1,0 +1,307 @@
+"""The README and the documentation are executed: what they show works, as shown."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import fullrecall
+from fullrecall import calibration, datasets, judges, report, testing
+from fullrecall.cli import app
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+NEEDS_FRAMEWORK = re.compile(r"^(?:from|import) (?:langchain|llama_index)", re.MULTILINE)
+FENCE = re.compile(
+    r"^(?P<fence>```+)(?P<language>[^\s`]*)[^\n`]*\n(?P<code>.*?)^(?P=fence)$",
+    re.DOTALL | re.MULTILINE,
+)
+LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+SHELL = ("bash", "console", "sh")
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: `line` is where its fence stands, `shown` what it should print."""
+
+    page: Path
+    line: int
+    language: str
+    code: str
+    shown: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Where it stands, as tests are named."""
+        return f"{self.page.name}:{self.line}"
+
+    def compiled(self) -> Any:
+        """Return its code; line numbers in tracebacks are those of the page."""
+        return compile("\n" * self.line + self.code, str(self.page), "exec")
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """Return a page's fenced blocks; a `text` block right after a Python one is its output."""
+    text = page.read_text("utf-8")
+    found = list(FENCE.finditer(text))
+    blocks = []
+    for position, match in enumerate(found):
+        after = found[position + 1] if position + 1 < len(found) else None
+        shown = None
+        if (
+            after is not None
+            and after["language"] == "text"
+            and not text[match.end() : after.start()].strip()
+        ):
+            shown = after["code"]
+        line = text.count("\n", 0, match.start()) + 1
+        blocks.append(Block(page, line, match["language"], match["code"], shown))
+    return blocks
+
+
+BLOCKS = {page: blocks_of(page) for page in (README, *PAGES)}
+
+
+def python_of(page: Path) -> list[Block]:
+    """Return the blocks of a page that are run."""
+    return [block for block in BLOCKS[page] if block.language == "python"]
+
+
+def needs_framework(blocks: list[Block]) -> bool:
+    """Return whether any of the blocks imports a framework."""
+    return any(NEEDS_FRAMEWORK.search(block.code) for block in blocks)
+
+
+def parameters(cases: list[tuple[str, list[Block]]]) -> list[Any]:
+    """Return cases as parameters: those that need a framework are marked so."""
+    return [
+        pytest.param(
+            blocks, id=name, marks=[pytest.mark.frameworks] if needs_framework(blocks) else []
+        )
+        for name, blocks in cases
+    ]
+
+
+README_BLOCKS = [(block.label, [block]) for block in python_of(README)]
+DOCS_PAGES = [(page.name, python_of(page)) for page in PAGES if python_of(page)]
+
+
+@pytest.fixture(autouse=True)
+def _offline_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No example reaches for the network, and none leaves a file in the repository."""
+
+    def refuse(*address: object, **_: object) -> None:
+        raise AssertionError(f"an example of the documentation connects to {address}")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.mark.parametrize("blocks", parameters([*README_BLOCKS, *DOCS_PAGES]))
+def test_examples_run(
+    blocks: list[Block], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Each README block runs by itself; a page's blocks one after the other, as one would type.
+
+    What stands below a block is what it prints. Commands whose files the page has made by then
+    are run as well, and find them.
+    """
+    namespace: dict[str, Any] = {"__name__": "documentation"}
+    page = blocks[0].page
+    capsys.readouterr()
+    for block in BLOCKS[page] if page != README else blocks:
+        if block.language == "python":
+            exec(block.compiled(), namespace)  # noqa: S102 - our own documentation
+            printed = capsys.readouterr().out
+            if block.shown is not None:
+                assert printed == block.shown, block.label
+            elif "print(" in block.code:
+                assert printed.strip(), block.label
+        elif block.language in SHELL:
+            for command in commands_of(block):
+                if files_are_there(command):
+                    outcome = CliRunner().invoke(app, command)
+                    assert outcome.exit_code in (0, 1, 3), f"{block.label}: {outcome.output}"
+
+
+def test_every_page_shows_what_it_says() -> None:
+    """A page without examples would pass the test above; those that are generated have none."""
+    generated = {"api.md", "api-adapters.md", "cli.md", "formulas.md"}
+    assert {page.name for page in PAGES} - {name for name, _ in DOCS_PAGES} == generated
+    assert len(README_BLOCKS) >= 5
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=name)
+        for name, (block,) in README_BLOCKS
+        if NEEDS_FRAMEWORK.search(block.code)
+    ],
+)
+def test_the_readmes_examples_for_frameworks_print_a_half(
+    block: Block, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of the two references is found: a score of 0.5 and nothing else shows that it works."""
+    exec(block.compiled(), {"__name__": "readme"})  # noqa: S102 - our own README
+    assert "0.5" in capsys.readouterr().out
+
+
+def test_the_examples_for_frameworks_are_ten_lines() -> None:
+    """Imports and blank lines aside, an example of the README has at most ten lines of code."""
+    examples = [block for block in python_of(README) if NEEDS_FRAMEWORK.search(block.code)]
+    assert len(examples) >= 2
+    for block in examples:
+        lines = [line for line in block.code.splitlines() if line and not line.startswith("from ")]
+        assert len(lines) <= 10, block.label
+
+
+@pytest.mark.parametrize("name", ["demo", "test"])
+def test_each_command_of_the_readme_is_one_line(name: str) -> None:
+    """`.ci/run` takes the commands from here: each marker is followed by one line."""
+    found = re.findall(rf"<!-- command: {name} -->\n```bash\n(.+)\n```", README.read_text("utf-8"))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=block.label)
+        for blocks in BLOCKS.values()
+        for block in blocks
+        if block.language == "py"
+    ],
+)
+def test_what_is_not_run_compiles(block: Block) -> None:
+    """`py` marks what needs a key, a server or a file of yours: it is at least Python."""
+    block.compiled()
+
+
+def commands_of(block: Block) -> Iterator[list[str]]:
+    """Yield the arguments of each `fullrecall` command of a shell block."""
+    for line in block.code.replace("\\\n", " ").splitlines():
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        if words[:1] == ["fullrecall"]:
+            yield words[1:]
+
+
+def files_are_there(command: list[str]) -> bool:
+    """Return whether a command names files and the current folder has all that it reads."""
+    written = {"--output", "-o", "--html", "--markdown", "--junit", "--store"}
+    files = [
+        word
+        for before, word in zip(["", *command], command, strict=False)
+        if re.fullmatch(r"[\w./-]+\.(?:jsonl|json|csv|txt|run|sqlite)", word)
+        and before not in written
+    ]
+    return bool(files) and all(Path(name).exists() for name in files)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=block.label)
+        for blocks in BLOCKS.values()
+        for block in blocks
+        if block.language in SHELL and any(commands_of(block))
+    ],
+)
+def test_commands_are_as_the_command_line_has_them(block: Block) -> None:
+    """Each command and option exists and takes what it is given; nothing is run here."""
+    group: Any = typer.main.get_command(app)
+    for name, *arguments in commands_of(block):
+        assert name in group.commands, f"{block.label}: no command {name!r}"
+        for word in arguments:  # a file that must exist
+            if re.fullmatch(r"[\w./-]+\.\w+", word):
+                Path(word).parent.mkdir(parents=True, exist_ok=True)
+                Path(word).touch()
+        group.commands[name].make_context(name, arguments)
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in (README, *PAGES)])
+def test_links_lead_somewhere(page: Path) -> None:
+    """Each relative link names a file, and each `#part` a heading of it."""
+    text = FENCE.sub("", page.read_text("utf-8"))
+    for match in LINK.finditer(text):
+        target, _, part = match["target"].partition("#")
+        if re.match(r"[a-z]+:", match["target"]):
+            continue
+        aim = (page.parent / target).resolve() if target else page
+        assert aim.exists(), f"{page.name} links to {target}"
+        if part:
+            headings = re.findall(r"^#+ (.+)$", FENCE.sub("", aim.read_text("utf-8")), re.MULTILINE)
+            assert part in {slug(heading) for heading in headings}, f"{page.name}: #{part}"
+
+
+def slug(heading: str) -> str:
+    """Return a heading's anchor, as GitHub and MyST make it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def test_every_page_is_in_the_index() -> None:
+    """The table of contents leads to each page, and to no other."""
+    toctree = re.findall(r"```{toctree}.*?```", (DOCS / "index.md").read_text("utf-8"), re.DOTALL)
+    listed = re.findall(r"^([\w-]+)$", "\n".join(toctree), re.MULTILINE)
+    assert sorted(listed) == sorted(page.stem for page in PAGES if page.stem != "index")
+
+
+PUBLIC = [
+    *(f"fullrecall.{name}" for name in fullrecall.__all__ if name != "__version__"),
+    *(
+        f"fullrecall.{module.__name__.rpartition('.')[2]}.{name}"
+        for module in (calibration, datasets, judges, report, testing)
+        for name in module.__all__
+    ),
+]
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """A name that a user can import stands in the API reference, or beside its formula."""
+    text = "".join((DOCS / name).read_text("utf-8") for name in ("api.md", "formulas.md"))
+    listed = set(re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE))
+    of_reports = {name.rpartition(".")[2] for name in listed}
+    assert [name for name in PUBLIC if name.rpartition(".")[2] not in of_reports] == []
+
+
+@pytest.mark.frameworks
+def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+    """Strict: a broken link, an unknown reference or a bad docstring fails; and it stays offline.
+
+    What comes out fetches nothing: no script, style, font or image of another host.
+    """
+    if importlib.util.find_spec("sphinx") is None:
+        pytest.fail("the documentation is built with the extra docs: pip install -e '.[docs]'")
+    built = tmp_path / "html"
+    outcome = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-q", DOCS, built],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "", "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"},
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    pages = list(built.glob("*.html"))
+    assert {page.stem for page in PAGES} <= {page.stem for page in pages}
+    fetched = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//""")
+    assert [page.name for page in pages if fetched.search(page.read_text("utf-8"))] == []
+    styles = "".join(path.read_text("utf-8") for path in built.rglob("*.css"))
+    assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", styles)
