@@ -2,9 +2,9 @@
 
 The endpoint is on loopback, in a process of its own, and answers each request after a fixed
 latency. The client sends the same requests, so many at a time as a semaphore lets through, and does
-nothing with the answers. It gets the schema as its users give it, as `response_format`, and goes
-through it for each request; fullrecall hands it over ready-made, as `extra_body`, and the bytes on
-the wire are the same. Both make their own client within the clock.
+nothing with the answers. It is called as its users call it, by `chat.completions.create`, which
+goes through all arguments and makes objects of the answer; fullrecall hands the body to the same
+client's `post`. The bytes on the wire are the same. Both make their own client within the clock.
 
 The floor is `ceil(requests / concurrency) x latency`; CPU is that of this process alone.
 """
@@ -148,9 +148,7 @@ def requests_of(asked: list[Any]) -> list[dict[str, Any]]:
     for sample in asked:
         scorer.score(sample)
     model = OpenAIChatModel("m", base_url="http://127.0.0.1/v1", api_key="none")
-    arguments = [model._arguments(request, schema=True) for request in seen.requests]
-    # The schema as its users give it to the client: an argument of its own.
-    return [each.pop("extra_body") | each for each in arguments]
+    return [model._body(request, schema=True) for request in seen.requests]
 
 
 def measured(run: Callable[[], None]) -> Cost:

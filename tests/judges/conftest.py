@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-Reply = tuple[int, dict[str, Any]]
+Reply = tuple[int, Any]
 
 
 class Endpoint:
@@ -18,6 +18,8 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.script: Callable[[dict[str, Any]], Reply] = lambda _: (500, {})
         self.base_url = ""
 
@@ -51,6 +53,8 @@ def endpoint() -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             served.requests.append(body)
+            served.paths.append(self.path)
+            served.headers.append({k.lower(): v for k, v in self.headers.items()})
             status, answer = served.script(body)
             payload = json.dumps(answer).encode()
             self.send_response(status)

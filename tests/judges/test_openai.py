@@ -246,6 +246,47 @@ def test_options_beside_the_schema(endpoint: Endpoint) -> None:
     assert second["response_format"] == {"type": "json_object"}
 
 
+def test_options_of_the_client_are_no_fields_of_the_request(endpoint: Endpoint) -> None:
+    """Headers and the query go where the client sends them; the rest is the body's."""
+    endpoint.says(ANSWER)
+    options = {"extra_headers": {"X-Team": "a"}, "extra_query": {"v": "2"}, "timeout": 5, "seed": 1}
+    model = OpenAIChatModel("m", base_url=endpoint.base_url, options=options)
+    assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
+    model.close()
+    assert endpoint.paths == ["/v1/chat/completions?v=2"]
+    assert endpoint.headers[0]["x-team"] == "a"
+    assert endpoint.headers[0]["authorization"] == "Bearer none"
+    sent = set(endpoint.requests[0])
+    assert sent == {"model", "messages", "temperature", "response_format", "seed"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        "overloaded",
+        None,
+        {"choices": []},
+        {"choices": [{"message": None}]},
+        {"choices": [{"message": {"content": [{"type": "text", "text": "x"}]}}]},
+        {"choices": [{"message": {"content": ANSWER}}], "usage": [1]},
+    ],
+    ids=repr,
+)
+def test_a_reply_that_is_no_completion_is_asked_for_again(
+    endpoint: Endpoint, model: OpenAIChatModel, body: object
+) -> None:
+    """What some gateways send with status 200 is no answer; the next one is."""
+    replies = iter([body])
+    endpoint.script = lambda _: (200, next(replies, _body(ANSWER)))
+    assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
+    endpoint.script = lambda _: (200, body)
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert result.status is Status.UNSCORED
+    assert "could not be read: the reply is no chat completion: " in result.reason
+
+
 def test_a_bad_request_that_no_schema_explains_is_reported(
     endpoint: Endpoint, model: OpenAIChatModel
 ) -> None:
