@@ -20,6 +20,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 TOOLS = ("hypothesis>=6.100", "psutil>=6", "pytest>=8.3", "statsmodels>=0.14.2")
 CORE_TOOLS = (
     *TOOLS,
+    "bm25s>=0.2.14",
     "ipykernel>=6.29",
     "mypy>=1.15",
     "nbclient>=0.10",

@@ -25,12 +25,13 @@ def _model(tier: str) -> LexicalModel:
 
 @dataclass(frozen=True)
 class LexicalJudge:
-    """Judges claims by their words: which of them, and which numbers, names and negations, occur.
+    """Judges claims by their words: which of them, and which numbers and names, occur.
 
     Free and deterministic, and right less often than a large model: `agreement` is its balanced
     accuracy against human labels, measured as `tests/benchmarks/embedded_judge.py` does. A claim
-    that differs from its context in one detail is its hard case. It splits texts into sentences,
-    and it cannot tell whether a question is answered.
+    that differs from its context in one detail is its hard case, and a negation hardly moves it:
+    "is not open" supports "is open". It splits texts into sentences, and it cannot tell whether a
+    question is answered.
     """
 
     threshold: float | None = None
