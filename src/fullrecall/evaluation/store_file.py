@@ -91,7 +91,10 @@ def reading(path: Path) -> sqlite3.Connection:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             raise
-        connection = _connected(f"{place}&immutable=1")
+        return _connected(f"{place}&immutable=1")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
