@@ -86,7 +86,7 @@ def check(programs: dict[str, str], folder: Path) -> list[str]:
     return [line for line in done.stdout.splitlines() if ": error: " in line]
 
 
-@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed: no types to check")
+@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is missing: the extra test has it")
 def test_the_signatures_take_what_users_hand_over(tmp_path: Path) -> None:
     """Documents, outputs and references are not only the strings of LangChain's base class."""
     head = PROGRAM.partition("def use")[0]
