@@ -42,12 +42,12 @@ class ValueCounts:
         self.bits = FINEST
         self._counts: dict[int, int] = {}
 
-    def add(self, value: float) -> None:
-        """Add a value; raises `ParameterError` for one outside of [-1, 1]."""
+    def add(self, value: float, times: int = 1) -> None:
+        """Add a value, `times` over; raises `ParameterError` for one outside of [-1, 1]."""
         if not -1 <= value <= 1:
             raise ParameterError(f"value must be from -1 to 1, got {value!r}")
         units = floor(value * _UNIT) >> (FINEST - self.bits)
-        self._counts[units] = self._counts.get(units, 0) + 1
+        self._counts[units] = self._counts.get(units, 0) + times
         if len(self._counts) > MOST_VALUES:
             self._coarsen()
 
