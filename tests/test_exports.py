@@ -174,7 +174,7 @@ class TestMarkdown:
     def test_nothing_in_it_is_markup(self) -> None:
         """Reasons come from anywhere: no link, no HTML, no mention, no broken table."""
         rows = [
-            Sample(retrieval_error=text.replace("\ud83d", ""), expected_ids=["a"])
+            Sample(retrieval={"error": text.replace("\ud83d", "")}, expected_ids=["a"])
             for text in HOSTILE
         ]
         text = report_of(rows).to_markdown()

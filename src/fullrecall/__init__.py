@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fullrecall.calibration import Calibration, Label, calibrate, labels_for_width
-    from fullrecall.context import Context, Stage
+    from fullrecall.context import Context
     from fullrecall.diagnosis import Cause, Diagnosed, Diagnosis, diagnose
     from fullrecall.errors import (
         FullrecallError,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         compare,
     )
     from fullrecall.result import Method, Result, Status
+    from fullrecall.retrieval import Retrieval
     from fullrecall.sample import Claim, Reference, Sample
     from fullrecall.scorers import (
         ClaimRecall,
@@ -91,6 +92,7 @@ __all__ = [
     "Report",
     "ReportError",
     "Result",
+    "Retrieval",
     "Row",
     "RunStopped",
     "Sample",
@@ -98,7 +100,6 @@ __all__ = [
     "Scorer",
     "SmallestK",
     "SpanRecall",
-    "Stage",
     "StageReports",
     "Status",
     "Step",
@@ -155,6 +156,7 @@ _MODULES = {
     "Report": "report",
     "ReportError": "errors",
     "Result": "result",
+    "Retrieval": "retrieval",
     "Row": "report",
     "RunStopped": "errors",
     "Sample": "sample",
@@ -162,7 +164,6 @@ _MODULES = {
     "Scorer": "scorers",
     "SmallestK": "report",
     "SpanRecall": "scorers",
-    "Stage": "context",
     "StageReports": "evaluation.stages",
     "Status": "result",
     "Step": "finding",

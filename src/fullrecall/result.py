@@ -55,10 +55,12 @@ class Result:
     """The outcome of one scorer on one sample.
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
-    one sentence. `unmeasured` names targets that could not be judged, each with why, and `usage`
-    is what the judging cost; an unscored result keeps the findings that were made. Every measure
-    is a float in [0, 1], None unless `status` is "scored". Measures are cut at the scorer's `k`;
-    `at` and `value` take any other.
+    one sentence. Where several calls were united, `ranks` is the rank of each context in its own
+    call, ascending, and findings name contexts by their 1-based place in that list; None: the
+    place is the rank. `unmeasured` names targets that could not be judged, each with why, and
+    `usage` is what the judging cost; an unscored result keeps the findings that were made. Every
+    measure is a float in [0, 1], None unless `status` is "scored". Measures are cut at the
+    scorer's `k`; `at` and `value` take any other.
     """
 
     method: Method
@@ -68,6 +70,7 @@ class Result:
     note: str = ""
     unmeasured: tuple[tuple[str, str], ...] = ()
     usage: Usage = Usage()  # noqa: RUF009 - a tuple: it cannot be changed
+    ranks: tuple[int, ...] | None = None
 
     def value(self, measure: str, k: int | None = None) -> float | None:
         """Return a measure by name, cut at `k`, None for the whole list.
@@ -172,6 +175,8 @@ class Result:
         if self.status is Status.SCORED or len(self.findings):
             plain["retrieved"] = self.retrieved
             plain["findings"] = [finding.to_dict() for finding in self.findings]
+        if self.ranks is not None:
+            plain["ranks"] = list(self.ranks)
         if self.note:
             plain["note"] = self.note
         if self.unmeasured:
@@ -191,6 +196,7 @@ class Result:
             plain.get("note", ""),
             tuple((target, why) for target, why in plain.get("unmeasured", ())),
             Usage(**plain.get("usage", {})),
+            None if plain.get("ranks") is None else tuple(plain["ranks"]),
         )
 
 

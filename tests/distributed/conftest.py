@@ -118,7 +118,7 @@ def job(tmp_path_factory: pytest.TempPathFactory, installed: Callable[..., None]
                 "reference_claims": [texts[wanted], f"Claim {row} is red."] if row % 7 else [],
                 "group": f"g{row % 40}" if row % 2 else None,
                 "metadata": {"lang": "en", "seen": ["a", "b"][: row % 3]} if row % 5 else None,
-                "retrieval_error": None if row % 11 else "TimeoutError: 30 s",
+                "retrieval": None if row % 11 else {"error": "TimeoutError: 30 s"},
             }
         )
     path = tmp_path_factory.mktemp("job") / "samples.parquet"
