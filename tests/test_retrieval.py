@@ -11,7 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall import Context, ParameterError, Sample
+from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import (
+    AP,
+    F1,
+    RR,
+    AllFound,
+    ContextPrecision,
+    Hit,
+    Precision,
+    Recall,
+    nDCG,
+)
+from fullrecall.records import ResultRecord, plain_result
 from fullrecall.retrieval import Call, Retrieval, Stage, as_contexts, calls_of, failures, read_in
 
 
@@ -280,3 +293,108 @@ def test_what_is_no_record_is_refused(make: Callable[[], object], why: str) -> N
     """With the field and the value."""
     with pytest.raises(ValueError, match=why):
         make()
+
+
+MEASURES = [
+    measure @ k if k else measure
+    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision)
+    for k in (None, 1, 2, 3)
+]
+SCORERS = [IdRecall(), TextRecall(), SpanRecall(min_run=4), ClaimRecall()]
+
+
+def scored(calls: list[Call]) -> dict[str, object]:
+    """Return every measure of every scorer, with what was missed and the reason."""
+    sample = Sample(
+        retrieval=Retrieval.of_calls(calls),
+        reference_context_ids={"a": 1, "b": 2, "z": 3},
+        reference_contexts=["text a", "text c", "text z"],
+        reference_claims=["text b is here.", "text z is not."],
+    )
+    found: dict[str, object] = {}
+    for scorer in SCORERS:
+        result = scorer.score(sample)
+        found |= {f"{scorer.kind}.{measure!r}": result[measure] for measure in MEASURES}
+        found[scorer.kind] = (result.status, result.reason, result.missed, result.findings)
+    return found
+
+
+@given(CALLS, st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: random.Random) -> None:
+    """Nor does any finding: a judge is shown the same contexts in the same order."""
+    assert scored(calls) == scored(rng.sample(calls, len(calls)))
+
+
+@given(CALLS)
+@settings(max_examples=150, deadline=None)
+def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> None:
+    """Counted by hand: the first k of each call, each context once, precision over their number."""
+    found = scored(calls)
+    united = len([one for one in calls if one.contexts is not None]) > 1
+    best: dict[str, int] = {}
+    rows = []
+    for one in calls:
+        for rank, context in enumerate(one.contexts or (), start=1):
+            rows.append((rank, context.id or ""))
+            best[context.id or ""] = min(rank, best.get(context.id or "", rank))
+    wanted = {"a", "b", "z"}
+    for k in (1, 2, 3):
+        seen = {name for name, rank in best.items() if rank <= k}
+        count = len(seen) if united else len([row for row in rows if row[0] <= k])
+        hits = len(wanted & seen)
+        assert found[f"id_recall.Recall @ {k}"] == pytest.approx(hits / 3)
+        assert found[f"id_recall.Hit @ {k}"] == float(hits > 0)
+        assert found[f"id_recall.Precision @ {k}"] == pytest.approx(hits / count if count else 0)
+        first = min((rank for name, rank in best.items() if name in wanted), default=None)
+        assert found[f"id_recall.RR @ {k}"] == (1 / first if first and first <= k else 0.0)
+    assert all(0 <= value <= 1 for value in found.values() if isinstance(value, float))
+
+
+def test_the_order_within_a_call_counts() -> None:
+    """nDCG and average precision of a union: 1 where every call has its targets first."""
+    first = scored([call("bx", query="1"), call("ay", query="2"), call("z", query="3")])
+    later = scored([call("xb", query="1"), call("ya", query="2"), call("z", query="3")])
+    assert [first[f"id_recall.{name}"] for name in ("nDCG", "AP", "ContextPrecision")] == [1, 1, 1]
+    assert all(
+        later[f"id_recall.{name}"] < 1  # type: ignore[operator]
+        for name in ("nDCG", "AP", "ContextPrecision")
+    )
+
+
+def test_a_judge_reads_to_the_depth_of_each_call() -> None:
+    """`depth` counts ranks, as k does."""
+    sample = Sample(
+        retrieval=Retrieval.of_calls([call("xa", query="1"), call("yb", query="2")]),
+        reference_claims=["text b is here."],
+    )
+    assert ClaimRecall(depth=1).score(sample).retrieved == 2
+    assert ClaimRecall(depth=2).score(sample).retrieved == 4
+
+
+def test_a_result_says_how_its_list_came_about() -> None:
+    """In its reason; a failed call is the reason of an unscored one."""
+    calls = [call("ab", query="1"), call("c", query="2")]
+    result = IdRecall().score(
+        retrieval=Retrieval.of_calls(calls, prompts=["text a"]), expected_ids=["a"]
+    )
+    assert result.reason == "1 of 1 found in 3 retrieved; union of 2 calls; 1 of 3 in the prompt"
+    assert result.ranks == (1, 1, 2)
+    broken = IdRecall().score(
+        retrieval=Retrieval.of_calls([*calls, failed(query="3")]), expected_ids=["a"]
+    )
+    assert (broken.score, broken.reason[:41]) == (None, "no retrieval: 1 of 3 calls failed (search")
+
+
+def test_a_saved_result_keeps_its_ranks() -> None:
+    """A report reads back the numbers that it was saved with; ranks that cannot be are refused."""
+    sample = Sample(
+        retrieval=Retrieval.of_calls([call("xa", query="1"), call("yb", query="2")]),
+        expected_ids=["a", "b"],
+    )
+    result = IdRecall().score(sample)
+    plain = json.loads(json.dumps(plain_result(result)))
+    assert ResultRecord.read(plain).result(result.method) == result
+    for ranks in ([1, 1, 2], [1, 1, 2, 1], [0, 1, 1, 2]):
+        with pytest.raises(ReportError, match="ranks"):
+            ResultRecord.read({**plain, "ranks": ranks})
