@@ -66,7 +66,7 @@ class TestInversion:
             assert (p > 0.05) == (low <= shift <= high)
 
     def test_p_and_interval_never_disagree(self) -> None:
-        """2,000 random cases with ties, groups and rounding, all subsets or some: p decides as 0 does."""
+        """2,000 random cases with ties, groups, and rounding: p <= alpha iff 0 is left out."""
         rng = np.random.default_rng(7)
         decided = 0
         for case in range(2_000):
