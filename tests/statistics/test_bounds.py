@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta, binom
+from scipy.integrate import quad
+from scipy.special import gammainc, gammaincc
+from scipy.stats import beta, binom, gamma
 
 from fullrecall.errors import ParameterError
 from fullrecall.report import gamma_sum
@@ -122,6 +124,35 @@ class TestNumbers:
                 fine = test(counts, mean)
             assert 0 <= coarse <= 1
             assert coarse == pytest.approx(fine, rel=1e-9, abs=1e-290)
+
+    @pytest.mark.parametrize(
+        ("low", "losses", "high", "n", "mean"),
+        [
+            (0.5, 2, 0.9, 271, 0.8999939280281475),
+            (0.0, 3, 0.5, 222, 0.4997112756329708),
+            (0.5, 3, 0.9, 124, 0.8986839851412532),
+            (0.5, 2, 0.9, 263, 0.8),
+        ],
+    )
+    def test_where_the_curved_path_does_not_serve(
+        self, low: float, losses: int, high: float, n: int, mean: float
+    ) -> None:
+        """A few losses beside many scores a hair above the mean: the integrand grows on the curve.
+
+        The straight path takes over, and agrees with an integral over the many scores' gamma
+        variable, the losses' and E_0's having closed forms. The last case needs no such help.
+        """
+        lost, won, top = mean - low, high - mean, 1 - mean
+
+        def given_wins(g: float) -> float:
+            start, rate = won * g / lost, 1 + lost / top
+            beyond = exp(won * g / top - losses * log(rate)) * gammaincc(losses, rate * start)
+            return float((gammainc(losses, start) + beyond) * gamma.pdf(g, n))
+
+        spread = 12 * n**0.5
+        expected, _ = quad(given_wins, max(0, n - spread), n + spread, epsabs=0, epsrel=1e-11)
+        found = mean_below(Counts.of({low: losses, high: n}), mean)
+        assert found == pytest.approx(expected, rel=1e-9)
 
     def test_nearly_equal_scores(self) -> None:
         """Scores that differ by rounding are one score; a hair apart they are nearly one."""
