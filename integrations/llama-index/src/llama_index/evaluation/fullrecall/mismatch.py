@@ -34,11 +34,10 @@ def mismatch(reader: NodeReader, sample: Sample, nodes: Sequence[NodeLike]) -> s
 
 
 class MismatchWatch:
-    """Warns once, where the first samples' expected IDs are all of another kind."""
+    """Warns once, unless an expected ID was retrieved before: they may be of another kind."""
 
     def __init__(self, reader: NodeReader) -> None:
         self._reader = reader
-        self._unmatched = 0
         self._is_done = False
 
     def see(self, sample: Sample, nodes: Sequence[NodeLike]) -> None:
@@ -48,14 +47,9 @@ class MismatchWatch:
         if _matches(sample):
             self._is_done = True
             return
-        self._unmatched += 1
-        if self._unmatched >= _ENOUGH and (hint := mismatch(self._reader, sample, nodes)):
+        if hint := mismatch(self._reader, sample, nodes):
             self._is_done = True
             warnings.warn(f"no expected ID was retrieved: {hint}", stacklevel=2)
-
-
-_ENOUGH = 3
-"""Samples without any hit that are no longer a retriever's bad luck with one hard question."""
 
 
 def _levels(

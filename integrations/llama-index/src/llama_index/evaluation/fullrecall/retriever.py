@@ -62,7 +62,7 @@ def observed(
     Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
     streamed answer is not read, and has no text. Where nothing was seen of a retrieval, the nodes
     that the thing returns count; where there are none either, the sample is left unscored. Warns
-    once where the first samples' expected IDs are those of another `id_key`.
+    once where a sample's expected IDs are those of another `id_key`.
 
     Raises `ParameterError` for what cannot be asked.
     """

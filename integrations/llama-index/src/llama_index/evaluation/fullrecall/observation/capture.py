@@ -139,11 +139,10 @@ class Capture:
         A call that failed, and one in which no retrieval was seen, has a `retrieval_error`, so
         that scorers leave it unscored. Raises `InputError` for what makes no sample.
         """
+        if sample is None and not fields:
+            fields = {"user_input": self.question}
         given = sample.to_dict() if isinstance(sample, Sample) else dict(sample or {})
-        made = Sample(**{**given, **fields})
-        if made.user_input is None and self.question is not None:
-            made = Sample(**{**made.to_dict(), "user_input": self.question})
-        return made.with_retrieval(self.retrieval())
+        return Sample(**{**given, **fields}).with_retrieval(self.retrieval())
 
     def _read(self, reading: Reading) -> Retrieval:
         trace = self._recording.trace
