@@ -223,13 +223,12 @@ class RecallEvaluator(BaseEvaluator):
         if given.unused and not scored:
             notes.append(f"not used: {', '.join(given.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))
-        line = "" if sample.retrieval is None else sample.retrieval.line
         return RecallEvaluationResult(
             query=sample.user_input,
             contexts=None if contexts is None else [context.text or "" for context in contexts],
             response=sample.response,
             passing=None if score is None or self.threshold is None else score >= self.threshold,
-            feedback="; ".join((*_feedback(result, line), *_lost(result, stages))),
+            feedback="; ".join((*_feedback(result), *_lost(result, stages))),
             score=score,
             invalid_result=not scored,
             invalid_reason=None if scored else result.reason or "the measure is undefined",
@@ -245,14 +244,10 @@ def _key(contexts: Sequence[Context] | None) -> _Key:
     return None if contexts is None else tuple((one.id, one.text) for one in contexts)
 
 
-def _feedback(result: Result, line: str) -> Iterator[str]:
+def _feedback(result: Result) -> Iterator[str]:
     yield result.reason
-    if result.status is not Status.SCORED:
-        return
-    if result.missed:
+    if result.status is Status.SCORED and result.missed:
         yield f"missed: {_listed(result.missed)}"
-    if line:
-        yield line
 
 
 def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
