@@ -176,9 +176,7 @@ class Ones(BaseEmbedding):
 @pytest.mark.parametrize("keeps", [First(), FirstAwaited()], ids=["sync", "awaited"])
 def test_the_messages_of_a_memory_block_are_no_contexts(keeps: Any) -> None:
     """Looked up among old messages, reranked in a thread: nothing was retrieved."""
-    store = SimpleVectorStore(stores_text=True)
     nodes: list[TextNode] = []
-    object.__setattr__(store, "async_add", None)
 
     class Store(SimpleVectorStore):
         stores_text: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -99,9 +100,9 @@ def kind_of(key: str, instance: object) -> Kind:
 
 
 @lru_cache(maxsize=4096)
-def _kind(method: str, cls: type) -> Kind:
+def _kind(method: str, cls: Hashable) -> Kind:
     for base, methods, kind in _METHODS:
-        if method in methods and issubclass(cls, base):
+        if method in methods and isinstance(cls, type) and issubclass(cls, base):
             return kind
     return Kind.OTHER
 
