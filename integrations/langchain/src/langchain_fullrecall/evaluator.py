@@ -8,6 +8,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
+from langchain_core.runnables import RunnableConfig
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, RunEvaluator
 
 from fullrecall import IdRecall, Retrieval, Sample
@@ -23,11 +24,11 @@ from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
 from langchain_fullrecall.messages import turn_of
 from langchain_fullrecall.options import Options, reading_of
-from langchain_fullrecall.outputs import Output, question, read_output
+from langchain_fullrecall.outputs import Output, answer, question, read_output
 from langchain_fullrecall.record import reason, retrieval_of
 from langchain_fullrecall.recorder import watch
 from langchain_fullrecall.references import example_fields, reference_fields
-from langchain_fullrecall.retriever import Observable, observed
+from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed
 from langchain_fullrecall.summary import RecallSummary
 from langchain_fullrecall.traces import node_of, unseen_in
 from langchain_fullrecall.tree import Node
@@ -215,7 +216,8 @@ class RecallStringEvaluator(RunEvaluator):
           that holds them; or an answer, together with `retrieved_documents`.
         - `reference`: what should have been retrieved, in the scorer's own form (IDs, texts, an
           answer), or a mapping with the names that `Sample` takes.
-        - `input`: the question; a `retriever` is asked it where no documents are given.
+        - `input`: the question; a `retriever` is asked it where no documents are given, with the
+          `callbacks`, `tags` and `metadata` among `kwargs`.
 
         The dictionary has the first measure's `key` and its `score`, None where there is none;
         `value`: "scored", "undefined" or "unscored"; `reasoning`; `scores` by key; and the
@@ -223,9 +225,9 @@ class RecallStringEvaluator(RunEvaluator):
 
         Raises `InputError` for values that cannot be read.
         """
-        in_chain = self._in_chain(**kwargs)
+        retriever, in_chain = self._call(**kwargs)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
-        return self._returned(measure(case, self.scorer, self._retriever), in_chain=in_chain)
+        return self._returned(measure(case, self.scorer, retriever), in_chain=in_chain)
 
     async def aevaluate_strings(
         self,
@@ -237,24 +239,29 @@ class RecallStringEvaluator(RunEvaluator):
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Return the same as `evaluate_strings`, without blocking."""
-        in_chain = self._in_chain(**kwargs)
+        retriever, in_chain = self._call(**kwargs)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
-        measured = await ameasure(case, self.scorer, self._retriever)
+        measured = await ameasure(case, self.scorer, retriever)
         return self._returned(measured, in_chain=in_chain)
 
-    def _in_chain(
+    def _call(
         self,
         *,
-        callbacks: Callbacks = None,  # noqa: ARG002 - LangChain passes these three
-        tags: list[str] | None = None,  # noqa: ARG002
-        metadata: dict[str, Any] | None = None,  # noqa: ARG002
+        callbacks: Callbacks = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
         include_run_info: bool = False,
-    ) -> bool:
-        """Return whether LangChain's own chain calls: it alone passes `include_run_info`.
+    ) -> tuple[Retriever | None, bool]:
+        """Return the retriever of this call, and whether LangChain's own chain calls.
 
-        Any other argument is a `TypeError`: a mistyped `retrieved_documents` must not pass.
+        It alone passes `include_run_info`. Any other argument is a `TypeError`: a mistyped
+        `retrieved_documents` must not pass.
         """
-        return include_run_info
+        retriever = self._retriever
+        if isinstance(retriever, ObservedRetriever):
+            config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
+            retriever = retriever.with_config(config)
+        return retriever, include_run_info
 
     def _named(self, measured: Measured) -> Measured:
         return measured._replace(result=replace(measured.result, method=self.method))
@@ -343,11 +350,7 @@ class RecallStringEvaluator(RunEvaluator):
         fields = reference_fields(reference, self.scorer, reader)
         asked = question(given, self._input_key)
         if documents is not None:
-            read = (
-                read_output(prediction, reader) if isinstance(prediction, (str, Mapping)) else None
-            )
-            response = None if read is None else read.response
-            found = Retrieval(reader.contexts(documents), response=response)
+            found = Retrieval(reader.contexts(documents), response=answer(prediction))
             return Case(Sample(user_input=asked, **fields).with_retrieval(found))
         turn = turn_of(prediction)
         if turn is None:

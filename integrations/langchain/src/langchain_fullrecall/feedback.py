@@ -9,7 +9,8 @@ from langsmith.evaluation.evaluator import EvaluationResult
 
 from fullrecall import Sample
 from fullrecall.errors import FullrecallError
-from fullrecall.measures import Measure
+from fullrecall.findings import contexts_within
+from fullrecall.measures import Measure, Recall
 from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
@@ -72,17 +73,28 @@ def comment(measured: Measured, measure: Measure) -> str:
     if result.status is not Status.SCORED:
         parts = [f"{result.status}: {result.reason}"]
     else:
-        parts = [result.reason]
+        parts = [_reason(result, measure.k)]
         missed = _missed(result, measure.k)
         if missed:
-            within = "" if measure.k is None else f" in the first {measure.k}"
-            parts.append(f"missed{within}: {', '.join(_listed(missed))}")
-        if not result.score and measured.retrieved:
+            parts.append(f"missed: {', '.join(_listed(missed))}")
+        if not result[Recall] and measured.retrieved:
             # Random IDs of a store, or those of chunks, show themselves.
             parts.append(f"retrieved: {', '.join(_listed(measured.retrieved))}")
     if measured.hint:
         parts.append(measured.hint)
     return "; ".join(parts)
+
+
+def _reason(result: Result, k: int | None) -> str:
+    """Return the result's reason as of the first `k` ranks."""
+    findings = result.ranked
+    if k is None or not len(findings):
+        return result.reason
+    found = sum(finding.found_at(k) for finding in findings)
+    partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
+    seen = contexts_within(findings, result.retrieved, k)
+    sentence = f"{found} of {len(findings)} found{' in full' if partly else ''} in {seen} retrieved"
+    return f"{sentence}; {result.note}" if result.note else sentence
 
 
 def _missed(result: Result, k: int | None) -> list[str]:

@@ -14,6 +14,7 @@ _ROLES = {
     "ai": "ai", "assistant": "ai", "AIMessage": "ai", "AIMessageChunk": "ai",
     "tool": "tool", "ToolMessage": "tool", "ToolMessageChunk": "tool",
 }  # fmt: skip
+_OTHERS = ("system", "developer", "function", "chat", "remove")
 _DOCUMENT_LISTS = ("documents", "docs", "context", "contexts", "source_documents", "retrieved")
 
 
@@ -39,6 +40,8 @@ class Turn(NamedTuple):
 
 def turn_of(state: object) -> Turn | None:
     """Return the last turn of an agent's state or list of messages; None for anything else."""
+    if isinstance(state, (str, BaseMessage)):
+        return None
     given = state.get("messages") if isinstance(state, Mapping) else state
     messages = messages_of(given)
     if messages is None:
@@ -72,16 +75,18 @@ def message_of(item: object) -> Message | None:
         return _message(item.type, fields)
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         role, text = item
-        known = isinstance(role, str) and isinstance(text, str) and role in (*_ROLES, "system")
+        known = isinstance(text, str) and (role in _ROLES or role in _OTHERS)
         return _message(role, {"content": text}) if known else None
     if not isinstance(item, Mapping):
         return None
-    if isinstance(item.get("kwargs"), Mapping) and isinstance(item.get("id"), Sequence):
-        return _message(str(item["id"][-1]), item["kwargs"])
+    if isinstance(item.get("kwargs"), Mapping) and isinstance(item.get("id"), list):
+        kind = str(item["id"][-1])
+        return _message(kind, item["kwargs"]) if "Message" in kind else None
     if isinstance(item.get("data"), Mapping) and "type" in item:
         return _message(item["type"], item["data"])
     role = item.get("role", item.get("type"))
-    return _message(role, item) if isinstance(role, str) and "content" in item else None
+    known = role in _ROLES or role in _OTHERS
+    return _message(role, item) if known and "content" in item else None
 
 
 _FIELDS = ("content", "artifact", "name", "tool_call_id", "status", "tool_calls")

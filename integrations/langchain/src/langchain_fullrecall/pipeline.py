@@ -70,7 +70,8 @@ def _is_step(node: Node, opened: Sequence[Step], *, after: bool) -> bool:
         return False
     if node.kind == "tool":
         return True
-    passes_on = len(opened) == 1 and opened[0].node.contexts == node.contexts
+    worked = [step for step in opened if not step.node.failed]
+    passes_on = len(worked) == 1 and worked[0].node.contexts == node.contexts
     return node.kind == "chain" and (after or bool(opened)) and not passes_on
 
 

@@ -45,7 +45,7 @@ def retrieval_of(roots: Sequence[Node], output: Output, reading: Reading, unseen
     """
     calls = _calls(roots, reading)
     prompts = prompts_of(roots) or None
-    fixed = reading.selection != OUTERMOST
+    fixed = reading.selection != OUTERMOST and reading.documents_key is None
     if fixed and not calls and (reading.selection.filters or roots):
         return Seen(Retrieval(response=output.response), reading.selection.missing(roots))
     final = None if fixed and calls else output.contexts
@@ -60,7 +60,9 @@ def retrieval_of(roots: Sequence[Node], output: Output, reading: Reading, unseen
     if output.error is not None and final is None:
         return Seen(Retrieval(calls=calls, error=output.error, response=output.response))
     if not calls and final is None:
-        return Seen(Retrieval(response=output.response), output.problem or unseen)
+        failed = next((f"the run failed: {root.error}" for root in roots if root.failed), None)
+        told = output.problem if reading.documents_key is not None or output.texts else None
+        return Seen(Retrieval(response=output.response), (told and failed) or told or unseen)
     if output.is_empty and any(call.contexts for call in calls):
         # Did the chain drop all documents, or is this its answer? Either guess scores a lie.
         return Seen(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Callable, Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -11,6 +13,7 @@ from langchain_core.runnables.config import merge_configs
 from fullrecall import Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import shown
+from langchain_fullrecall.ids import IdLevelWarning, IdWatch
 from langchain_fullrecall.messages import turn_of
 from langchain_fullrecall.observers import with_observers
 from langchain_fullrecall.options import Options, reading_of
@@ -75,10 +78,18 @@ class ObservedRetriever:
         self._reading = reading
         self._config = config
         self._as_input = as_input or input_of(runnable)
+        self._watch: IdWatch | None = IdWatch()
+        self._lock = Lock()
         self.asynchronous = isinstance(runnable, RunnableLambda) and not hasattr(runnable, "func")
 
     def __repr__(self) -> str:
         return f"observed({self._runnable.get_name()})"
+
+    def with_config(self, config: RunnableConfig) -> ObservedRetriever:
+        """Return the same retriever, called with `config` too."""
+        return ObservedRetriever(
+            self._runnable, self._reading, merge_configs(self._config, config), self._as_input
+        )
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
         """Return what is retrieved for the sample's question, step by step."""
@@ -87,7 +98,7 @@ class ObservedRetriever:
             output = self._runnable.invoke(self._as_input(_question(sample)), config)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             return self._failed(recorder, error)
-        return self._read(recorder, output)
+        return self._watched(sample, self._read(recorder, output))
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, by `ainvoke`."""
@@ -96,7 +107,20 @@ class ObservedRetriever:
             output = await self._runnable.ainvoke(self._as_input(_question(sample)), config)
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             return self._failed(recorder, error)
-        return self._read(recorder, output)
+        return self._watched(sample, self._read(recorder, output))
+
+    def _watched(self, sample: Sample, found: Retrieval) -> Retrieval:
+        """Warn, once, where no reference ID was seen in the first samples that name any."""
+        with self._lock:
+            if self._watch is None:
+                return found
+            self._watch.noted(sample.with_retrieval(found))
+            if not self._watch.is_enough:
+                return found
+            problem, self._watch = self._watch.problem(), None
+        if problem is not None:
+            warnings.warn(problem, IdLevelWarning, stacklevel=2)
+        return found
 
     def _recorder(self) -> tuple[Recorder, RunnableConfig]:
         recorder = Recorder(whole=True)
@@ -106,6 +130,9 @@ class ObservedRetriever:
         roots = recorder.roots
         try:
             read = read_output(output, self._reading.reader, self._reading.documents_key)
+            if read.texts is not None and read.contexts is None:
+                # Of what was passed as a retriever, texts are what it retrieved.
+                read = read._replace(contexts=self._reading.reader.contexts(read.texts))
             seen = retrieval_of(roots, read, self._reading, _unseen(output))
         except InputError as error:
             return Retrieval(error=str(error))
