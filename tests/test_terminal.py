@@ -27,7 +27,7 @@ def samples() -> list[Sample]:
 @pytest.mark.parametrize("width", [1, 20, 30, 40, 57, 80, 240])
 def test_no_number_is_cut(width: int) -> None:
     """Whatever the width, each figure of each of fifty scores is there in full."""
-    scorers = [IdRecall(name=f"recall_{n}", ks=(1, 2)) for n in range(50)]
+    scorers = [IdRecall(name=f"recall_{n}") for n in range(50)]
     report = evaluate(samples(), scorers, progress=False)
     text = printed(terminal.summary_table(report.summary()), width)
     assert "…" not in text

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fullrecall.cli.options import (
-    Confidence,
     ReportPath,
+    level,
     measures_option,
     share,
     threshold,
@@ -91,7 +91,12 @@ def gate(
             "Default: the only one.",
         ),
     ] = None,
-    confidence: Confidence = 0.95,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            metavar="0…1", callback=level, rich_help_panel=_DECIDING, help="Confidence of outcomes."
+        ),
+    ] = 0.95,
     min_coverage: Annotated[
         float | None,
         typer.Option(

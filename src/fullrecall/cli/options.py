@@ -72,7 +72,7 @@ ReportPath = Annotated[
 Confidence = Annotated[
     float,
     typer.Option(
-        metavar="0…1", callback=level, help="Confidence of intervals, bounds, and outcomes."
+        metavar="0…1", callback=level, help="Confidence of intervals and bounds."
     ),
 ]
 
