@@ -200,9 +200,7 @@ def test_an_undefined_mean_is_taken_from_the_measure(file: Callable[..., Path]) 
 
 
 @pytest.mark.parametrize("ending", [".csv", ".json", ".md"])
-def test_exports_have_the_measures(
-    file: Callable[..., Path], tmp_path: Path, ending: str
-) -> None:
+def test_exports_have_the_measures(file: Callable[..., Path], tmp_path: Path, ending: str) -> None:
     """What is written at the end has the measures that are shown."""
     saved = tmp_path / f"scores{ending}"
     assert run("evaluate", file(SAMPLES), "-m", "ndcg@3", "--output", saved).exit_code == 0
@@ -375,7 +373,11 @@ UNREADABLE: dict[str, tuple[Any, str, str]] = {
         "samples.csv",
         "JSON array",
     ),
-    "nothing to score": ([{"user_input": "Who?"}], "samples.jsonl", "id_recall needs retrieved_context"),
+    "nothing to score": (
+        [{"user_input": "Who?"}],
+        "samples.jsonl",
+        "id_recall needs retrieved_context",
+    ),
 }
 
 
@@ -414,7 +416,10 @@ WRONG_USAGE = {
     "no command": (["nothing"], "nothing"),
     "no file": (["evaluate"], "FILE"),
     "unknown option": (["evaluate", "{file}", "--depht", "3"], "--depht"),
-    "k of 0": (["evaluate", "{file}", "--k", "0"], "'--k' / '-k': must be a whole number of at least 1, got 0"),
+    "k of 0": (
+        ["evaluate", "{file}", "--k", "0"],
+        "'--k' / '-k': must be a whole number of at least 1, got 0",
+    ),
     "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
     "ks": (["evaluate", "{file}", "--ks", "1,3"], "--ks"),
     "measure": (["evaluate", "{file}", "--measure", "recal@5"], "no measure 'recal'"),
@@ -434,9 +439,15 @@ WRONG_USAGE = {
     "rename twice": (["evaluate", "{file}", "--rename", "a=id", "--rename", "a="], "twice"),
     "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
     "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
-    "output is the input": (["evaluate", "{file}", "--output", "{file}"], "must not be an input file"),
+    "output is the input": (
+        ["evaluate", "{file}", "--output", "{file}"],
+        "must not be an input file",
+    ),
     "output nowhere": (["evaluate", "{file}", "--output", "{file}/x"], "no directory"),
-    "demo deeper than retrieved": (["demo", "--k", "9", "--depth", "5"], "must not exceed --depth (5), got 9"),
+    "demo deeper than retrieved": (
+        ["demo", "--k", "9", "--depth", "5"],
+        "must not exceed --depth (5), got 9",
+    ),
     "demo of 0": (["demo", "--k", "0"], "at least 1, got 0"),
 }
 

@@ -182,9 +182,7 @@ def _show(
         notes.append(spent.sentence())
     if not request.scorers:
         names = ", ".join(scorer.method.name for scorer in scorers)
-        notes.append(
-            f"Scorers chosen from the first sample: {names}. Override with --scorer."
-        )
+        notes.append(f"Scorers chosen from the first sample: {names}. Override with --scorer.")
     if unjudged:
         notes.append(
             "Reference answers were not judged: add --scorer claim_recall, which needs no model."
