@@ -376,7 +376,7 @@ UNREADABLE: dict[str, tuple[Any, str, str]] = {
     "nothing to score": (
         [{"user_input": "Who?"}],
         "samples.jsonl",
-        "id_recall needs retrieved_context",
+        "id_recall needs",
     ),
 }
 
@@ -418,7 +418,7 @@ WRONG_USAGE = {
     "unknown option": (["evaluate", "{file}", "--depht", "3"], "--depht"),
     "k of 0": (
         ["evaluate", "{file}", "--k", "0"],
-        "'--k' / '-k': must be a whole number of at least 1, got 0",
+        "must be a whole number of at least 1, got 0",
     ),
     "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
     "ks": (["evaluate", "{file}", "--ks", "1,3"], "--ks"),
@@ -441,12 +441,12 @@ WRONG_USAGE = {
     "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
     "output is the input": (
         ["evaluate", "{file}", "--output", "{file}"],
-        "must not be an input file",
+        "not be an input",
     ),
     "output nowhere": (["evaluate", "{file}", "--output", "{file}/x"], "no directory"),
     "demo deeper than retrieved": (
         ["demo", "--k", "9", "--depth", "5"],
-        "must not exceed --depth (5), got 9",
+        "not exceed --depth (5)",
     ),
     "demo of 0": (["demo", "--k", "0"], "at least 1, got 0"),
 }

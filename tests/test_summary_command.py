@@ -79,7 +79,7 @@ def test_its_options(saved: Path) -> None:
     report = Report.load(saved)
     expected = [
         report.smallest_k(0.9, one, confidence=0.8, score="id_recall", largest=4).to_dict()
-        for one in (Hit, Recall(min_grade=2))
+        for one in (Hit, Recall(min_grade=2.0))
     ]
     assert plain["smallest_k"] == json.loads(json.dumps(expected))
 

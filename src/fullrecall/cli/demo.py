@@ -35,7 +35,7 @@ def demo(
             "-k",
             metavar="K",
             callback=at_least(1),
-            help="Show recall up to this k, and what it misses.",
+            help="Show recall of the first K chunks, and what they miss.",
         ),
     ] = 10,
     depth: Annotated[

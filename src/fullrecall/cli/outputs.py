@@ -36,7 +36,7 @@ def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
     check_writable(path, _OPTION)
     if not _is_device(path) and path.suffix not in STARTS:
         raise typer.BadParameter(
-            f"must end in {', '.join(STARTS)}, got {path.name!r}: fullrecall reads back .jsonl only",
+            f"must end in {', '.join(STARTS)}, got {path.name!r}: other commands read .jsonl",
             param_hint=_OPTION,
         )
 
