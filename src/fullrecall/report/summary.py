@@ -329,8 +329,3 @@ class Tally:
 def _mean_with(totals: Totals, gap: float) -> float | None:
     counts, _ = totals.counts(gap)
     return counts.mean if counts.values else None
-
-
-def shown(value: float | None) -> str:
-    """Return a measure as a table shows it; a dash where there is none."""
-    return "-" if value is None else f"{value:.3f}"
