@@ -167,7 +167,9 @@ class ResultRecord(Record):
             and result.score is not None
             and isclose(self.score, result.score, abs_tol=_ROUNDING)
         ):
-            raise ReportError(f"score must be {result.score}, as its findings give, got {self.score}")
+            raise ReportError(
+                f"score must be {result.score}, as its findings give, got {self.score}"
+            )
         return result
 
 
@@ -196,7 +198,9 @@ class RowRecord(Record):
     def content(self, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
         """Return what was saved; `ReportError` for what is no row of these methods."""
         if len(self.results) != len(methods):
-            raise ReportError(f"results must be {len(methods)}, one per score, got {len(self.results)}")
+            raise ReportError(
+                f"results must be {len(methods)}, one per score, got {len(self.results)}"
+            )
         sample = Sample(**self.sample)
         check_plain(sample, "sample")
         results = []
@@ -300,9 +304,7 @@ def _check(value: object, where: str) -> None:
         for position, item in enumerate(value):  # type: ignore[arg-type]
             _check(item, f"{where}[{position}]")
     elif not (
-        value is None
-        or kind in (str, int, bool)
-        or (kind is float and isfinite(value))  # type: ignore[arg-type]
+        value is None or kind in (str, int, bool) or (kind is float and isfinite(value))  # type: ignore[arg-type]
     ):
         raise ReportError(
             f"{where} must be a value that JSON keeps as it is, got {shown(value)}: convert it, or "
