@@ -147,10 +147,11 @@ class Strictness:
             return f"{question.label} {missing}"
         # Bounds are rounded outwards: they must not look better than they are.
         at_least, at_most = ("", "") if self.point else ("at least ", "at most ")
+        low, high = scale.shown(_down(lower)), scale.shown(-_down(-upper))
         said = {
-            Outcome.PASS: f"{at_least}{scale.shown(_down(lower))}",
-            Outcome.FAIL: f"{at_most}{scale.shown(-_down(-upper))}",
-            Outcome.CANNOT_TELL: f"from {scale.shown(_down(lower))} to {scale.shown(-_down(-upper))}",
+            Outcome.PASS: f"{at_least}{low}",
+            Outcome.FAIL: f"{at_most}{high}",
+            Outcome.CANNOT_TELL: f"from {low} to {high}",
         }[outcome]
         sure = "" if self.point else f"{100 * self.confidence:g}% confidence, "
         return (

@@ -380,9 +380,12 @@ class Report:
 
     @classmethod
     def _of_part(cls, plain: Mapping[str, Any]) -> Report:
+        from fullrecall.records import PartRecord
+
+        PartRecord.read(plain)
         tallies = Tallies.from_dict(plain)
         part = cls([score.method for score in tallies.scores], keep_rows=False)
-        part._tallies, part.stopped = tallies, plain.get("stopped")
+        part._tallies, part.stopped = tallies, plain["stopped"]
         return part
 
     def _counts(self, measures: Sequence[Measure] = ()) -> Tallies:

@@ -36,10 +36,11 @@ class SmallestK:
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
     `mean` and `lower`, its one-sided lower bound, are those at `k`, or at `largest` where there is
-    no k; `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k that was tested, from the largest down. `characters` and `tokens`
-    are means over the samples of what the first `k` contexts hold, None where their texts are not
-    known or there is no k; `tokens_are` says how they were counted. `needed` is how many samples
-    would do, where there are too few. `reason` is one sentence.
+    no k; `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k
+    that was tested, from the largest down. `characters` and `tokens` are means over the samples of
+    what the first `k` contexts hold, None where their texts are not known or there is no k;
+    `tokens_are` says how they were counted. `needed` is how many samples would do, where there are
+    too few. `reason` is one sentence.
     """
 
     k: int | None
