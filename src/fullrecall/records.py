@@ -213,7 +213,7 @@ class RowRecord(Record):
         try:
             sample = Sample(**self.sample)
         except InputError as error:
-            raise ReportError(f"sample.{error}") from None
+            raise ReportError(f"sample: {error}") from None
         results = []
         for number, (record, method) in enumerate(zip(self.results, methods, strict=True)):
             try:
@@ -396,10 +396,11 @@ def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
     """Return a value as JSON keeps it; what it would change or cannot hold is made by `default`."""
     if isinstance(value, Mapping):
         plain = {
-            key if isinstance(key, str) else _made(key, default, where): _converted(
-                item, default, f"{where}.{_shown(key)}"
+            name: _converted(item, default, f"{where}.{name}")
+            for name, item in (
+                (key if isinstance(key, str) else _made(key, default, where), item)
+                for key, item in value.items()
             )
-            for key, item in value.items()
         }
         if len(plain) < len(value):
             raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")

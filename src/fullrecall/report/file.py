@@ -43,13 +43,13 @@ class Writer:
         default: Callable[[Any], Any] | None = None,
     ) -> None:
         self._default = default
-        # Line by line, so that a killed run keeps every row that it had written.
-        self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._head: dict[str, Any] | None = {
             "kind": _KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in methods],
         }
+        # Line by line, so that a killed run keeps every row that it had written.
+        self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._rows = 0
         self.stopped: str | None = None
 
@@ -204,7 +204,7 @@ def _rows(
     for position, line in enumerate(lines, start=1):
         try:
             row = row_of(parsed(line), methods, position)
-        except (ValueError, FullrecallError) as error:
+        except (ValueError, FullrecallError, RecursionError) as error:
             if position == len(lines) and cut:
                 warnings.warn(
                     f"{path}: the last line is cut off, as an interrupted run leaves it; "
