@@ -362,3 +362,17 @@ def test_it_is_one_of_langchains_string_evaluators() -> None:
     """Where LangChain's evaluators are in use, without loading them where they are not."""
     assert isinstance(RecallStringEvaluator(), StringEvaluator)
     assert callable(evaluate_existing)
+
+
+def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(example: Any) -> None:
+    """`with_config` reports its caller's caller: the parts of an ensemble stay its parts."""
+    parts = [Letters(name="one"), Letters().with_config(run_name="two")]
+    chain = EnsembleRetriever(retrievers=parts, weights=[0.5, 0.5]) | (lambda found: found[:2])
+    with capture_retrievals() as seen:
+        chain.invoke("abc")
+    for record in (seen.retrieval(), observed(chain).retrieve(Sample(user_input="abc"))):
+        (call,) = record.calls
+        (ensemble,) = call.children
+        assert (ensemble.source, [part.source for part in ensemble.children]) == (
+            "EnsembleRetriever", ["one", "two"],
+        )  # fmt: skip

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 
-from fullrecall import Retrieval, Sample
+from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import shown
+from langchain_fullrecall.depth import deeper
 from langchain_fullrecall.ids import IdLevelWarning, IdWatch
 from langchain_fullrecall.messages import turn_of
 from langchain_fullrecall.observers import with_observers
@@ -90,6 +91,19 @@ class ObservedRetriever:
         return ObservedRetriever(
             self._runnable, self._reading, merge_configs(self._config, config), self._as_input
         )
+
+    def __call__(self, question: str, k: int) -> list[Context]:
+        """Return the first `k` contexts of a search that goes that deep, as `diagnose` asks.
+
+        Raises `ParameterError` where nothing inside can be told to return more, and what the
+        search raises.
+        """
+        search = deeper(self._runnable, k)
+        found = ObservedRetriever(search, self._reading, self._config, self._as_input)
+        record = found.retrieve(Sample(user_input=question))
+        if record.contexts is None:
+            raise InputError(record.error or "no retriever was called")
+        return list(record.contexts[:k])
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
         """Return what is retrieved for the sample's question, step by step."""

@@ -106,7 +106,24 @@ class Node:
                 return number, step, child.name, _query(child), start
             return number, 0, "", "", start
 
-        return [child for _, child in sorted(enumerate(self.children), key=place)]
+        adopted = self._adopted()
+        away = {id(one) for child in self.children for one in child._adopted()}  # noqa: SLF001
+        own = [child for child in self.children if id(child) not in away]
+        return [child for _, child in sorted(enumerate([*own, *adopted]), key=place)]
+
+    def _adopted(self) -> list[Node]:
+        """Return the runs that stand beside this retriever, and were called by it.
+
+        What `with_config` wraps reports the caller's caller, and has the caller's own number as a
+        step of its sequence: there a number is only one run's.
+        """
+        if self.kind != "retriever" or self.parent is None:
+            return []
+        number = self.step_of(self.parent)
+        if number is None:
+            return []
+        same = [one for one in self.parent.children if one.step_of(self.parent) == number]
+        return same[1:] if same[0] is self else []
 
 
 def _query(node: Node) -> str:
