@@ -81,7 +81,7 @@ def report_of(samples: int, documents: int, seed: int = 0) -> Report:
         )
 
     # By offsets, which takes no time: it is the page that is measured.
-    scorers = [IdRecall(k=10), SpanRecall(k=10)]
+    scorers = [IdRecall(), SpanRecall()]
     made = (sample(nth) for nth in range(samples))
     return evaluate((_placed(one) for one in made), scorers, progress=False)
 
