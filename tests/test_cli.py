@@ -104,7 +104,7 @@ def test_version_is_the_package_s() -> None:
 def test_importing_the_command_line_is_light() -> None:
     """What a command needs is loaded when it runs, so that `--help` comes at once."""
     heavy = "numpy pandas rapidfuzz tqdm langchain_core llama_index bm25s".split()
-    heavy += ["fullrecall.datasets", "fullrecall.collections", "fullrecall.demo.running"]
+    heavy += ["fullrecall.datasets", "fullrecall.collections", "fullrecall.demo.demonstration"]
     code = f"import sys, fullrecall.cli; print([m for m in {heavy!r} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
@@ -468,7 +468,7 @@ def test_texts_cannot_steer_the_terminal(file: Callable[..., Path]) -> None:
         "retrieved_context_ids": ["a"],
         "reference_context_ids": ["b\x1b[2J"],
     }
-    failed = {"reference_context_ids": ["a"], "retrieval_error": "[red]down[/red] \x1b[31m"}
+    failed = {"reference_context_ids": ["a"], "retrieval": {"error": "[red]down[/red] \x1b[31m"}}
     printed = run("evaluate", file([row, failed])).stdout
     assert not [c for c in printed if not c.isprintable() and c != "\n"]
     assert "no retrieval: [red]down[/red] [31m" in " ".join(printed.split())

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.findings import Findings
 from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
-from fullrecall.result import Status
 from fullrecall.report.page.charts import Curve, Figure, chart
 from fullrecall.report.page.encoding import script_json, utf16_offset
+from fullrecall.result import Status
 
 FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "report" / "page" / "files"
 
@@ -219,7 +219,8 @@ def cells_of(page: str, side: int = 0) -> dict[str, list[list[Any]]]:
     index = block(page, "index")
     return {
         entry["l"]: [
-            [index["statuses"][status], values, missed] for status, values, missed in entry["v"][side]
+            [index["statuses"][status], values, missed]
+            for status, values, missed in entry["v"][side]
         ]
         for entry in index["samples"]
     }
@@ -290,7 +291,7 @@ def rows_of(page: str) -> list[tuple[str, list[str]]]:
 
 
 def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
-    """The means, intervals and counts of each are the summary's; the headline is what it opens with."""
+    """Means, intervals and counts of each are the summary's; it opens with the headline."""
     measures = [Recall @ 2, nDCG @ 2, Recall]
     summary, rows = report.summary(*measures), rows_of(report.to_html(measures=measures))
     assert [number for number, _ in rows] == ["0 hidden", "1 hidden", "2"]
@@ -437,8 +438,9 @@ def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagno
         diagnosis, misses=tuple(replace(miss, score="id_recall@3") for miss in diagnosis.misses)
     )
     choices = block(report.to_html(), "index")["choices"]
-    for given, shown in ((at_three, "Recall @ 3"), (diagnosis, "Recall, all retrieved"), (None, "Recall, all retrieved")):  # fmt: skip
-        page = report.to_html(diagnosis=given)
+    headline = "Recall, all retrieved"
+    for told, shown in ((at_three, "Recall @ 3"), (diagnosis, headline), (None, headline)):
+        page = report.to_html(diagnosis=told)
         assert choices[block(page, "index")["first"]] == shown
         assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]
 
@@ -467,7 +469,9 @@ def test_a_comparison_has_the_causes_of_both_sides(
     ]
     assert [len(of_side) for of_side in causes] == [3, 2]
     alone = comparison.to_html(diagnoses=(None, left))
-    assert "before 0 of 0 A id_recall@2 after 1 of 1" in " ".join(" ".join(Parsed(alone).text).split())
+    assert "before 0 of 0 A id_recall@2 after 1 of 1" in " ".join(
+        " ".join(Parsed(alone).text).split()
+    )
     assert "Why it was missed" not in comparison.to_html()
 
 
@@ -537,7 +541,7 @@ def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
 def test_a_comparison_shows_the_measures_that_it_was_asked_for(
     report: Report, after: Report
 ) -> None:
-    """Difference, interval, guaranteed interval, p and Holm's p of each, and every sample's values."""
+    """Difference, both intervals, p and Holm's p of each, and every sample's values."""
     measures = (Recall @ 1, nDCG @ 2)
     comparison = compare(report, after, *measures)
     page = comparison.to_html()
@@ -548,7 +552,10 @@ def test_a_comparison_shows_the_measures_that_it_was_asked_for(
             assert one.guaranteed is not None
             assert score.method.label(measure) in line
             for low, high in (one.interval[:2], one.guaranteed[:2]):
-                ends = [f"{'+' if end > 0 else '−' if end < 0 else ''}{abs(end):.3f}" for end in (low, high)]
+                ends = [
+                    f"{'+' if end > 0 else '−' if end < 0 else ''}{abs(end):.3f}"
+                    for end in (low, high)
+                ]
                 assert " to ".join(ends) in line
             assert f"{one.p:.3f} {one.p_adjusted:.3f}" in line
             assert f"{one.wins} / {one.ties} / {one.losses} {one.samples}" in line
@@ -587,7 +594,9 @@ def test_only_common_targets_are_compared_and_the_page_says_so() -> None:
     assert before["some"][0][1][-1] == after["some"][0][1][-1] == 0.5
     assert before["some"][0][2][-1] == 1
     index = block(page, "index")
-    gaps = {e["l"]: [None if n is None else index["gaps"][n] for n in e["n"]] for e in index["samples"]}
+    gaps = {
+        e["l"]: [None if n is None else index["gaps"][n] for n in e["n"]] for e in index["samples"]
+    }
     assert gaps == {"some": [None], "none": ["no common targets"]}
     sides = block(page, "details-0")[0]["x"]
     texts = block(page, "texts-0")

@@ -284,9 +284,10 @@ class Comparison(Sequence[ScoreComparison]):
         A sample that has no score after may have lost or gained all there is to; one that has
         none before may come from anywhere; where both are missing, the change may be -1 or 1.
         """
-        names = [method.name for method in self.before.methods], [
-            method.name for method in self.after.methods
-        ]
+        names = (
+            [method.name for method in self.before.methods],
+            [method.name for method in self.after.methods],
+        )
         before, after = (each.index(score) for each in names)
         ends = [_ends(one.results[before], two.results[after], measure) for one, two in self.pairs]
         groups = [_group(one, two) for one, two in self.pairs]
@@ -504,9 +505,7 @@ def compare(
     )
 
 
-def _pairs(
-    common: Sequence[tuple[Row, Common, str | None]], measure: Measure
-) -> Sequence[Pair]:
+def _pairs(common: Sequence[tuple[Row, Common, str | None]], measure: Measure) -> Sequence[Pair]:
     found = []
     for row, both, group in common:
         before, after = both.before[measure], both.after[measure]
@@ -551,7 +550,7 @@ def _group(before: Row, after: Row) -> str | None:
 
 def _flip(pair: Pair, k: int | None) -> Flip:
     old, new = (
-        {finding.target.label for finding in result.findings if finding.found_at(k)}
+        {finding.target.label for finding in result.ranked if finding.found_at(k)}
         for result in (pair.results.before, pair.results.after)
     )
     return Flip(

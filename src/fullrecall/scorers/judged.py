@@ -22,6 +22,7 @@ from fullrecall.scorers.scorer import (
     Unmeasured,
     as_sample,
     retrieved_texts,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class JudgedScorer(FindingScorer):
                 retrieved=found.retrieved,
                 unmeasured=found.unmeasured,
             )
-        return self._outcome(found)
+        return self._outcome(found, sample)
 
     @abstractmethod
     def _judged(self, sample: Sample) -> Flow[Found]:
@@ -134,7 +135,7 @@ class JudgedScorer(FindingScorer):
         relation: Relation = "claim",
     ) -> Flow[Found]:
         """Return the findings of `targets` in the sample's retrieved contexts."""
-        texts = retrieved_texts(sample)[: self.depth]
+        texts = retrieved_texts(sample)[: within(sample, self.depth)]
         contexts = Contexts(texts)
         if not targets or not contexts.unique:
             return Found([Finding(target) for target in targets], len(texts))
