@@ -278,6 +278,17 @@ def test_targets_that_a_measure_leaves_out_are_named() -> None:
     assert [target.get("o") for target in found] == [[1], None]
 
 
+def test_undefined_is_counted_for_each_measure() -> None:
+    """A sample of which a measure counts no target is in that measure's count alone."""
+    samples = [
+        Sample(id=str(grade), retrieved_context_ids=["a"], reference_context_ids={"a": grade})
+        for grade in (1, 2)
+    ]
+    page = evaluate(samples, IdRecall()).to_html(measures=[Recall, Recall(min_grade=2)])
+    assert [line[0].split()[-3:] for _, line in rows_of(page)] == [list("200"), list("110")]
+    assert [values for ((_, values, _),) in cells_of(page).values()] == [[1.0, None], [1.0, 1.0]]
+
+
 def rows_of(page: str) -> list[tuple[str, list[str]]]:
     """Return the lines of the overview that each choice shows: its number, and each line's text."""
     found = []
