@@ -119,7 +119,7 @@ def test_hostile_texts_are_shown_as_text() -> None:
     )  # fmt: skip
     result = Result(Method(EVIL), Status.SCORED, (finding,), 1, EVIL, ((EVIL, EVIL),))
     report = evaluate(
-        [Sample(retrieval_error=EVIL, reference_context_ids=["a"])],
+        [Sample(retrieval={"error": EVIL}, reference_context_ids=["a"])],
         [IdRecall(name=EVIL)],
         progress=False,
     )

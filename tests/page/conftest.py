@@ -8,7 +8,7 @@ import pytest
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall
 from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.report.row import Row
+from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import Retrieval, Stage, calls_of
 from fullrecall.usage import Usage

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullrecall.measures import Measure
-    from fullrecall.report.gate import GateResult
+    from fullrecall.report.check import GateResult
     from fullrecall.report.report import Report
     from fullrecall.report.summary import ScoreSummary
 

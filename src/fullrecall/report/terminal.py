@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.summary import shown
+from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from fullrecall.measures import Measure
     from fullrecall.report.bounds import Interval
-    from fullrecall.report.comparison import Comparison, Difference, ScoreComparison
-    from fullrecall.report.gate import GateResult
+    from fullrecall.report.check import GateResult
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
     from fullrecall.report.summary import ScoreSummary, Summary
 
 WIDEST = 240
