@@ -24,6 +24,7 @@ LENGTH = 800
 """Characters of a context."""
 
 ACTS: Mapping[str, str] = {
+    "choose a measure": "choose('.by-measure', '3')",
     "sort by a score": "document.querySelectorAll('#head button')[2].click()",
     "filter: missed something": "choose('#by-outcome', 'missed')",
     "filter: all again": "choose('#by-outcome', '')",
