@@ -208,4 +208,3 @@ def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:
 
 def _credit(finding: Finding) -> float:
     return finding.credit_at()
-
