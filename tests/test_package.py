@@ -102,7 +102,7 @@ FACADES = {
     "report.report": "methods show, save, export, plot, and search a report, and draw claims of it",
     "report.summary": "__str__ and _repr_html_ draw a summary",
     "report.comparison": "methods show, plot, and export a comparison",
-    "report.gate": "methods export an outcome",
+    "report.check": "methods export an outcome",
     "calibration.calibration": "__str__ prints a calibration",
     "evaluation.run": "evaluate loads its drivers, which share its reading of samples",
 }
