@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.diagnosis import Diagnosis
+    from fullrecall.report.page import Diagnosis
     from fullrecall.report.smallest_k import SmallestK
 
 
