@@ -22,7 +22,6 @@ from typer.testing import CliRunner
 from fullrecall.cli import app
 from fullrecall.collections import documents
 from fullrecall.demo import install_command
-from fullrecall.demo import demonstration as demo_demonstration
 
 pytestmark = pytest.mark.frameworks
 
