@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
-from fullrecall.report import frames
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.groups import groups_of
 from fullrecall.report.row import Missed, Row
@@ -245,10 +244,14 @@ class Report:
         `summary` reads. A score's status and reason stand beside them. No value is NaN without a
         status that says why. Raises `MissingExtraError` without pandas.
         """
+        from fullrecall.report import frames
+
         return frames.scores(self, measures)
 
     def findings_to_pandas(self) -> pd.DataFrame:
         """Return one row per target: found or not, at which rank, with which credit."""
+        from fullrecall.report import frames
+
         return frames.findings(self)
 
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
