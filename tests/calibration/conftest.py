@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, Finding, Method, Report, Result, Row, Sample, Status, Step, Target
+from fullrecall import Context, Report, Sample
+from fullrecall.findings import Finding, Step, Target
+from fullrecall.report import Row
+from fullrecall.result import Method, Result, Status
 
 MakeReport = Callable[..., Report]
 CONTEXTS = ("The first context.", "The second.", "The third.")
@@ -24,7 +27,6 @@ def finding(sample: int, claim: int, letter: str, partial_credit: float) -> Find
 def report_of(
     samples: Sequence[str | None],
     *,
-    k: int | None = None,
     partial_credit: float = 0.0,
     groups: Sequence[str | None] | None = None,
     contexts: Sequence[str] = CONTEXTS,
@@ -35,7 +37,7 @@ def report_of(
     A sample that begins with "0" had nothing retrieved.
     """
     method = Method(
-        "claim_recall", k=k, parameters={"judge": "a judge", "partial_credit": partial_credit}
+        "claim_recall", {"judge": "a judge", "partial_credit": partial_credit}
     )
     rows = []
     for at, letters in enumerate(samples):
