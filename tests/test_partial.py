@@ -169,10 +169,12 @@ def test_the_command_line(tmp_path: Path) -> None:
     file, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     lines = [json.dumps(sample.to_dict()) for sample in samples()]
     file.write_text("\n".join([*lines, '{"no such field": 1}']), "utf-8")
-    done = run("evaluate", file, "--scorer", "id", "--output", saved, "--json")
+    done = run("evaluate", file, "--scorer", "id_recall", "--output", saved, "--json")
     assert done.exit_code == 2
     assert json.loads(done.stdout)["complete"] is False
     assert "no such field" in (Report.load(saved).stopped or "")
     told = run("gate", saved, "--require", "recall>=0.5")
     assert told.exit_code == 3
-    assert "CANNOT TELL the report does not have all of its samples" in " ".join(told.stdout.split())
+    assert "CANNOT TELL the report does not have all of its samples" in " ".join(
+        told.stdout.split()
+    )

@@ -289,7 +289,10 @@ class TestTampered:
             ({"samples": 2}, "is missing"),
             ({**plain, "tallies": [{**tally, "counts": {"great": 2}}]}, "counts must be of"),
             (
-                {**plain, "tallies": [{**tally, "measures": {"recall": {**totals, "total": 2**62}}}]},
+                {
+                    **plain,
+                    "tallies": [{**tally, "measures": {"recall": {**totals, "total": 2**62}}}],
+                },
                 "must not add up",
             ),
             (

@@ -152,6 +152,7 @@ class ResultRecord(Record):
         default_factory=list
     )
     usage: UsageRecord = _NO_USAGE
+    ranks: list[Rank] | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -163,10 +164,16 @@ class ResultRecord(Record):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
-        ranks = [rank for finding in self.findings for rank in finding.ranks[-1:]]
-        ranks += [item.rank for finding in self.findings for item in finding.evidence]
-        if ranks and max(ranks) > self.retrieved:
-            raise ValueError(f"a rank must be at most retrieved={self.retrieved}, got {max(ranks)}")
+        places = [rank for finding in self.findings for rank in finding.ranks[-1:]]
+        places += [item.rank for finding in self.findings for item in finding.evidence]
+        if places and max(places) > self.retrieved:
+            raise ValueError(
+                f"a rank must be at most retrieved={self.retrieved}, got {max(places)}"
+            )
+        if self.ranks is not None and (
+            len(self.ranks) != self.retrieved or self.ranks != sorted(self.ranks)
+        ):
+            raise ValueError(f"ranks must be {self.retrieved} ranks, ascending, got {self.ranks}")
         names = [tuple(finding.target) for finding in self.findings]
         if len(set(names)) < len(names):
             raise ValueError("each target must have one finding")
@@ -182,6 +189,7 @@ class ResultRecord(Record):
             self.note,
             tuple((target, why) for target, why in self.unmeasured),
             Usage(**dict(self.usage)),
+            None if self.ranks is None else tuple(self.ranks),
         )
         if self.targets and self.targets != result.digest:
             raise ReportError(f"targets must be {result.digest}, got {self.targets}")
@@ -358,6 +366,8 @@ def plain_result(result: Result) -> dict[str, Any]:
         plain["unmeasured"] = [list(item) for item in result.unmeasured]
     if any(result.usage):
         plain["usage"] = result.usage._asdict()
+    if result.ranks is not None:
+        plain["ranks"] = list(result.ranks)
     return plain
 
 

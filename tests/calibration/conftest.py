@@ -36,9 +36,7 @@ def report_of(
 
     A sample that begins with "0" had nothing retrieved.
     """
-    method = Method(
-        "claim_recall", {"judge": "a judge", "partial_credit": partial_credit}
-    )
+    method = Method("claim_recall", {"judge": "a judge", "partial_credit": partial_credit})
     rows = []
     for at, letters in enumerate(samples):
         nothing = (letters or "").startswith("0")

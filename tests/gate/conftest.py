@@ -62,7 +62,7 @@ def reports() -> Mapping[str, Report]:
                 question.with_retrieval([{"id": one} for one in ids[:depth]])
                 for question, ids in found
             ],
-            IdRecall(k=10),
+            IdRecall(),
             progress=False,
         )
         for name, depth in {"main": DEPTH, "worse": 8, "unclear": 5, "worst": 3}.items()

@@ -6,23 +6,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from fullrecall import (
-    Context,
-    Evidence,
-    Finding,
-    IdRecall,
-    Method,
-    Report,
-    Result,
-    Row,
-    Sample,
-    SpanRecall,
-    Stage,
-    Status,
-    Step,
-    Target,
-    Usage,
-)
+from fullrecall import Context, IdRecall, Report, Sample, SpanRecall
+from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.report import Row
+from fullrecall.result import Method, Result, Status
+from fullrecall.retrieval import Retrieval, Stage, calls_of
+from fullrecall.usage import Usage
 
 PARIS = "It stands in Paris 🗼, on the Champ de Mars. It was finished in 1889."
 ROME = "The Colosseum stands in Rome."
@@ -52,14 +41,15 @@ class Diagnosis:
         return {miss.cause: f"Mend {miss.cause}" for miss in self.misses}
 
 
-CLAIMS = Method("claim_recall", k=2, ks=(1, 2), parameters={"judge": "a judge"})
-IDS = IdRecall(k=2, ks=(1, 2))
-SPANS = SpanRecall(k=2, ks=(1, 2))
+CLAIMS = Method("claim_recall", parameters={"judge": "a judge"})
+IDS = IdRecall()
+SPANS = SpanRecall()
 
 
 def claim_result(sample: Sample) -> Result:
     """Return the verdicts of a judge: found with a quote, made up, missed, and one not judged."""
     start = PARIS.index("on the Champ")
+    retrieved = len(sample.retrieved_contexts or ())
     findings = (
         Finding(
             Target(("It is on the Champ de Mars.",)),
@@ -72,7 +62,7 @@ def claim_result(sample: Sample) -> Result:
             Target(("It was painted blue.",)),
             (),
             (),
-            (Evidence(2, quote="and blue it was", verified=False),),
+            (Evidence(min(2, retrieved), quote="and blue it was", verified=False),),
             "supported",
         ),
         Finding(Target(("It is 330 m high.",)), (), (), (), "not_supported"),
@@ -81,7 +71,7 @@ def claim_result(sample: Sample) -> Result:
         CLAIMS,
         Status.SCORED,
         findings,
-        len(sample.retrieved_contexts or ()),
+        retrieved,
         unmeasured=(("It is lit at night.", "the judge gave no verdict"),),
         usage=Usage(3, 120, 40),
     )
@@ -108,14 +98,18 @@ def samples() -> list[Sample]:
             user_input="Where is the Eiffel Tower?",
             reference="In Paris.",
             response="It is in Rome.",
-            retrieved_contexts=[paris, rome, Context("Beyond", id="d3")],
             reference_context_ids=["d1", "d3", "d9"],
             reference_contexts=["It was finished in 1889. It is 330 m high in all, they say."],
             group="towers",
-            retrieval_stages=[
-                Stage("first pass", (paris, rome, Context("Lost", id="d9")), "rerank"),
-                Stage("rerank", (paris, rome)),
-            ],
+            retrieval=Retrieval(
+                [paris, rome, Context("Beyond", id="d3")],
+                calls=calls_of(
+                    [
+                        Stage("first pass", (paris, rome, Context("Lost", id="d9")), "rerank"),
+                        Stage("rerank", (paris, rome)),
+                    ]
+                ),
+            ),
             metadata={"asked": "today"},
         ),
         Sample(
@@ -137,7 +131,7 @@ def samples() -> list[Sample]:
             user_input="Does it answer?",
             reference_context_ids=["d1"],
             reference_contexts=[PARIS],
-            retrieval_error="ConnectionError: no answer",
+            retrieval={"error": "ConnectionError: no answer"},
         ),
     ]
 
@@ -164,9 +158,11 @@ def diagnosis() -> Diagnosis:
 def after(report: Report) -> Report:
     """The same samples by a retriever that brings one document more, and fails nowhere."""
     changed = samples()
-    fields = changed[0].to_dict()
-    fields["retrieved_contexts"] = [Context("Now found", id="d9"), *fields["retrieved_contexts"]]
-    return report_of([Sample(**fields), *changed[1:]])
+    first = changed[0]
+    assert first.retrieval is not None
+    contexts = [Context("Now found", id="d9"), *(first.retrieved_contexts or ())]
+    more = first.with_retrieval(first.retrieval.with_contexts(contexts))
+    return report_of([more, *changed[1:]])
 
 
 PAYLOADS = (
@@ -201,10 +197,14 @@ def hostile_report() -> Report:
         reference_context_ids=[evil, "not there"],
         reference_contexts=[evil],
         group=evil,
-        retrieval_stages=[
-            Stage(evil, (Context(evil, id=evil),), f"{evil} 2"),
-            Stage(f"{evil} 2", (Context(evil),)),
-        ],
+        retrieval=Retrieval(
+            calls=calls_of(
+                [
+                    Stage(evil, (Context(evil, id=evil),), f"{evil} 2"),
+                    Stage(f"{evil} 2", (Context(evil),)),
+                ]
+            )
+        ),
         metadata={evil: [evil]},
     )
     ids = replace(IDS, name=evil)
@@ -223,7 +223,7 @@ def hostile_report() -> Report:
     report = Report([ids.method, claims])
     scored = Result(claims, Status.SCORED, (found,), 2, evil, ((evil, evil),))
     unscored = Result(claims, Status.UNSCORED, note=evil)
-    broken = Sample(id=f"{evil} 2", retrieval_error=evil, reference_context_ids=[evil])
+    broken = Sample(id=f"{evil} 2", retrieval={"error": evil}, reference_context_ids=[evil])
     report.add(Row(1, sample, (ids.score(sample), scored)))
     report.add(Row(2, broken, (ids.score(broken), unscored)))
     return report

@@ -88,7 +88,10 @@ def world(kind: Kind, rng: Any) -> World:
     right = np.where(supported, kind.sensitivity, kind.specificity)
     found = np.where((rng.random(len(claims)) < right) == supported, 1.0, 0.0).tolist()
     judged = [claim._replace(credit=credit) for claim, credit in zip(claims, found, strict=True)]
-    return World(JudgedClaims(METHOD, rows, [row.sample.group for row in rows], (), judged, 0, 0), supported.astype(float).tolist())
+    return World(
+        JudgedClaims(METHOD, rows, [row.sample.group for row in rows], (), judged, 0, 0),
+        supported.astype(float).tolist(),
+    )
 
 
 def design(of: World, items: Sequence[str], chances: Sequence[float] | None) -> Design:

@@ -123,7 +123,7 @@ class TestFalseOutcomes:
 
     def test_six_rules_at_their_thresholds(self) -> None:
         """Six scores, each with a true mean at its threshold: any of them FAILs in 5% at most."""
-        rng, n, runs = random.Random(7), 100, 200
+        rng, n, runs = random.Random(7), 60, 120
         methods = [IdRecall(name=f"score_{place}").method for place in range(6)]
         gate = Gate(Recall >= 0.9, scores=[method.name for method in methods])
         wrong = 0

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.installation import Check, State, examined
 from fullrecall.cli.judge import KINDS, JudgeOptions, judge_of
-from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
 from fullrecall.report import terminal
@@ -54,9 +54,7 @@ def doctor(
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."
-        ),
+        typer.Option(metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from fullrecall.cli.budgeting import budget_of
+from fullrecall.cli.judge import KINDS, JudgeOptions
 from fullrecall.cli.options import above_zero, at_least, cut, measures_option, share
 from fullrecall.cli.scorers import ScorerName, Settings
-from fullrecall.cli.judge import KINDS, JudgeOptions
 from fullrecall.measures import Measure
 
 HELP = """\
@@ -29,7 +29,7 @@ Field names of ragas, LangChain, and LlamaIndex also work.
   fullrecall evaluate answers.csv --rename doc_ids=retrieved_context_ids
   fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
-  fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini --output r.jsonl
+  fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
 """
 
 _MEASURING = "What to measure"

@@ -201,7 +201,7 @@ def _group_means(pairs: Sequence[Pair]) -> list[float]:
 
 def _flip(pair: Pair, k: int | None) -> Flip:
     old, new = (
-        {finding.target.label for finding in result.findings if finding.found_at(k)}
+        {finding.target.label for finding in result.ranked if finding.found_at(k)}
         for result in (pair.results.before, pair.results.after)
     )
     return Flip(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.diagnosis import Diagnosis
+    from fullrecall.report.page import Diagnosis
     from fullrecall.report.smallest_k import SmallestK
 
 
@@ -157,7 +157,7 @@ class Report:
             for row in self.rows
             for result in row.results
             if result.status is Status.SCORED and score in (None, result.method.name)
-            for finding in result.findings
+            for finding in result.ranked
             if not finding.found_at(k)
         ]
 

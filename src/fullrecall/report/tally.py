@@ -43,7 +43,7 @@ class Tally:
 
     def add(self, result: Result, group: str | None = None) -> None:
         """Count one more result, of a sample of this `group`."""
-        status, findings, retrieved = result.status, result.findings, result.retrieved
+        status, findings, retrieved = result.status, result.ranked, result.retrieved
         self._counts[status] += 1
         if status is Status.UNSCORED:
             self._reasons[result.note] += 1
@@ -51,6 +51,7 @@ class Tally:
             for totals in self.totals.values():
                 totals.add(None, group)
         else:
+            findings, retrieved = result.ranked, result.retrieved
             for measure, totals in self.totals.items():
                 value = measure.of(findings, retrieved)
                 if value is None:

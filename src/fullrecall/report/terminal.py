@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.summary import shown
+from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -179,7 +179,8 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
     if score.unscored and score.scored and score.bounds is not None:
         low, high = map(shown, score.bounds)
-        yield f"{name}: {low} to {high}, depending on unscored samples"
+        label = score.method.label(score.main.measure)
+        yield f"{label}: {low} to {high}, depending on unscored samples"
     for one in score.estimates.values():
         if one.undefined > score.undefined:
             yield (

@@ -17,7 +17,8 @@ from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.findings import Finding
 from fullrecall.measures import MEASURES, ContextPrecision, Measure, Recall
 from fullrecall.records import RowRecord, plain_row
-from fullrecall.result import Result, Status
+from fullrecall.result import Status
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers import FindingScorer
 from fullrecall.testing.expecting import expect
@@ -70,7 +71,7 @@ def check_recall_at_every_k(factory: ScorerFactory) -> None:
 
 def check_degenerate_samples(factory: ScorerFactory) -> None:
     """Empty, missing and failed inputs each give their own status, never a silent number."""
-    failed = sample_of("a", "a").with_retrieval(None, error="TimeoutError: 30 s")
+    failed = sample_of("a", "a").with_retrieval(Retrieval(error="TimeoutError: 30 s"))
     table: list[tuple[str, Sample, Status, float | None]] = [
         ("nothing retrieved", sample_of("", "abc"), Status.SCORED, 0.0),
         ("no reference items", sample_of("abc", ""), Status.UNDEFINED, None),
@@ -266,20 +267,25 @@ def _measures() -> Iterator[Measure]:
 
 def _problem(finding: Finding, retrieved: int) -> str:
     """Return what is wrong with a finding among so many contexts; "" if nothing."""
-    ranks, steps = finding.ranks, finding.steps
-    if list(ranks) != sorted(set(ranks)) or not all(1 <= rank <= retrieved for rank in ranks):
-        return "ranks do not rise within the list"
-    if not {step.rank for step in steps} <= set(ranks):
-        return "credit is earned at a rank that is not among the ranks"
-    if any(a.rank >= b.rank or a.credit >= b.credit for a, b in pairwise(steps)):
-        return "steps do not rise"
-    if not all(0 < step.credit <= 1 for step in steps):
-        return "a credit is not in (0, 1]"
-    if not all(evidence.rank in ranks for evidence in finding.evidence):
-        return "evidence is at a rank that is not among the ranks"
-    if not finding.target.any_of or not finding.target.grade > 0 or not finding.target.size > 0:
-        return "the target has no name, grade, or size"
-    return ""
+    target, steps, ranks, evidence, *_ = finding
+    broken = {
+        "ranks do not rise within the list": list(ranks) != sorted(set(ranks))
+        or not all(1 <= rank <= retrieved for rank in ranks),
+        "credit is earned at a rank that is not among the ranks": not (
+            {step.rank for step in steps} <= set(ranks)
+        ),
+        "steps do not rise": any(
+            a.rank >= b.rank or a.credit >= b.credit for a, b in pairwise(steps)
+        ),
+        "a credit is not in (0, 1]": not all(0 < step.credit <= 1 for step in steps),
+        "evidence is at a rank that is not among the ranks": not (
+            {one.rank for one in evidence} <= set(ranks)
+        ),
+        "the target has no name, grade, or size": not (
+            target.any_of and target.grade > 0 and target.size > 0
+        ),
+    }
+    return next((problem for problem, is_so in broken.items() if is_so), "")
 
 
 def _small_world() -> Iterable[Sample]:
