@@ -70,7 +70,6 @@ class EvidenceRecord(Record):
                 raise ValueError(f"an end must not lie before its start, got {start} to {end}")
         return self
 
-
     @property
     def item(self) -> Evidence:
         """The evidence that was saved."""

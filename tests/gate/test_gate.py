@@ -167,7 +167,9 @@ class TestCoverage:
         assert Gate(Recall >= 0.9, min_coverage=0.85).check(report).outcome is PASS
         (check,) = Gate(Recall >= 0.9, min_coverage=0.95).check(report).checks
         assert check.outcome is CANNOT_TELL
-        assert "covers 87.0% of the samples that should have a value; required: 95.0%" in check.reason
+        assert (
+            "covers 87.0% of the samples that should have a value; required: 95.0%" in check.reason
+        )
 
     def test_a_point_is_not_exempt(self) -> None:
         """Half of the samples unscored: the mean of the others decides nothing."""
@@ -356,7 +358,9 @@ class TestCommand:
     def test_options_reach_the_gate(self, saved: Mapping[str, Path]) -> None:
         """--point, --confidence, --score, --min-coverage are parameters of the gate."""
         assert self.run(saved["main"], "--require", "recall>=0.16", "--point").exit_code == 0
-        assert self.run(saved["main"], "--require", "recall>=0.2", "--confidence", 0.8).exit_code == 0
+        assert (
+            self.run(saved["main"], "--require", "recall>=0.2", "--confidence", 0.8).exit_code == 0
+        )
         arguments = ("--require", "recall>=0.1", "--score", "id_recall", "--min-coverage", 1)
         assert self.run(saved["main"], *arguments).exit_code == 0
 

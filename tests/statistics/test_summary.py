@@ -48,7 +48,7 @@ def test_samples_of_a_group_are_one() -> None:
     """Five groups of two are five: the interval is wider than that of ten."""
     found: list[bool | None] = [True, True, False, False, True, True, True, True, False, False]
     alone, together = (report_of(found, group).summary()["id_recall"] for group in (None, 2))
-    assert (alone.groups, together.groups) == (10, 5)
+    assert (alone.main.groups, together.main.groups) == (10, 5)
     assert alone.interval is not None
     assert together.interval is not None
     assert together.interval.low < alone.interval.low

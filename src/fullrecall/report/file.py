@@ -18,14 +18,7 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
-from fullrecall.records import (
-    MethodRecord,
-    Record,
-    RowRecord,
-    check_plain,
-    plain_method,
-    plain_row,
-)
+from fullrecall.records import MethodRecord, Record, RowRecord, check_plain, plain_method, plain_row
 from fullrecall.report.row import Row
 from fullrecall.result import Method
 

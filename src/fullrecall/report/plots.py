@@ -103,9 +103,7 @@ def _cuts(score: ScoreComparison, measure: Measure) -> dict[int, Difference]:
     return {k: cuts[k] for k in sorted(cuts)}
 
 
-def plot_causes(
-    diagnosis: Diagnosis, ax: Axes | None = None, *, score: str | None = None
-) -> Axes:
+def plot_causes(diagnosis: Diagnosis, ax: Axes | None = None, *, score: str | None = None) -> Axes:
     """Draw how many targets each score missed by each cause, the most frequent on top.
 
     A bar for each score, with its share of that score's misses: counts of different scores do not
@@ -131,7 +129,9 @@ def plot_causes(
 def _bars(ax: Axes, counts: Mapping[str, Counter[str]]) -> None:
     """Draw one group of bars for each cause, in it one bar for each score, the first on top."""
     causes = set().union(*counts.values())
-    ordered = sorted(causes, key=lambda cause: (max(_share(of, cause) for of in counts.values()), cause))
+    ordered = sorted(
+        causes, key=lambda cause: (max(_share(of, cause) for of in counts.values()), cause)
+    )
     height = _GROUP / len(counts)
     for nth, (score, of) in enumerate(counts.items()):
         shift = ((len(counts) - 1) / 2 - nth) * height
