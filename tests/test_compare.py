@@ -369,7 +369,7 @@ class TestSmallestK:
             Sample(contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"])
         ]
         report = evaluate(rows * 40, [IdRecall(), TextRecall()], progress=False)
-        with pytest.raises(ReportError, match="2 scores.*choose one by its name"):
+        with pytest.raises(ReportError, match=r"2 scores.*choose one by its name"):
             report.smallest_k(0.9)
         assert report.smallest_k(0.9, score="text_recall").k == 1
         with pytest.raises(ReportError, match="no score 'recall'"):

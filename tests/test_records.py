@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -450,4 +449,4 @@ with Writer(sys.argv[1], report.methods) as writer:
     path.write_bytes(path.read_bytes()[:-7])
     with pytest.warns(UserWarning, match="49 samples were read"):
         assert len(Report.load(path)) == 49
-    assert os.listdir(tmp_path) == ["r.jsonl"]
+    assert list(tmp_path.iterdir()) == [path]

@@ -15,7 +15,8 @@ from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
-    from fullrecall.report.comparison import Comparison, Difference, ScoreComparison
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
     from fullrecall.report.row import Row
 
 AXIS = 232
