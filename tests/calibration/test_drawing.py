@@ -10,18 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fullrecall import (
-    Context,
-    InputError,
-    Label,
-    Method,
-    ParameterError,
-    Report,
-    ReportError,
-    evaluate,
-)
+from fullrecall import Context, Label, Report, evaluate
 from fullrecall.calibration import JudgedClaim, ToLabel
 from fullrecall.calibration.sheet import LONGEST_CELL, too_long
+from fullrecall.errors import InputError, ParameterError, ReportError
+from fullrecall.result import Method
 from fullrecall.scorers import ClaimRecall, IdRecall
 
 MakeReport = Callable[..., Report]
