@@ -22,10 +22,14 @@ ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
 
 
 class Document(NamedTuple):
-    """One text with the ID that its chunks have as their `source`."""
+    """One text with the ID that its chunks have as their `source`.
+
+    `source` is set where it is itself a chunk: the ID of the document that it was cut from.
+    """
 
     id: str
     text: str
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -140,8 +144,11 @@ def _made(field: Any, metadata: Mapping[str, Any], place: str, item: object) -> 
     if given is None and (source := metadata.get("source") or field("source")) is not None:
         page = metadata.get("page")
         given = f"{source}" if page is None else f"{source}#page={page}"
+        metadata = {}
+    source = metadata.get("source") or field("source")
     try:
-        return Document(as_id(given) if given is not None else f"text-{_digest(text)}", text)
+        own = as_id(given) if given is not None else f"text-{_digest(text)}"
+        return Document(own, text, None if source is None else as_id(source))
     except ValueError as error:
         raise InputError(f"documents, item {place}: {error}") from None
 

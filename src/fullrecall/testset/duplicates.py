@@ -88,7 +88,7 @@ def groups(texts: Sequence[str]) -> list[list[int]]:
 
 
 def _shingles(text: str) -> Any:
-    """Return the distinct hashes of a text's runs of three words, sorted; of a short text, itself."""
+    """Return the distinct hashes of a text's runs of three words, sorted."""
     np = numpy("A test set")
     there = words(text)
     runs = {" ".join(there[at : at + _SHINGLE]) for at in range(max(1, len(there) - _SHINGLE + 1))}

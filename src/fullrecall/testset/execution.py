@@ -63,9 +63,11 @@ class Expenses:
         if other is None:
             return
         costs = [cost for cost in (self.spent.cost, other.cost) if cost is not None]
-        both = zip(self.spent, other, strict=True)
-        total = Spent(*((a or 0) + (b or 0) for a, b in both))
-        self.spent = total._replace(cost=sum(costs) if costs else None)
+        sums = {
+            name: (getattr(self.spent, name) or 0) + (getattr(other, name) or 0)
+            for name in Spent._fields
+        }
+        self.spent = Spent(**{**sums, "cost": sum(costs) if costs else None})
 
 
 def carried_out(

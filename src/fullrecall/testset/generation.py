@@ -15,7 +15,7 @@ from fullrecall.judges.protocols import Ask, ChatModel, Completion, Flow
 from fullrecall.judges.replies import json_values
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
-from fullrecall.testset.documents import Documents, DocumentsLike, documents_of
+from fullrecall.testset.documents import Document, Documents, DocumentsLike, documents_of
 from fullrecall.testset.draft import (
     KINDS,
     Backed,
@@ -171,7 +171,7 @@ async def agenerate(
     return replace(made, spent=spent)
 
 
-def _planned(
+def _planned(  # noqa: PLR0917 - those of `generate`, in its order
     documents: DocumentsLike | Documents,
     model: ChatModel,
     n: int,
@@ -207,7 +207,7 @@ def _shares(
 ) -> dict[QuestionKind, float]:
     """Return the share of each kind, adding up to 1; raise `ParameterError` for what is none."""
     if isinstance(kinds, str):
-        kinds = (kinds,)
+        raise ParameterError(f"kinds: expected a list, got the str {kinds!r}: pass [{kinds!r}]")
     shares = dict(kinds) if isinstance(kinds, Mapping) else dict.fromkeys(kinds, 1.0)
     for kind, share in shares.items():
         if kind not in KINDS:
@@ -414,7 +414,7 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
     for value in reversed(json_values(text)):
         items = value.get("questions") if isinstance(value, Mapping) else value
         if isinstance(items, list):
-            found = [item for item in items if isinstance(item, Mapping) and item.get("question")]
+            found: list[Mapping[str, Any]] = [item for item in items if isinstance(item, Mapping) and item.get("question")]
             if found:
                 return found
     return []
@@ -434,7 +434,7 @@ def _tells(said: str | None, draft: Draft) -> bool | None:
     """Whether an answer has most of what the claims add to the question; None without one."""
     if said is None:
         return None
-    new = {word for backed in draft.claims for word in content_words(backed.claim)}
+    new: set[str] = {word for backed in draft.claims for word in content_words(backed.claim)}
     new &= set(content_words(draft.answer)) or new
     new -= set(content_words(draft.question))
     there = set(content_words(said))
@@ -496,9 +496,10 @@ def _with_places(drafts: Sequence[Draft], documents: Documents) -> list[Draft]:
     for document in documents:
         plain = document.text.casefold()
         wanted = [quote for quote, probe in probes.items() if probe in plain]
-        folded = Folded(document.text) if wanted else None
-        for quote in wanted if folded is not None else ():
-            places[quote] += _others(quote, document.id, document.text, folded)
+        if wanted:
+            folded = Folded(document.text)
+            for quote in wanted:
+                places[quote] += _others(quote, document, folded)
     return [
         replace(
             draft,
@@ -510,8 +511,9 @@ def _with_places(drafts: Sequence[Draft], documents: Documents) -> list[Draft]:
     ]
 
 
-def _others(quote: Quote, source: str, text: str, folded: Folded) -> Iterator[Quote]:
+def _others(quote: Quote, document: Document, folded: Folded) -> Iterator[Quote]:
     for found in verbatim(quote.text, folded):
-        apart = source != quote.source or found.start >= quote.end or found.end <= quote.start
+        apart = document.id != quote.source or found.start >= quote.end or found.end <= quote.start
         if apart:
-            yield Quote(source, found.start, found.end, text[found.start : found.end])
+            text = document.text[found.start : found.end]
+            yield Quote(document.id, found.start, found.end, text)
