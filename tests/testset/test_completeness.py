@@ -19,21 +19,10 @@ from fullrecall.testset.completeness import (
     tail_needed,
     total,
 )
-from fullrecall.testset.gamma import gamma_quantile, regularized
 
 WORLDS = 300
 QUESTIONS, DOCUMENTS = 60, 500
 DEPTH, FRAME, DRAWN = 10, 200, 300
-
-
-@pytest.mark.parametrize("shape", [1e-3, 0.02, 0.3, 0.5, 1.0, 2.5, 7.0, 40.0, 900.0, 25_000.0])
-@pytest.mark.parametrize("share", [0.005, 0.025, 0.5, 0.975, 0.999])
-def test_gamma_quantiles_are_scipys(shape: float, share: float) -> None:
-    """To nine digits, for every shape that counts can have."""
-    expected = stats.gamma.ppf(share, shape)
-    if expected > 1e-280:
-        assert gamma_quantile(share, shape) == pytest.approx(expected, rel=1e-9)
-        assert regularized(shape, expected) == pytest.approx(share, rel=1e-9)
 
 
 def test_the_interval_is_fay_and_feuers() -> None:

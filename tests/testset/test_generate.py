@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Budget, IdRecall, InputError, ParameterError, SpanRecall, evaluate
+from fullrecall import Budget, IdRecall, SpanRecall, evaluate
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.judges import Completion, Failure
 from fullrecall.testset import Defect, agenerate, generate
 

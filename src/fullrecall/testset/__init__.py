@@ -1,16 +1,33 @@
 """Test sets: from documents to references that can be trusted."""
 
+from fullrecall.testset.acceptance import lower_bound, reviews_needed
+from fullrecall.testset.audit import Audit, Issue, Problem, check
+from fullrecall.testset.completion import Completion, acomplete, complete
 from fullrecall.testset.documents import Document, Documents, documents_of
 from fullrecall.testset.draft import Defect, Draft
+from fullrecall.testset.gain import Unjudged, unjudged
 from fullrecall.testset.generation import TestSet, agenerate, generate
+from fullrecall.testset.pair_labels import PairToLabel
 
 __all__ = [
+    "Audit",
+    "Completion",
     "Defect",
     "Document",
     "Documents",
     "Draft",
+    "Issue",
+    "PairToLabel",
+    "Problem",
     "TestSet",
+    "Unjudged",
+    "acomplete",
     "agenerate",
+    "check",
+    "complete",
     "documents_of",
     "generate",
+    "lower_bound",
+    "reviews_needed",
+    "unjudged",
 ]

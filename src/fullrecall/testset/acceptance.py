@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from math import ceil, comb, exp, fsum, lgamma, log
+from math import ceil, comb
 
 from fullrecall.errors import ParameterError
 
@@ -61,36 +60,16 @@ def lower_bound(
             else:
                 high = middle - 1
         return 1 - low / total
-    low_share, high_share = 0.0, 1.0
-    for _ in range(60):
-        middle_share = (low_share + high_share) / 2
-        if _few(bad, reviewed, middle_share) > chance:
-            low_share = middle_share
-        else:
-            high_share = middle_share
-    return 1 - high_share
+    from scipy.special import betaincinv
+
+    return float(betaincinv(reviewed - bad, bad + 1, chance))
 
 
 def at_least_by_chance(seen: int, count: int, share: float) -> float:
     """Return the probability of `seen` or more of `count`, each with probability `share`."""
-    return 1.0 if seen <= 0 else max(0.0, 1 - _few(seen - 1, count, share))
+    from scipy.special import bdtrc
 
-
-def _few(bad: int, count: int, share: float) -> float:
-    """Return the probability of at most `bad` of `count`, each with probability `share`."""
-    if share <= 0:
-        return 1.0
-    if share >= 1:
-        return float(bad >= count)
-    return fsum(
-        exp(_choose(count, k) + k * log(share) + (count - k) * log(1 - share))
-        for k in range(bad + 1)
-    )
-
-
-@cache
-def _choose(count: int, chosen: int) -> float:
-    return lgamma(count + 1) - lgamma(chosen + 1) - lgamma(count - chosen + 1)
+    return 1.0 if seen <= 0 else float(bdtrc(seen - 1, count, share))
 
 
 def _few_of_set(bad: int, drawn: int, bad_in_all: int, total: int) -> float:

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from math import ceil, inf, sqrt
 from typing import NamedTuple
 
-from fullrecall.testset.gamma import gamma_quantile
 
 _TAIL = 0.025
 _NO_HIT = 3.6888794541139363
@@ -65,15 +64,17 @@ def total(strata: Sequence[Stratum]) -> Total | None:
     sampled = [s for s in strata if s.drawn < s.size]
     if not sampled:
         return Total(counted, counted, counted)
+    from scipy.special import gammaincinv
+
     weights = [s.size / s.drawn for s in sampled]
     estimate = sum(w * s.hits for w, s in zip(weights, sampled, strict=True))
     variance = sum(w * w * s.hits for w, s in zip(weights, sampled, strict=True))
     widest = max(weights)
     shape = (estimate + widest) ** 2 / (variance + widest**2)
-    high = gamma_quantile(1 - _TAIL, shape) * (variance + widest**2) / (estimate + widest)
+    high = float(gammaincinv(shape, 1 - _TAIL)) * (variance + widest**2) / (estimate + widest)
     low = 0.0
     if estimate:
-        low = gamma_quantile(_TAIL, estimate**2 / variance) * variance / estimate
+        low = float(gammaincinv(estimate**2 / variance, _TAIL)) * variance / estimate
     most = sum(s.size for s in sampled)
     seen = sum(s.hits for s in sampled)
     return Total(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
-from fullrecall.extras import numpy
 from fullrecall.testset.vocabulary import content_words, words
 
 _SAME_WORDS = 0.7
@@ -89,7 +88,8 @@ def groups(texts: Sequence[str]) -> list[list[int]]:
 
 def _shingles(text: str) -> Any:
     """Return the distinct hashes of a text's runs of three words, sorted."""
-    np = numpy("A test set")
+    import numpy as np
+
     there = words(text)
     runs = {" ".join(there[at : at + _SHINGLE]) for at in range(max(1, len(there) - _SHINGLE + 1))}
     hashes = [crc32(run.encode("utf-8", "surrogatepass")) for run in runs if run]
@@ -97,14 +97,16 @@ def _shingles(text: str) -> Any:
 
 
 def _alike(first: Any, second: Any) -> bool:
-    np = numpy("A test set")
+    import numpy as np
+
     shared = len(np.intersect1d(first, second, assume_unique=True))
     union = len(first) + len(second) - shared
     return bool(union and shared / union >= SAME_TEXT)
 
 
 def _candidates(shingled: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    np = numpy("A test set")
+    import numpy as np
+
     draw = np.random.default_rng(0)
     slopes = draw.integers(1, _PRIME, size=_HASHES, dtype=np.uint64)
     shifts = draw.integers(0, _PRIME, size=_HASHES, dtype=np.uint64)

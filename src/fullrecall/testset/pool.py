@@ -79,19 +79,14 @@ class Targets:
         self.claims = [claim.text for claim in sample.reference_claims or ()]
         spans = [list(group) for group in sample.reference_contexts or ()]
         ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
-        by_spans = bool(spans) and (not ids or len(spans) == len(self.claims) or len(ids) < len(spans))
-        count = len(spans) if by_spans else len(ids)
-        self.are_claims = bool(self.claims) and count == len(self.claims)
-        self._spans = spans if by_spans else []
-        self._ids = [] if by_spans and self._placed else ids
+        placed = bool(spans) and all(any(c.start is not None for c in group) for group in spans)
+        # A chunk of the right document need not hold the quote: where there are places, they count.
+        self._spans = spans if placed or not ids else []
+        self._ids = [] if self._spans else ids
         self.count = len(self._spans) or len(self._ids)
+        self.are_claims = bool(self.claims) and self.count == len(self.claims)
         if not self.are_claims:
             self.claims = []
-
-    @property
-    def _placed(self) -> bool:
-        """Whether every group has a text or a place, so that no ID is needed to find it."""
-        return all(any(c.text or c.start is not None for c in group) for group in self._spans)
 
     def named_by(self, context: Context) -> frozenset[int]:
         """Return the targets that this context satisfies by the references as they are."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from fullrecall.extras import numpy
 from fullrecall.testset.vocabulary import content_words
 
 _K1, _B = 1.5, 0.75
@@ -20,7 +19,8 @@ class Ranking:
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        np = numpy("A test set")
+        import numpy as np
+
         postings: dict[str, tuple[list[int], list[int]]] = {}
         lengths: list[int] = []
         for number, text in enumerate(texts):
@@ -46,7 +46,8 @@ class Ranking:
 
     def scores(self, question: str) -> Any:
         """Return the score of every text, an array in the texts' order."""
-        np = numpy("A test set")
+        import numpy as np
+
         scores = np.zeros(self._size, dtype=np.float32)
         for term in content_words(question):
             if term in self._weights:
@@ -56,7 +57,8 @@ class Ranking:
 
     def best(self, question: str, k: int) -> list[int]:
         """Return the numbers of the first `k` texts, those without a common word left out."""
-        np = numpy("A test set")
+        import numpy as np
+
         scores = self.scores(question)
         order = np.argsort(-scores, kind="stable")[:k]
         return [int(number) for number in order if scores[number] > 0]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
-from fullrecall.extras import numpy
 from fullrecall.testset.documents import Document
 from fullrecall.testset.vectors import hashed
 from fullrecall.testset.vocabulary import content_words, words
@@ -218,7 +217,8 @@ def _distinct(vectors: Any) -> list[int]:
 
 def _clusters(vectors: Any, k: int, seed: int) -> list[list[int]]:
     """Return the rows in at most `k` clusters, by spherical k-means from seeded random rows."""
-    np = numpy("A test set")
+    import numpy as np
+
     count = len(vectors)
     if count <= k:
         return [[row] for row in range(count)]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from fullrecall.extras import numpy
 from fullrecall.testset.vocabulary import content_words
 
 DIMENSIONS = 512
@@ -19,7 +18,8 @@ def hashed(texts: Sequence[str]) -> Any:
     A term weighs (1 + log of its count) · log(texts / texts that have it); its place and sign are
     those of a CRC, so that they are the same on every machine. A text without words is 0.
     """
-    np = numpy("A test set")
+    import numpy as np
+
     counted = [Counter(content_words(text)) for text in texts]
     having = Counter(term for counts in counted for term in counts)
     places = {term: _place(term) for term in having}
