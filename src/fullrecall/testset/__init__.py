@@ -8,6 +8,7 @@ from fullrecall.testset.draft import Defect, Draft
 from fullrecall.testset.gain import Unjudged, unjudged
 from fullrecall.testset.generation import TestSet, agenerate, generate
 from fullrecall.testset.pair_labels import PairToLabel
+from fullrecall.testset.review import Review, apply_review, to_review
 
 __all__ = [
     "Audit",
@@ -19,15 +20,18 @@ __all__ = [
     "Issue",
     "PairToLabel",
     "Problem",
+    "Review",
     "TestSet",
     "Unjudged",
     "acomplete",
     "agenerate",
+    "apply_review",
     "check",
     "complete",
     "documents_of",
     "generate",
     "lower_bound",
     "reviews_needed",
+    "to_review",
     "unjudged",
 ]

@@ -10,6 +10,7 @@ from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Recall
 from fullrecall.sample import Sample
 from fullrecall.testset.completeness import Share
+from fullrecall.testset.estimate import RIGHT
 
 if TYPE_CHECKING:
     from fullrecall.testset.completion import Completion, Judged
@@ -126,13 +127,16 @@ def _corrected(completion: Completion, which: int, k: int) -> Share | None:
 
     A pair of the pool that nobody labeled counts as far as its verdict is right. The interval
     joins the questions' spread with that of completeness, on the logarithm (MOVER). None where
-    additions join claims: then nothing is missing from the targets.
+    additions join claims, for then nothing is missing from the targets; and where the judge is
+    wrong too often for its verdicts to stand for labels.
     """
     estimate, pool = completion.estimate, completion.pool
     share, relevant = estimate.complete, estimate.relevant
     if share is None or not relevant or estimate.by_judge or estimate.at_most:
         return None
     if any(targets.are_claims for targets in pool.targets):
+        return None
+    if estimate.right is None or estimate.right.value < RIGHT:
         return None
     weights = _weights(completion)
     found, wanted = [], []
@@ -156,7 +160,7 @@ def _corrected(completion: Completion, which: int, k: int) -> Share | None:
 def _weights(completion: Completion) -> dict[int, float]:
     """Return how likely each judged pair is relevant: by its label, else by its verdict's."""
     estimate = completion.estimate
-    right = estimate.right.value if estimate.right is not None else 1.0
+    right = estimate.right.value if estimate.right is not None else 0.0
     return {
         id(one.pair): float(
             completion.labels.get(
