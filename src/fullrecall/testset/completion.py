@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.budget import models_of
+from fullrecall.evaluation.retrievers import Asker, RetrieverLike, as_retriever
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.protocols import ChatModel, Flow, Judge
 from fullrecall.sample import Sample
@@ -30,7 +30,7 @@ from fullrecall.testset.execution import (
 )
 from fullrecall.testset.gain import FalseMiss, RecallAtK, false_misses, recalls, unjudged_share
 from fullrecall.testset.pair_labels import PairToLabel
-from fullrecall.testset.pool import Pair, Pool, RetrieverLike, retrieved
+from fullrecall.testset.pool import Pair, Pool, aretrieved, retrieved
 from fullrecall.testset.references import extended
 from fullrecall.usage import Spent
 
@@ -221,8 +221,8 @@ def complete(
 ) -> Completion:
     """Pool what several retrievers return, judge what nobody labeled, and sample what lies below.
 
-    A retriever is a function of the question that returns texts, mappings or `Context`s, sync or
-    async, or an object with `retrieve(sample)`. Every retriever that is to be compared belongs
+    `retrievers` are whatever `evaluate` takes: functions of the question, or `observed` chains,
+    graphs and engines; in a list, or by names. Every retriever that is to be compared belongs
     here. All of their first `depth` are judged; of what lies below, down to `frame`, a random
     `tail`, more densely near the top, says how much is left. Nothing is said of what no retriever
     has in its frame.
@@ -234,7 +234,7 @@ def complete(
     Raises `ParameterError` for arguments out of range, and `InputError` for what is no sample.
     """
     work = _Work(samples, retrievers, judge, depth, frame, tail, seed, options)
-    lists = _in_a_loop(work)
+    lists = [retrieved(asker, work.samples, frame) for asker in work.askers.values()]
     done, spent = carried_out(work.plan(lists), work.models, options)
     return replace(done, spent=spent)
 
@@ -252,21 +252,9 @@ async def acomplete(
 ) -> Completion:
     """Return what `complete` does, without blocking the event loop."""
     work = _Work(samples, retrievers, judge, depth, frame, tail, seed, options)
-    lists = await work.lists()
+    lists = [await aretrieved(asker, work.samples, frame) for asker in work.askers.values()]
     done, spent = await acarried_out(work.plan(lists), work.models, options)
     return replace(done, spent=spent)
-
-
-def _in_a_loop(work: _Work) -> list[Any]:
-    """Ask the retrievers in an event loop; beside the running one, where there is one."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work.lists())
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work.lists()).result()
 
 
 class _Work:
@@ -290,14 +278,13 @@ class _Work:
             raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")
         check_options(options)
         self.samples = list(as_samples(samples))
-        self.retrievers = _named(retrievers)
+        limits = options.get("max_concurrency", 16), options.get("timeout", 60.0)
+        self.askers = {
+            name: Asker(as_retriever(one), *limits) for name, one in _named(retrievers).items()
+        }
         self.judge = judge
         self.models: list[ChatModel] = models_of(judge)
         self.depth, self.frame, self.tail, self.seed = depth, frame, tail, seed
-
-    async def lists(self) -> list[Any]:
-        """Return what each retriever returns for each sample."""
-        return [await retrieved(r, self.samples, self.frame) for r in self.retrievers.values()]
 
     def plan(self, lists: Sequence[Any]) -> Plan[list[Assessed], Completion]:
         """Judge the pool and the sample of the tail, question by question."""
@@ -318,7 +305,7 @@ class _Work:
             judged += self._judged(asked[number], outcome, problems)
         return Completion(
             self.samples, pool, tuple(judged), tuple(sizes), self.depth, self.frame,
-            tuple(self.retrievers), self.seed, problems=problems,
+            tuple(self.askers), self.seed, problems=problems,
         )  # fmt: skip
 
     def _flow(
@@ -381,7 +368,7 @@ def _named(
     if isinstance(retrievers, Mapping):
         named = {str(name): one for name, one in retrievers.items()}
     else:
-        if callable(retrievers) or not isinstance(retrievers, Iterable):
+        if callable(retrievers) or not isinstance(retrievers, (list, tuple)):
             raise ParameterError("retrievers: expected a list or a mapping from names")
         named = {}
         for number, one in enumerate(retrievers, start=1):
@@ -390,7 +377,4 @@ def _named(
             named[name if fresh else f"retriever {number}"] = one
     if not named:
         raise ParameterError("retrievers must have at least one")
-    for name, one in named.items():
-        if not callable(one) and not hasattr(one, "retrieve"):
-            raise ParameterError(f"retriever {name!r}: expected a function, got {type(one).__name__}")
     return named

@@ -2,70 +2,48 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple
 
-from fullrecall.context import Context, ContextLike, as_context
-from fullrecall.errors import ParameterError
+from fullrecall.context import Context
+from fullrecall.evaluation.retrievers import Asker
 from fullrecall.judges.evidence import Folded, verbatim
 from fullrecall.sample import Sample
 from fullrecall.testset import duplicates
-
-Found: TypeAlias = Iterable[ContextLike]
-
-
-class SampleRetriever(Protocol):
-    """What retrieves for a sample: something with a `retrieve` method."""
-
-    def retrieve(self, sample: Sample) -> Any:
-        """Return the contexts, best first."""
-        ...
-
-
-RetrieverLike: TypeAlias = Callable[[str], "Found | Awaitable[Found]"] | SampleRetriever
-"""A function of the question, sync or async, or an object with `retrieve(sample)`."""
 
 _HOLDS = 0.9
 """A chunk holds a quote if it covers this share of its characters."""
 
 
 class Ranked(NamedTuple):
-    """What one retriever returned for one question: contexts, best first, or why there are none."""
+    """What one retriever returned for one question, by rank, or why there is nothing.
 
-    contexts: tuple[Context, ...]
+    Where several calls were united, contexts of two calls may have the same rank.
+    """
+
+    contexts: tuple[tuple[int, Context], ...]
     problem: str = ""
 
-
-async def retrieved(
-    retriever: RetrieverLike, samples: Sequence[Sample], k: int, side_by_side: int = 8
-) -> list[Ranked]:
-    """Return the first `k` contexts of each question, asked a few at a time."""
-    gate = asyncio.Semaphore(side_by_side)
-
-    async def one(sample: Sample) -> Ranked:
-        async with gate:
-            try:
-                found = await _asked(retriever, sample)
-                return Ranked(tuple(as_context(item) for item in found)[:k])
-            except Exception as error:  # noqa: BLE001 - whatever a user's retriever raises
-                return Ranked((), f"{type(error).__name__}: {error}")
-
-    return list(await asyncio.gather(*map(one, samples)))
+    @classmethod
+    def of(cls, asked: Sample, k: int) -> Ranked:
+        """Return what a sample was given, down to rank `k`."""
+        found = asked.retrieval
+        if found is None or found.contexts is None or found.error is not None:
+            return cls((), (found and found.error) or "no retrieval was observed")
+        ranks = found.ranks or range(1, len(found.contexts) + 1)
+        both = zip(ranks, found.contexts, strict=True)
+        return cls(tuple((rank, context) for rank, context in both if rank <= k))
 
 
-async def _asked(retriever: RetrieverLike, sample: Sample) -> Iterable[Any]:
-    method = getattr(retriever, "retrieve", None)
-    question = sample.user_input or ""
-    found: Any = method(sample) if method is not None else cast("Any", retriever)(question)
-    if inspect.isawaitable(found):
-        found = await found
-    contexts = getattr(found, "contexts", found)
-    if isinstance(contexts, (str, bytes)) or not isinstance(contexts, Iterable):
-        raise ParameterError(f"expected a list of contexts, got {type(found).__name__}")
-    return contexts
+def retrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
+    """Return what a retriever returns for each question, down to rank `k`."""
+    return [Ranked.of(asked, k) for asked in asker.asked(samples)]
+
+
+async def aretrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
+    """Return the same, without blocking the event loop."""
+    return [Ranked.of(asked, k) async for asked in asker.aasked(samples)]
 
 
 class Targets:
@@ -169,7 +147,7 @@ def _pairs(
     ranks: dict[Any, list[int | None]] = {}
     contexts: dict[Any, dict[str, Context]] = {}
     for which, one in enumerate(ranked):
-        for rank, context in enumerate(one.contexts, start=1):
+        for rank, context in one.contexts:
             key = _key(context, twins)
             at = ranks.setdefault(key, [None] * len(ranked))
             at[which] = at[which] or rank
@@ -196,7 +174,7 @@ def _twins(lists: Sequence[Sequence[Ranked]]) -> dict[str, int]:
             " ".join(context.text.split()).casefold()
             for one in lists
             for ranked in one
-            for context in ranked.contexts
+            for _, context in ranked.contexts
             if context.text is not None
         )
     )

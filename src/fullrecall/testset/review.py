@@ -19,7 +19,6 @@ from fullrecall.report.exports import cell, written
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.acceptance import GOOD, allowed_bad, lower_bound, reviews_needed
 from fullrecall.testset.documents import Documents, DocumentsLike, documents_of
-from fullrecall.testset.page import review_page
 
 _AROUND = 200
 _KIND = "fullrecall review"
@@ -60,6 +59,8 @@ def to_review(
             raise ParameterError(f"{path} exists and may hold decisions: name another file")
         written(_sheet(plain, digest), path)
     else:
+        from fullrecall.testset.page import review_page
+
         allowed = allowed_bad(n, len(given)) or 0
         page = review_page(plain, digest=digest, total=len(given), allowed=allowed, title=title)
         written(page, path)
