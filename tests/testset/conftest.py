@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from fullrecall.judges import ChatRequest, Completion
-import importlib.util as _u, pathlib as _p, fullrecall as _f
-_s = _u.spec_from_file_location("doubles", _p.Path(_f.__file__).parent / "testing/doubles.py")
-_m = _u.module_from_spec(_s); __import__('sys').modules['doubles']=_m; _s.loader.exec_module(_m); ScriptedChatModel = _m.ScriptedChatModel  # TEMP
+from fullrecall.testing import ScriptedChatModel
 
 TOWNS = (
     "Aldham Bexley Corvane Dunmore Elmsworth Fairholt Garwick Halden Inverly Jarrow Kelby Larne "

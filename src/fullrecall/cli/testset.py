@@ -161,7 +161,6 @@ def generate(
     seed: _Seed = 0,
 ) -> None:
     """Write a test set; see `GENERATE_HELP`."""
-    from fullrecall.cli.console import show
     from fullrecall.testset import generate as generated
 
     _check_new(output, (".jsonl",), "--output")
@@ -178,7 +177,7 @@ def generate(
             **_options(store, budget_calls, max_concurrency),
         )
         made.save(output, rejected=rejected)
-    show(str(made), f"{len(made):,} questions written to {output}.")
+    _say(str(made), f"{len(made):,} questions written to {output}.")
 
 
 @app.command(help=CHECK_HELP)
@@ -207,7 +206,7 @@ def check(
     """Check a test set and print what is wrong with it; see `CHECK_HELP`."""
     import json
 
-    from fullrecall.cli.console import show, write
+    from fullrecall.cli.console import write
     from fullrecall.collections import documents as own_documents
     from fullrecall.collections import questions
     from fullrecall.datasets import read
@@ -224,7 +223,7 @@ def check(
         write(json.dumps(audit.to_dict(), indent=1) + "\n")
     else:
         listed = [one for one in audit.issues if one.sample][:issues]
-        show(str(audit), *(f"  {one.sample}: {one.problem}: {one.detail}" for one in listed))
+        _say(str(audit), *(f"  {one.sample}: {one.problem}: {one.detail}" for one in listed))
         _show_wording(audit)
     if not audit.is_valid:
         raise typer.Exit(INVALID)
@@ -286,7 +285,6 @@ def complete(
     seed: _Seed = 0,
 ) -> None:
     """Complete references and print how complete they are; see `COMPLETE_HELP`."""
-    from fullrecall.cli.console import show
     from fullrecall.cli.judge import JudgeOptions, judge_of
     from fullrecall.datasets import read, write_jsonl
     from fullrecall.judges import LexicalJudge
@@ -311,7 +309,7 @@ def complete(
             lines.append(_drawn(done, number, to_label, whole_tail=whole_tail))
         if output is not None:
             lines.append(f"{write_jsonl(done.samples, output):,} samples written to {output}.")
-    show(*lines)
+    _say(*lines)
 
 
 @app.command(help=REVIEW_HELP)
@@ -350,7 +348,6 @@ def review(
     seed: _Seed = 0,
 ) -> None:
     """Write what people review, or apply what they decided; see `REVIEW_HELP`."""
-    from fullrecall.cli.console import show
     from fullrecall.datasets import read, write_jsonl
     from fullrecall.testset import apply_review, to_review
 
@@ -359,16 +356,23 @@ def review(
         with _explained():
             done = apply_review(read(samples), apply)
             count = write_jsonl(done.samples, output)
-        show(str(done), f"{count:,} questions written to {output}.")
+        _say(str(done), f"{count:,} questions written to {output}.")
         return
     _check_new(output, (".html", ".csv"), "--output")
     with _explained():
         count = to_review(read(samples), output, n=number, documents=documents, seed=seed)
-    show(
+    _say(
         f"{count:,} questions to review written to {output}.",
         f"Then: fullrecall testset review {samples} --apply "
         f"{'review.json' if output.suffix == '.html' else output} --output reviewed.jsonl",
     )
+
+
+def _say(*lines: str) -> None:
+    """Print lines as they are: what stands in documents is no markup."""
+    from fullrecall.cli.console import write
+
+    write("\n".join((*lines, "")))
 
 
 @contextmanager
@@ -462,7 +466,10 @@ def _show_wording(audit: Any) -> None:
 
     if audit.wording is None:
         return
-    table = Table("questions", "words in source", "all of them", "6 in a row", "BM25 rank 1", "rank 10")
+    table = Table(
+        "questions", "words in source", "all of them", "6 in a row", "BM25 rank 1", "rank 10",
+        title="Shares of the questions",
+    )  # fmt: skip
     for one in (audit.wording, *PEOPLES):
         shares = (one.coverage, one.covered, one.long_runs, one.rank_1, one.rank_10)
         table.add_row(f"{one.name} ({one.questions:,})", *(f"{share:.2f}" for share in shares))
