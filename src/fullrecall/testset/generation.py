@@ -491,11 +491,11 @@ class _Order:
 def _with_places(drafts: Sequence[Draft], documents: Documents) -> list[Draft]:
     """Return drafts with all places where a quote stands word for word: each serves as well."""
     quotes = {b.quote for draft in drafts if draft.rejection is None for b in draft.claims}
-    probes = {quote: max(words(quote.text), key=len, default="") for quote in quotes}
+    probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
     places: dict[Quote, list[Quote]] = {quote: [] for quote in quotes}
     for document in documents:
         plain = document.text.casefold()
-        wanted = [quote for quote, probe in probes.items() if probe in plain]
+        wanted = [quote for quote, of in probes.items() if all(word in plain for word in of)]
         if wanted:
             folded = Folded(document.text)
             for quote in wanted:

@@ -186,8 +186,10 @@
   async function load(event) {
     const [file] = event.target.files;
     if (!file) return;
+    const text = await file.text();
+    event.target.value = ""; // else the same file could not be chosen again
     try {
-      const plain = JSON.parse(await file.text());
+      const plain = JSON.parse(text);
       if (plain.kind !== "fullrecall review" || plain.set !== set) throw new Error("of another set");
       for (const { id, ...decision } of plain.decisions) {
         const known = samples.find((sample) => sample.id === id);
