@@ -168,8 +168,10 @@ def measured(data: Data, easy: bool, judge: Oracle, seed: int, **sizes: int) -> 
     for which, one in enumerate(labeled.recall(K)):
         true = truth(data, labeled, which)
         corrected = one.corrected
-        said = "-" if corrected is None else (
-            f"{corrected.value:.3f} [{corrected.low:.2f}, {corrected.high:.2f}]"
+        said = (
+            "-"
+            if corrected is None
+            else (f"{corrected.value:.3f} [{corrected.low:.2f}, {corrected.high:.2f}]")
         )
         cells.append(f"{one.before:.3f} → {one.after:.3f} → {said} ({true:.3f})")
     return f"| {' | '.join(cells)} |"

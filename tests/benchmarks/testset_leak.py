@@ -79,9 +79,7 @@ def copied(given: Named) -> Named:
         if long:
             words = draw.choice(long)
             question = " ".join(words[: -(len(words) // 3)])
-            samples.append(
-                Sample(id=sample.id, user_input=question, reference_context_ids=[name])
-            )
+            samples.append(Sample(id=sample.id, user_input=question, reference_context_ids=[name]))
     return Named(f"{given.name.split(',')[0]}, copied", samples, given.corpus)
 
 

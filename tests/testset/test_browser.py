@@ -92,7 +92,9 @@ def test_it_works_by_keyboard_alone(opened: Any, tmp_path: Path) -> None:
     assert page.evaluate(f"{FOCUSED}.textContent") == "Skip to the question"
     press("Enter")
     assert page.evaluate(f"{FOCUSED}.id") == "draft"
-    order = page.evaluate("JSON.parse(document.getElementById('index').textContent).samples.map(s => s.id)")
+    order = page.evaluate(
+        "JSON.parse(document.getElementById('index').textContent).samples.map(s => s.id)"
+    )
     press("g")
     assert page.locator("#draft h2").inner_text().startswith(f"Question {order[1][1:]}?")
     press("b")

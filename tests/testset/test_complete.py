@@ -83,9 +83,7 @@ def world() -> World:
             ranks[question] = sorted(score, key=lambda d: -score[d])
 
     def search(ranks: dict[str, list[int]]) -> Any:
-        return lambda question: [
-            {"id": f"d{d}", "text": text_of(d)} for d in ranks[question][:120]
-        ]
+        return lambda question: [{"id": f"d{d}", "text": text_of(d)} for d in ranks[question][:120]]
 
     searches = {name: search(ranks) for name, ranks in lists.items()}
     return World(samples, relevant, searches, Truth(relevant))

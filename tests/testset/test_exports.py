@@ -84,9 +84,7 @@ def recall(sample: Sample) -> float | None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_without_alternatives_every_format_gives_the_same_recall(
-    name: str, tmp_path: Path
-) -> None:
+def test_without_alternatives_every_format_gives_the_same_recall(name: str, tmp_path: Path) -> None:
     """Written, read back by our readers of that format, and scored."""
     path = tmp_path / ("set.parquet" if name == "parquet" else "set.json")
     made = export(PLAIN, name, path, documents=DOCUMENTS)
@@ -147,7 +145,13 @@ def test_chunk_ids_follow_from_spans() -> None:
 
     def chunks(size: int, step: int) -> list[dict[str, Any]]:
         return [
-            {"id": f"c{at}", "source": "d", "start": at, "end": at + size, "text": text[at : at + size]}
+            {
+                "id": f"c{at}",
+                "source": "d",
+                "start": at,
+                "end": at + size,
+                "text": text[at : at + size],
+            }
             for at in range(0, 500, step)
         ]
 

@@ -202,9 +202,7 @@ def hostile(payloads: tuple[str, ...], count: int = 3) -> list[Sample]:
     ]
 
 
-def test_hostile_texts_are_data_in_the_page(
-    tmp_path: Path, payloads: tuple[str, ...]
-) -> None:
+def test_hostile_texts_are_data_in_the_page(tmp_path: Path, payloads: tuple[str, ...]) -> None:
     """No payload ends the block of data or reaches the markup; one script runs, by its hash."""
     path = tmp_path / "evil.html"
     to_review(hostile(payloads), path, title=" ".join(payloads))

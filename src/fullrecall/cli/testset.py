@@ -77,9 +77,7 @@ print what the review proves.
 
 app = typer.Typer(name="testset", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
 
-_Set = Annotated[
-    Path, typer.Argument(metavar="SET", show_default=False, help="A file of samples.")
-]
+_Set = Annotated[Path, typer.Argument(metavar="SET", show_default=False, help="A file of samples.")]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
 _Store = Annotated[
     Path | None,
@@ -93,9 +91,7 @@ _Calls = Annotated[
     int | None,
     typer.Option("--budget-calls", metavar="N", show_default=False, help="Maximum requests."),
 ]
-_Concurrency = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Maximum concurrent requests.")
-]
+_Concurrency = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum concurrent requests.")]
 _BaseUrl = Annotated[
     str | None,
     typer.Option(
@@ -198,9 +194,7 @@ def check(
         float,
         typer.Option(metavar="0…0.5", help="How far off mean recall may be, with 95% confidence."),
     ] = 0.05,
-    issues: Annotated[
-        int, typer.Option(metavar="N", min=0, help="List the first N issues.")
-    ] = 20,
+    issues: Annotated[int, typer.Option(metavar="N", min=0, help="List the first N issues.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Check a test set and print what is wrong with it; see `CHECK_HELP`."""

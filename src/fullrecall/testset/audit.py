@@ -23,6 +23,7 @@ _AROUND = 1_000
 
 _CROWDED = 0.1
 _FEWEST_TO_CROWD = 20
+_FEWEST_TO_LEAK = 10
 _DEVIATES = 1.959963984540054
 _SURPRISING = 0.05
 
@@ -233,7 +234,10 @@ def _twins(any_of: Sequence[str], corpus: _Corpus) -> Iterator[tuple[Problem, st
     for name in any_of:
         outside = corpus.twins.get(name, frozenset()) - set(any_of)
         if outside:
-            yield Problem.TWIN, f"{name!r} is nearly equal to {', '.join(map(repr, sorted(outside)))}"
+            yield (
+                Problem.TWIN,
+                f"{name!r} is nearly equal to {', '.join(map(repr, sorted(outside)))}",
+            )
 
 
 class _Measured:
@@ -313,19 +317,26 @@ def _of_set(
     samples: Sequence[Sample], measured: _Measured, margin: float
 ) -> Iterator[tuple[Problem, str]]:
     count = len(measured.rows)
-    if count and at_least_by_chance(measured.long_runs, count, leak.PEOPLES_SHARE) < _SURPRISING:
-        yield Problem.LEAK, (
-            f"{measured.long_runs:,} of {count:,} copy six words or more in a row, of people's at "
-            f"most {leak.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
+    by_chance = at_least_by_chance(measured.long_runs, count, leak.PEOPLES_SHARE) if count else 1
+    if count >= _FEWEST_TO_LEAK and by_chance < _SURPRISING:
+        yield (
+            Problem.LEAK,
+            (
+                f"{measured.long_runs:,} of {count:,} copy six words or more in a row, of people's at "
+                f"most {leak.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
+            ),
         )
     yield from _crowding(measured.referred)
     groups = len({s.group or s.id or f"#{n}" for n, s in enumerate(samples)})
     needed = ceil(0.25 * (_DEVIATES / margin) ** 2)
     if groups < needed:
         at_nine = ceil(0.09 * (_DEVIATES / margin) ** 2)
-        yield Problem.FEW, (
-            f"{groups:,} independent ones; mean recall to ±{margin:g} (95%) takes up to {needed:,}, "
-            f"and {at_nine:,} where it is 0.9"
+        yield (
+            Problem.FEW,
+            (
+                f"{groups:,} independent ones; mean recall to ±{margin:g} (95%) takes up to {needed:,}, "
+                f"and {at_nine:,} where it is 0.9"
+            ),
         )
 
 

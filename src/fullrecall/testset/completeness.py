@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from math import ceil, inf, sqrt
 from typing import NamedTuple
 
-
 _TAIL = 0.025
 _NO_HIT = 3.6888794541139363
 """The 0.975 quantile of an exponential: what a sample without a hit leaves possible, over w."""

@@ -34,6 +34,7 @@ from fullrecall.testset.pool import Pair, Pool, aretrieved, retrieved
 from fullrecall.testset.references import extended
 from fullrecall.usage import Spent
 
+
 class Judged(NamedTuple):
     """A pair that nobody had labeled, with the judge's verdict.
 
@@ -81,7 +82,10 @@ class Completion:
             raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
         if tail not in ("found", "all"):
             raise ParameterError(f"tail: choose one of found, all, got {tail!r}")
-        chosen = [*self._of_pool(n), *(one for one in self._tail if tail == "all" or one.verdict[0])]
+        chosen = [
+            *self._of_pool(n),
+            *(one for one in self._tail if tail == "all" or one.verdict[0]),
+        ]
         chosen.sort(key=lambda one: one.item)  # no order that tells the verdict
         pairs = pair_labels.filled(map(self._to_label, chosen), self.labels)
         if path is not None:
@@ -273,7 +277,9 @@ class _Work:
     ) -> None:
         for name, value, least in (("depth", depth, 1), ("frame", frame, depth), ("tail", tail, 0)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
+                raise ParameterError(
+                    f"{name} must be a whole number of at least {least}, got {value!r}"
+                )
         if not all(hasattr(judge, method) for method in ("attribute", "relevance")):
             raise ParameterError(f"judge: expected a Judge, got {type(judge).__name__}")
         check_options(options)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from fullrecall.testset.vocabulary import content_words, words
@@ -21,43 +22,64 @@ _MOST_IN_BUCKET = 16
 """More texts than these share a bucket only where all of them are nearly equal."""
 
 
+_MARKED = re.compile(r"\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
+"""Numbers, and names: words with a capital that begin no sentence."""
+
+
 class Questions:
     """Questions so far, to find one that was asked before."""
 
     def __init__(self) -> None:
-        self._words: list[frozenset[str]] = []
-        self._texts: list[str] = []
+        self._asked: list[_Asked] = []
 
     def match(self, question: str) -> str | None:
         """Return an earlier question that asks the same, else None, and remember this one.
 
-        The same is: the same numbers, for 2017 and 2018 are two questions; and at least 0.7 of
-        all content words shared (Jaccard), or a token sort ratio of 85 or more where no content
-        word stands in another's place, as in direct and indirect problem.
+        The same is: at least 0.7 of all content words shared (Jaccard), or a token sort ratio of
+        85 or more where no content word stands in another's place, as in direct and indirect
+        problem. Where a number or a name does, 2017 for 2018, they are two questions.
         """
-        asked = frozenset(content_words(question))
-        plain = " ".join(words(question))
-        for others, text in zip(self._words, self._texts, strict=True):
-            if _numbers(plain) == _numbers(text) and _asks_the_same(asked, others, plain, text):
-                return text
-        self._words.append(asked)
-        self._texts.append(plain)
+        asked = _Asked.of(question)
+        for other in self._asked:
+            if asked.asks_the_same(other):
+                return other.text
+        self._asked.append(asked)
         return None
 
 
-def _asks_the_same(asked: frozenset[str], others: frozenset[str], plain: str, text: str) -> bool:
-    union = len(asked | others)
-    if union and len(asked & others) / union >= _SAME_WORDS:
-        return True
-    if asked - others and others - asked:
-        return False
-    from rapidfuzz.fuzz import token_sort_ratio
+class _Asked(NamedTuple):
+    """A question as it is compared."""
 
-    return bool(token_sort_ratio(plain, text, score_cutoff=_SAME_LETTERS))
+    text: str
+    content: frozenset[str]
+    marked: frozenset[str]
+    plain: str
+
+    @classmethod
+    def of(cls, question: str) -> _Asked:
+        return cls(
+            question,
+            frozenset(content_words(question)),
+            frozenset(word.casefold() for word in _MARKED.findall(question)),
+            " ".join(words(question)),
+        )
+
+    def asks_the_same(self, other: _Asked) -> bool:
+        if _swapped(self.marked, other.marked):
+            return False
+        union = len(self.content | other.content)
+        if union and len(self.content & other.content) / union >= _SAME_WORDS:
+            return True
+        if _swapped(self.content, other.content):
+            return False
+        from rapidfuzz.fuzz import token_sort_ratio
+
+        return bool(token_sort_ratio(self.plain, other.plain, score_cutoff=_SAME_LETTERS))
 
 
-def _numbers(text: str) -> list[str]:
-    return sorted(word for word in text.split() if any(map(str.isdigit, word)))
+def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether each side has a word that the other lacks."""
+    return bool(ours - theirs and theirs - ours)
 
 
 def groups(texts: Sequence[str]) -> list[list[int]]:

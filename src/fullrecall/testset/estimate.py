@@ -138,7 +138,9 @@ def _split(
     added = right is None or right.value >= RIGHT
     sampled = [*tail, others] if added else [*tail, others, finds]
     below = total([stratum for stratum in sampled if stratum.size])
-    wrong = total([Stratum(finds.size, finds.drawn, finds.drawn - finds.hits)] if finds.size else [])
+    wrong = total(
+        [Stratum(finds.size, finds.drawn, finds.drawn - finds.hits)] if finds.size else []
+    )
     if below is None or wrong is None:
         return Total(named, named, named), None
     confirmed = sum(stratum.hits for stratum in sampled)

@@ -67,7 +67,9 @@ class _Set:
         for number, sample in enumerate(self.samples, start=1):
             yield self.name(number, sample), sample
 
-    def notes(self, *, ids: bool, contexts: bool, claims: bool = False, grades: bool = False) -> list[str]:
+    def notes(
+        self, *, ids: bool, contexts: bool, claims: bool = False, grades: bool = False
+    ) -> list[str]:
         """Return what a format loses that has these of a sample, and no more."""
         notes = []
         alternatives = sum(
@@ -81,7 +83,8 @@ class _Set:
                 if self.alternatives == "all"
                 else "only the first alternative is there: the others count as not relevant"
             )
-            notes.append(f"{alternatives:,} samples have any-of groups, which it lacks; {did}")
+            have = "1 sample has" if alternatives == 1 else f"{alternatives:,} samples have"
+            notes.append(f"{have} any-of groups, which this format lacks; {did}")
         graded = any(r.grade != 1 for s in self.samples for r in s.reference_context_ids or ())
         if ids and graded and not grades:
             notes.append("grades are left out: every reference counts alike")
@@ -184,7 +187,9 @@ def _beir(given: _Set) -> tuple[Any, list[str]]:
 def _trec(given: _Set) -> tuple[Any, list[str]]:
     for name, one, _ in _judged(given):
         if any(c.isspace() for c in name + one):
-            raise InputError(f"TREC's files have no way to write the white space in {one or name!r}")
+            raise InputError(
+                f"TREC's files have no way to write the white space in {one or name!r}"
+            )
     lines = [f"{name} 0 {one} {grade:g}\n" for name, one, grade in _judged(given)]
     notes = given.notes(ids=True, contexts=False, grades=True)
     return "".join(lines), [*notes, "questions are left out", *_answers_left_out(given)]

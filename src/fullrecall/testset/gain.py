@@ -94,9 +94,7 @@ def _rows(completion: Completion, which: int) -> list[_Found]:
     ]
 
 
-def _found(
-    completion: Completion, number: int, which: int, added: Sequence[Judged]
-) -> _Found:
+def _found(completion: Completion, number: int, which: int, added: Sequence[Judged]) -> _Found:
     targets = completion.pool.targets[number]
     ranks: list[list[int]] = [[] for _ in range(targets.count)]
     for pair in completion.pool.pairs[number]:
@@ -205,9 +203,7 @@ def false_misses(completion: Completion, k: int) -> list[FalseMiss]:
 
 def _named_within(pairs: Sequence[Any], which: int, k: int) -> frozenset[int]:
     near = (
-        pair.named
-        for pair in pairs
-        if pair.ranks[which] is not None and pair.ranks[which] <= k
+        pair.named for pair in pairs if pair.ranks[which] is not None and pair.ranks[which] <= k
     )
     return frozenset[int]().union(*near)
 

@@ -414,7 +414,9 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
     for value in reversed(json_values(text)):
         items = value.get("questions") if isinstance(value, Mapping) else value
         if isinstance(items, list):
-            found: list[Mapping[str, Any]] = [item for item in items if isinstance(item, Mapping) and item.get("question")]
+            found: list[Mapping[str, Any]] = [
+                item for item in items if isinstance(item, Mapping) and item.get("question")
+            ]
             if found:
                 return found
     return []

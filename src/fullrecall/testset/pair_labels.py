@@ -50,7 +50,9 @@ def write(pairs: Iterable[PairToLabel], path: str | Path) -> None:
     writer = csv.writer(text)
     writer.writerow(["label", "question", "claims", "context", "item"])
     for pair in given:
-        writer.writerow(map(cell, [pair.label, pair.question, pair.claims, pair.context, pair.item]))
+        writer.writerow(
+            map(cell, [pair.label, pair.question, pair.claims, pair.context, pair.item])
+        )
     written(f"\ufeff{text.getvalue()}", path)
 
 

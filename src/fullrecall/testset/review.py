@@ -22,7 +22,18 @@ from fullrecall.testset.documents import Documents, DocumentsLike, documents_of
 
 _AROUND = 200
 _KIND = "fullrecall review"
-_HEAD = ("decision", "reason", "question", "answer", "claims", "quotes", "flags", "id", "set", "planned")
+_HEAD = (
+    "decision",
+    "reason",
+    "question",
+    "answer",
+    "claims",
+    "quotes",
+    "flags",
+    "id",
+    "set",
+    "planned",
+)
 DECISIONS = ("good", "bad")
 
 

@@ -35,6 +35,7 @@ def content_words(text: str) -> list[str]:
 @lru_cache(maxsize=200_000)
 def _stem(word: str) -> str:
     """Return a word without its English ending: enough for `waves` and `wave` to be one word."""
+    word = word.removesuffix("'s").removesuffix("\u2019s")
     if not word.isascii() or not word.isalpha():
         return word
     for ending, least in (("ing", 5), ("ed", 4), ("es", 4), ("s", 3), ("ly", 5)):
