@@ -109,7 +109,7 @@ class Oracle:
         return Verdict("supported", (Citation(0, ""),)) if said else Verdict("not_supported")
 
 
-def seeded(data: Data, easy: bool, ranking: Ranking, seed: int) -> list[Sample]:
+def seeded(data: Data, ranking: Ranking, seed: int, *, easy: bool) -> list[Sample]:
     """Return the questions with one label each: random, or drawn by 1 / its BM25 rank."""
     draw = random.Random(seed)
     numbers = {name: at for at, name in enumerate(data.texts)}
@@ -138,11 +138,11 @@ def truth(data: Data, done: Any, which: int) -> float:
     return found / total
 
 
-def measured(data: Data, easy: bool, judge: Oracle, seed: int, **sizes: int) -> str:
+def measured(data: Data, judge: Oracle, seed: int, *, easy: bool, **sizes: int) -> str:
     """Return a line of the table: pool, completeness and recall of one run."""
     searches = retrievers(data)
     ranking = Ranking(data.texts.values())
-    samples = seeded(data, easy, ranking, seed)
+    samples = seeded(data, ranking, seed, easy=easy)
     done = complete(samples, searches, judge, progress=False, seed=seed, **sizes)
     asked = {question: query for query, question in data.questions.items()}
     by_text = judge.by_text
@@ -208,7 +208,7 @@ def main() -> None:
             for rates in ((1.0, 1.0), (0.95, 0.99), (0.85, 0.95)):
                 judge = Oracle(data, *rates)
                 sizes = {"depth": options.depth, "frame": options.frame, "tail": options.tail}
-                print(measured(data, easy, judge, seed, **sizes), flush=True)
+                print(measured(data, judge, seed, easy=easy, **sizes), flush=True)
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class Audit:
 
     @property
     def is_valid(self) -> bool:
-        """Whether no reference is wrong: IDs exist, on the right level, and texts at their place."""
+        """Whether every reference ID exists, on the right level, and texts stand at their place."""
         return not any(issue.problem in INVALID for issue in self.issues)
 
     @cached_property
@@ -212,11 +212,21 @@ def _of_sample(
         yield Problem.DUPLICATE, same
     if sample.reference_context_ids is None and sample.reference_contexts is None:
         yield Problem.NO_REFERENCE, ""
+    yield from _of_ids(sample, corpus)
+    yield from _of_spans(sample, corpus)
+    if points := leak.pointing(question):
+        yield Problem.POINTS, points
+
+
+def _of_ids(sample: Sample, corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
     for reference in sample.reference_context_ids or ():
         for name in reference.any_of:
             if name not in corpus.texts:
                 yield corpus.unknown(name)
         yield from _twins(reference.any_of, corpus)
+
+
+def _of_spans(sample: Sample, corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
     for context in (c for group in sample.reference_contexts or () for c in group):
         source, start = context.source, context.start
         if source is None or start is None or context.text is None:
@@ -226,8 +236,6 @@ def _of_sample(
             yield corpus.unknown(source)
         elif there is not None and there[start : context.end] != context.text:
             yield Problem.SPAN, f"{source}[{start}:{context.end}] is not {context.text[:60]!r}"
-    if points := leak.pointing(question):
-        yield Problem.POINTS, points
 
 
 def _twins(any_of: Sequence[str], corpus: _Corpus) -> Iterator[tuple[Problem, str]]:
@@ -334,8 +342,8 @@ def _of_set(
         yield (
             Problem.FEW,
             (
-                f"{groups:,} independent ones; mean recall to ±{margin:g} (95%) takes up to {needed:,}, "
-                f"and {at_nine:,} where it is 0.9"
+                f"{groups:,} independent ones; mean recall to ±{margin:g} (95%) takes up to "
+                f"{needed:,}, and {at_nine:,} where it is 0.9"
             ),
         )
 

@@ -86,7 +86,7 @@ def _shared(chunk: _Chunk, start: int, end: int) -> int:
 
 
 def _cover(near: Sequence[_Chunk], start: int, end: int) -> list[str]:
-    """Return the fewest chunks that cover the range from left to right; none if they lack a part."""
+    """Return the fewest chunks that cover the range together; none if they lack a part."""
     chosen, at, covered = [], start, 0
     while at < end:
         begun = [chunk for chunk in near if chunk.start <= at < chunk.end]

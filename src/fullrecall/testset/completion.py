@@ -167,7 +167,7 @@ class Completion:
 
     @property
     def seeds_in_pool(self) -> float | None:
-        """The share of targets that some retriever returned within `depth`: a check, no estimate."""
+        """The share of targets that some retriever has within `depth`: a check, no estimate."""
         found = total = 0
         for number, pairs in enumerate(self.pool.pairs):
             if number not in self.pool.problems:
@@ -264,7 +264,7 @@ async def acomplete(
 class _Work:
     """One call of `complete`, its arguments checked."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - those of `complete`, in its order
         self,
         samples: Iterable[SampleLike],
         retrievers: Sequence[RetrieverLike] | Mapping[str, RetrieverLike],

@@ -63,11 +63,11 @@ class Expenses:
         if other is None:
             return
         costs = [cost for cost in (self.spent.cost, other.cost) if cost is not None]
-        sums = {
+        sums: dict[str, Any] = {
             name: (getattr(self.spent, name) or 0) + (getattr(other, name) or 0)
             for name in Spent._fields
         }
-        self.spent = Spent(**{**sums, "cost": sum(costs) if costs else None})
+        self.spent = Spent(**sums)._replace(cost=sum(costs) if costs else None)
 
 
 def carried_out(

@@ -1,4 +1,4 @@
-"""What completing the references changes: recall before and after, false misses, what is unjudged."""
+"""What completing the references changes: recall, false misses, what is unjudged."""
 
 from __future__ import annotations
 

@@ -462,7 +462,7 @@ class _Order:
 
     def next(self, count: int) -> list[tuple[Seed, list[QuestionKind]]]:
         """Return the next seeds; fewer where the collection has no more."""
-        found = []
+        found: list[tuple[Seed, list[QuestionKind]]] = []
         while len(found) < count:
             pair = floor((self._turn + 1) * self._across) > floor(self._turn * self._across)
             self._turn += 1

@@ -232,11 +232,13 @@ def _read(path: Path, given: Sequence[Sample]) -> tuple[int, dict[str, dict[str,
 def _of_page(text: str, path: Path) -> tuple[str, int, list[dict[str, Any]]]:
     try:
         plain = json.loads(text)
-        if plain["kind"] != _KIND:
-            raise KeyError
-        return str(plain["set"]), int(plain["planned"]), [dict(row) for row in plain["decisions"]]
+        kind, rows = plain["kind"], [dict(row) for row in plain["decisions"]]
+        digest, planned = str(plain["set"]), int(plain["planned"])
     except (ValueError, KeyError, TypeError):
-        raise InputError("is not what the review page saved", path=str(path)) from None
+        kind, digest, planned, rows = "", "", 0, []
+    if kind != _KIND:
+        raise InputError("is not what the review page saved", path=str(path))
+    return digest, planned, rows
 
 
 def _of_sheet(text: str, given: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
@@ -257,9 +259,9 @@ def _of_sheet(text: str, given: Sequence[Sample]) -> tuple[str, int, list[dict[s
 
 def _uncelled(text: Any) -> str:
     """Return a cell without the apostrophe that kept a spreadsheet from running it."""
-    text = str(text or "")
-    bare = text.removeprefix("'")
-    return bare if cell(bare) == text else text
+    given = str(text or "")
+    bare = given.removeprefix("'")
+    return bare if cell(bare) == given else given
 
 
 def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:
