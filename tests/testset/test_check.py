@@ -18,7 +18,7 @@ LONG = "The survey of the northern valleys lists every farm, its owner, and the 
 PAGES = {
     "farms": LONG,
     "farms-copy": LONG.replace("built.", "built!"),
-    "mills": "Mills stood on both banks of the river until the flood of 1871 took the last of them.",
+    "mills": "Mills stood on both banks of the river until the flood of 1871 took the last one.",
     "guide#1": "Opening hours are from nine to five on weekdays, and shorter on all other days.",
 }
 
@@ -52,7 +52,9 @@ def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
         (
             sample(
                 "a", "mills",
-                reference_contexts=[{"text": "Mills fell", "source": "mills", "start": 0, "end": 10}],
+                reference_contexts=[
+                    {"text": "Mills fell", "source": "mills", "start": 0, "end": 10}
+                ],
             ),
             Problem.SPAN,
         ),

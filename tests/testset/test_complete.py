@@ -135,8 +135,8 @@ def test_with_labels_the_estimate_holds_the_truth(world: World) -> None:
     assert not labeled.estimate.at_most
     for which, one in enumerate(labeled.recall(10)):
         pairs = [p for of in labeled.pool.pairs for p in of]
-        good = [p for p in pairs
-                if p.context.text in world.relevant[world.samples[p.question].user_input]]  # fmt: skip
+        asked = [sample.user_input for sample in world.samples]
+        good = [p for p in pairs if p.context.text in world.relevant[asked[p.question]]]
         true = sum(p.ranks[which] is not None and p.ranks[which] <= 10 for p in good) / len(good)
         assert one.corrected.low <= true <= one.corrected.high
         assert one.corrected.value < one.after
@@ -205,7 +205,7 @@ def test_a_judge_that_is_right_is_trusted_with_the_rest(world: World) -> None:
 
 
 def test_what_supports_a_claim_joins_its_group() -> None:
-    """Other contexts become alternatives of the claim, no new demands; recall needs no correction."""
+    """Other contexts become alternatives of the claim: no new demands, nothing to correct."""
     claims = ["The mill dates from 1502", "The mill burned in 1688"]
     first, second = f"{claims[0]}, says the survey.", f"The annals: {claims[1]}."
     other = f"An old map has it that {claims[0]} or so people hold."

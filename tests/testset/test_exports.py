@@ -39,7 +39,9 @@ GROUPED = samples([[["d0", "d3"]], [["d1"], ["d2", "d4"]]])
 FOUND = ["d0", "d1", "d4", "d7"]
 
 
-def read_back(name: str, made: Any, path: Path, tmp_path: Path) -> list[Sample]:
+def read_back(  # noqa: PLR0911 - one return for each format
+    name: str, made: Any, path: Path, tmp_path: Path
+) -> list[Sample]:
     """Return an export as the tool's own readers have it."""
     if name == "embedding_qa":
         return list(read_embedding_qa(path))

@@ -137,7 +137,8 @@ def check(
     Raises `InputError` for samples or documents that cannot be read, and `ParameterError` for a
     margin outside of 0 to 0.5.
     """
-    if not isinstance(margin, (int, float)) or isinstance(margin, bool) or not 0 < margin <= 0.5:  # noqa: PLR2004
+    is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
+    if not is_number or not 0 < margin <= 0.5:  # noqa: PLR2004 - half of the whole range
         raise ParameterError(f"margin must be above 0 and at most 0.5, got {margin!r}")
     given = list(as_samples(samples))
     corpus = _Corpus(list(documents_of(documents)))
@@ -242,10 +243,8 @@ def _twins(any_of: Sequence[str], corpus: _Corpus) -> Iterator[tuple[Problem, st
     for name in any_of:
         outside = corpus.twins.get(name, frozenset()) - set(any_of)
         if outside:
-            yield (
-                Problem.TWIN,
-                f"{name!r} is nearly equal to {', '.join(map(repr, sorted(outside)))}",
-            )
+            others = ", ".join(map(repr, sorted(outside)))
+            yield Problem.TWIN, f"{name!r} is nearly equal to {others}"
 
 
 class _Measured:

@@ -109,7 +109,7 @@ class Review:
             return f"{said}\nReview all that were drawn: a part of them proves nothing"
         outcome = "PASS" if self.passed else "CANNOT TELL"
         return (
-            f"{said}\n{outcome}: at least {self.bound:.1%} of the {self.total:,} questions are good "
+            f"{said}\n{outcome}: at least {self.bound:.1%} of {self.total:,} questions are good "
             f"(95% confidence; {GOOD:.0%} are wanted)"
         )
 
