@@ -23,6 +23,7 @@ from fullrecall.cli import (
     inspection,
     page,
     summary,
+    testset,
 )
 
 __all__ = ["app", "main"]
@@ -78,6 +79,7 @@ app.command(help=calibration.LABEL_HELP)(calibration.label)
 app.command(help=calibration.CALIBRATE_HELP)(calibration.calibrate)
 app.command(help=inspection.HELP)(inspection.inspect)
 app.command(help=page.HELP)(page.page)
+app.add_typer(testset.app)
 app.command(help=doctor.HELP)(doctor.doctor)
 
 
