@@ -5,6 +5,7 @@ Every measure is computed from findings, and no measure knows which scorer made 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -59,7 +60,8 @@ class Finding(NamedTuple):
     which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
     is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
     `judge` names the judge that settled it before the last of a cascade was asked, and is empty
-    where none did.
+    where none did. `unverified` is the credit, of all that was earned, that rests on quotes which
+    were not verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
     """
 
     target: Target
@@ -69,6 +71,8 @@ class Finding(NamedTuple):
     verdict: str = ""
     agreement: float | None = None
     judge: str = ""
+    unverified: float = 0.0
+    contested: str = ""
 
     def credit_at(self, k: int | None = None) -> float:
         """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
@@ -108,6 +112,10 @@ class Finding(NamedTuple):
             plain["agreement"] = self.agreement
         if self.judge:
             plain["judge"] = self.judge
+        if self.unverified:
+            plain["unverified"] = self.unverified
+        if self.contested:
+            plain["contested"] = self.contested
         return plain
 
     @classmethod
@@ -121,4 +129,19 @@ class Finding(NamedTuple):
             plain.get("verdict", ""),
             plain.get("agreement"),
             plain.get("judge", ""),
+            plain.get("unverified", 0.0),
+            plain.get("contested", ""),
         )
+
+
+def unverified_share(findings: Iterable[Finding]) -> float | None:
+    """Return the share of judged credit that rests on unverified quotes, in [0, 1].
+
+    Credit is that earned over all ranks, weighted as recall is; None where no judge gave any.
+    """
+    credit = unverified = 0.0
+    for finding in findings:
+        if finding.verdict:
+            credit += finding.target.weight * finding.credit_at()
+            unverified += finding.target.weight * finding.unverified
+    return unverified / credit if credit else None
