@@ -10,14 +10,16 @@ import random
 
 _FIRST = "Anna Boris Clara David Elena Felix Greta Hugo Irene Jonas Karla Leon Marta Nils".split()
 _LAST = (
-    "Abelson Brandt Castellan Dorvik Eklund Farrow Grimaldi Holst Ivarsen Jelinek Karsten Lindqvist "
-    "Marlow Novak Ostrander Pelletier Quarles Rasmussen Sandoval Thornbury"
+    "Abelson Brandt Castellan Dorvik Eklund Farrow Grimaldi Holst Ivarsen Jelinek Karsten "
+    "Lindqvist Marlow Novak Ostrander Pelletier Quarles Rasmussen Sandoval Thornbury"
 ).split()
 _PLACE = (
     "Ardenfell Brookmere Calderbridge Dunwick Estermouth Fallowden Glenhaven Hartsvale Ilmstadt "
     "Kelbourne Larkspur Merrowdale Northam Oldport Penhallow Quarrington Ravensby Stonegate"
 ).split()
-_FIRM = "Altimar Borealis Corvex Dynaflux Everline Fernhill Galvanta Helioth Inverra Junipera".split()
+_FIRM = (
+    "Altimar Borealis Corvex Dynaflux Everline Fernhill Galvanta Helioth Inverra Junipera".split()
+)
 _PRIZE = "Meridian Lantern Aurora Keystone Harbour Laurel Compass".split()
 
 # What the text says, and what is claimed of it.

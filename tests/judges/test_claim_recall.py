@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import Claim, ClaimRecall, PrecisionRecall, QuestionRecall, Sample, Status
-from fullrecall.finding import unverified_share
+from fullrecall import Claim, ClaimRecall, QuestionRecall, Sample
+from fullrecall.findings import unverified_share
 from fullrecall.judges import Completion, Failure, LLMJudge
 from fullrecall.judges.prompts import quoted
+from fullrecall.measures import F1, Precision, Recall
+from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 if TYPE_CHECKING:
@@ -86,14 +88,14 @@ class TestKnownCases:
                 verdict(6, "not_supported"),
             )
         ]
-        scorer = PrecisionRecall(judge=LLMJudge(ScriptedChatModel(script)), split="sentences")
+        scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(script)), split="sentences")
         result = scorer.score(
             user_input="How do I deploy a container to AKS?",
             reference=" ".join(STEPS),
             retrieved_contexts=DOCUMENTS,
         )
-        assert (result.recall, result.precision) == (0.5, 1.0)
-        assert result.score == result.f1 == pytest.approx(2 / 3)
+        assert (result.score, result[Precision]) == (0.5, 1.0)
+        assert result[F1] == pytest.approx(2 / 3)
         assert result.missed == (STEPS[0], STEPS[4], STEPS[5])
 
     def test_no_claims(self) -> None:
@@ -101,7 +103,8 @@ class TestKnownCases:
         model = ScriptedChatModel([RuntimeError("asked")])
         sample = Sample(retrieved_contexts=["c"], reference_claims=[])
         assert ClaimRecall(judge=LLMJudge(model)).score(sample).status is Status.UNDEFINED
-        assert ClaimRecall(judge=LLMJudge(model), zero_division=1.0).score(sample).score == 1.0
+        undefined = ClaimRecall(judge=LLMJudge(model)).score(sample)
+        assert undefined[Recall(zero_division=1.0)] == 1.0
         assert model.requests == []
 
     def test_sub_questions(self) -> None:
@@ -144,14 +147,13 @@ class TestKnownCases:
             )
         ][0]
         scores = {
-            (importance, partial): judged(
-                script, sample, importance=importance, partial_credit=partial
-            ).score
-            for importance in ("vital", "all")
+            (measure, partial): judged(script, sample, partial_credit=partial)[measure]
+            for measure in (Recall(min_grade=1), Recall)
             for partial in (0.0, 0.5)
         }
         assert scores == {
-            ("vital", 0.0): 1.0, ("all", 0.0): 0.5, ("vital", 0.5): 1.0, ("all", 0.5): 0.75,
+            (Recall(min_grade=1), 0.0): 1.0, (Recall, 0.0): 0.5,
+            (Recall(min_grade=1), 0.5): 1.0, (Recall, 0.5): 0.75,
         }  # fmt: skip
 
 
@@ -161,19 +163,23 @@ class TestRanks:
     def test_each_alone_counts_from_the_first(self) -> None:
         """A claim that two contexts support, each alone, is found at the earlier."""
         sample = Sample(
-            retrieved_contexts=["Rome is old.", "The tower is in Paris.", "A tower stands in Paris."],
+            retrieved_contexts=[
+                "Rome is old.",
+                "The tower is in Paris.",
+                "A tower stands in Paris.",
+            ],
             reference_claims=["The tower is in Paris.", "Rome is old."],
         )
         both = [{"context": 3, "quote": "tower stands in Paris"},
                 {"context": 2, "quote": "tower is in Paris"}]  # fmt: skip
         script = [reply({**verdict(1), "citations": both}, verdict(2, "supported", 3))]
         result = judged(script, sample)
-        assert [result.at[k] for k in (1, 2, 3)] == [0.0, 0.5, 1.0]
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.5, 1.0]
         assert result.findings[0].ranks == (2, 3)
 
     @pytest.mark.parametrize("together", [False, True])
-    def test_two_that_do_not_verify_alone_count_from_the_last(self, together: bool) -> None:
-        """Row: neither of two cited contexts verifies alone: the later rank, said together or not."""
+    def test_two_that_do_not_verify_alone_count_from_the_last(self, *, together: bool) -> None:
+        """Neither of two cited contexts verifies alone: the later rank, said together or not."""
         sample = Sample(
             retrieved_contexts=["France is in Western Europe.", "filler", "Its capital is Paris."],
             reference_claims=["France is in Western Europe and its capital is Paris."],
@@ -182,16 +188,16 @@ class TestRanks:
                   {"context": 3, "quote": "Its capital is Paris"}]  # fmt: skip
         told = {**verdict(1, together=together), "citations": halves}
         result = judged([reply(told)], sample)
-        assert [result.at[k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
         unquoted = judged([reply(verdict(1, "supported", 1, 3, together=together))], sample)
-        assert [unquoted.at[k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
+        assert [unquoted[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
 
     def test_together_counts_from_the_last(self) -> None:
         """Row: a claim supported only by several contexts together: found at the later rank."""
         result = judged(
             [reply(verdict(1, "supported", 1, 3, together=True), verdict(2, "not_supported"))]
         )
-        assert [result.at[k] for k in (1, 2, 3)] == [0.0, 0.0, 0.5]
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 0.5]
 
     def test_depth_limits_what_is_judged(self) -> None:
         """Only the first `depth` contexts are sent; what stands beyond was not retrieved."""

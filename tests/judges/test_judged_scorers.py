@@ -16,12 +16,13 @@ from fullrecall import (
     ContextUtilization,
     EntityRecall,
     LLMJudge,
-    ParameterError,
     QuestionRecall,
     Sample,
-    Status,
 )
+from fullrecall.errors import ParameterError
 from fullrecall.judges import Panel, Prompts
+from fullrecall.measures import Precision
+from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 CONTEXTS = ["useless", "Paris is in France.", "also useless", "It has two million people."]
@@ -57,7 +58,7 @@ class TestRelevance:
             user_input="q", reference="the answer", retrieved_contexts=CONTEXTS
         )
         assert result.score == pytest.approx((1 / 2 + 2 / 4) / 2)
-        assert (result.precision, result.missed) == (0.5, ("useless", "also useless"))
+        assert (result[Precision], result.missed) == (0.5, ("useless", "also useless"))
         assert 'reference answer: "the answer"' in model.requests[0].messages[1].content
 
     def test_by_the_question_alone(self) -> None:
@@ -131,7 +132,7 @@ class TestRelevance:
         result = ContextPrecision(by=by).score(
             reference_claims=["Paris is French."], retrieved_contexts=CONTEXTS
         )
-        assert (result.score, result.precision) == (0.5, 0.25)
+        assert (result.score, result[Precision]) == (0.5, 0.25)
 
 
 class TestEntities:
@@ -296,19 +297,18 @@ class TestMedian:
         """Two of three find it by rank 2: one that cites rank 1 does not make it earlier."""
         result = self.result(("supported", 1), ("supported", 2), ("supported", 3))
         assert result.findings[0].rank == 2
-        assert self.result(("supported", 1), ("supported", 3), ("not_supported", 1)).findings[
-            0
-        ].rank == 3
+        assert (
+            self.result(("supported", 1), ("supported", 3), ("not_supported", 1)).findings[0].rank
+            == 3
+        )
 
     def test_partial_credit(self) -> None:
         """Credit at a rank is the median of the judges' credits there."""
-        result = self.result(
-            ("partial", 1), ("partial", 2), ("supported", 3), partial_credit=0.5
-        )
+        result = self.result(("partial", 1), ("partial", 2), ("supported", 3), partial_credit=0.5)
         assert [tuple(step) for step in result.findings[0].steps] == [(2, 0.5)]
 
     def test_a_silent_judge_may_leave_it_open(self) -> None:
-        """The median counts if it is the same whatever a judge without a verdict would have said."""
+        """The median counts if it is the same whatever a silent judge would have said."""
         decided = self.result(("supported", 1), ("supported", 1), ("odd", 1))
         assert decided.findings[0].agreement == pytest.approx(2 / 3)
         assert self.result(("supported", 1), ("partial", 1), ("odd", 1)).status is Status.UNSCORED
@@ -372,7 +372,6 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
         ({"partial_credit": 1.5}, "partial_credit"),
         ({"min_measured": -1}, "min_measured"),
         ({"split": "words"}, "split"),
-        ({"importance": "some"}, "importance"),
         ({"depth": 0}, "depth"),
         ({"judge": LLMJudge}, "instance"),
         ({"judge": ScriptedChatModel([""])}, "wrap it, LLMJudge"),

@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import (
-    Budget,
-    ClaimRecall,
-    LLMJudge,
-    MissingExtraError,
-    ParameterError,
-    Report,
-    Sample,
-    Status,
-    evaluate,
-)
+from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.openai import OpenAIChatModel
 from fullrecall.judges.retrying import Retries
+from fullrecall.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +34,8 @@ ANSWER = json.dumps(
                 "id": 1, "begins": "Paris is", "verdict": "supported", "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "begins": "Rome is", "verdict": "not_supported", "citations": [], "together": False},
+            {"id": 2, "begins": "Rome is", "verdict": "not_supported",
+             "citations": [], "together": False},
         ]
     }
 )  # fmt: skip

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Status
+from fullrecall import ClaimRecall, ContextPrecision, LLMJudge
 from fullrecall.judges.replies import text_items, verdict_objects
+from fullrecall.measures import Recall
+from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 
@@ -142,5 +144,5 @@ def test_windows_keep_the_earlier_rank() -> None:
     texts = ["AAA " * 12, "BBB " * 12, "CCC " * 20]
     judge = LLMJudge(ScriptedChatModel(script), window=110)
     result = ClaimRecall(judge=judge).score(retrieved_contexts=texts, reference_claims=["c"])
-    assert [result.at[k] for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
+    assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
     assert result.findings[0].ranks == (1, 2, 3)

@@ -13,7 +13,8 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.progress import LOG_EVERY, Meter, OnProgress, known_length
 from fullrecall.judges.retrying import MOST, Retries
 from fullrecall.report.report import Report
-from fullrecall.report.saving import ending
+from fullrecall.report.file import ending
+from fullrecall.measures import Measure
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
@@ -40,6 +41,7 @@ def evaluate(
     on_progress: OnProgress | None = None,
     log_every: float = LOG_EVERY,
     keep: Keep = "rows",
+    measures: Sequence[Measure] = (),
 ) -> Report:
     """Score every sample with every scorer and return the report, in the samples' order.
 
@@ -60,7 +62,9 @@ def evaluate(
     - `progress`: show a bar on standard error or, where that is no terminal, a line each
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
     - `keep="summary"` keeps the totals only: memory stays flat however many samples a stream
-      yields, and the report answers `summary()` but has no rows.
+      yields, and the report answers `summary()` but has no rows. `measures` are those that are
+      totaled then, each score's headline at k = 1, 3, 5, 10 and whole if none is named; with rows,
+      any measure can be asked of the report.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
@@ -75,7 +79,7 @@ def evaluate(
 
     limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
     run = Run(check_scorers(scorers), limits)
-    report = _report(run, keep)
+    report = _report(run, keep, measures)
     meter = Meter(
         run.spending,
         total=known_length(samples),
@@ -104,6 +108,7 @@ async def aevaluate(
     on_progress: OnProgress | None = None,
     log_every: float = LOG_EVERY,
     keep: Keep = "rows",
+    measures: Sequence[Measure] = (),
 ) -> Report:
     """Return what `evaluate` does, without blocking the event loop that runs it.
 
@@ -116,7 +121,7 @@ async def aevaluate(
 
     limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
     run = Run(check_scorers(scorers), limits)
-    report = _report(run, keep)
+    report = _report(run, keep, measures)
     meter = Meter(
         run.spending,
         total=known_length(samples),
@@ -155,10 +160,11 @@ def _into(report: Report, run: Run, meter: Meter) -> Iterator[None]:
         report.spent = run.spending.so_far()
 
 
-def _report(run: Run, keep: Keep) -> Report:
+def _report(run: Run, keep: Keep, measures: Sequence[Measure]) -> Report:
     if keep not in ("rows", "summary"):
         raise ParameterError(f'keep is "rows" or "summary", got {keep!r}')
-    return Report([scorer.method for scorer in run.scorers], keep_rows=keep == "rows")
+    methods = [scorer.method for scorer in run.scorers]
+    return Report(methods, keep_rows=keep == "rows", measures=measures)
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
@@ -202,16 +208,13 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
             raise ParameterError(f"{scorer!r} is no scorer: give an instance such as IdRecall()")
         if scorer.method.name in names:
             raise ParameterError(
-                f"two scorers are named {scorer.method.name!r}: give one of them name=…; for "
-                "several k, one scorer with ks=(…) gives them all"
+                f"two scorers are named {scorer.method.name!r}: give one of them name=…; one "
+                "scorer answers for every k and every measure"
             )
         names.add(scorer.method.name)
-        method = scorer.method
-        own = {method.label, *(f"{method.name}@{k}" for k in method.ks)}
-        if own & columns:
+        if scorer.method.name in columns:
             raise ParameterError(
-                f"{min(own & columns)!r} would be the name of two columns: give "
-                f"{method.name!r} another name="
+                f"{scorer.method.name!r} is the name of a column of every report: choose another "
+                "name="
             )
-        columns |= own
     return scorers

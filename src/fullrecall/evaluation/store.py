@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 from fullrecall.errors import StoreError
 from fullrecall.evaluation.store_file import PATIENCE, check, reading, writing
 from fullrecall.judges.protocols import Completion, Failure
+from fullrecall.records import ResultRecord, plain_result
 from fullrecall.result import Method, Result
 
 _MOST_TOGETHER = 1_000  # rows in one transaction
@@ -123,14 +124,14 @@ class Store:
         if _sum(key, row[0]) != row[1]:
             self._damaged.add(key)
             return None
-        return Result.from_dict(json.loads(_decoded(row[0])), method)
+        return ResultRecord.read(json.loads(_decoded(row[0]))).result(method)
 
     def keep_result(self, key: bytes, result: Result) -> Future[None]:
         """Keep a result; the future is done when it is on the disk."""
         method = result.method
-        told = {"scorer": method.name, "measure": method.measure, **method.parameters}
+        told = {"scorer": method.name, **method.parameters}
         scorer = json.dumps(told, default=str)
-        plain = _encoded(json.dumps(result.to_dict(), ensure_ascii=False, separators=(",", ":")))
+        plain = _encoded(json.dumps(plain_result(result), ensure_ascii=False, separators=(",", ":")))
         row = (key, scorer, time.time(), str(result.status), plain, _sum(key, plain))
         return self._enqueued(_KEEP_RESULT, scorer, row)
 

@@ -82,9 +82,7 @@ _SENTENCE_END = re.compile(r"[!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
-def bears(
-    target: str, context: str, parts: Sequence[Location], aim: Aim = "claim"
-) -> bool:
+def bears(target: str, context: str, parts: Sequence[Location], aim: Aim = "claim") -> bool:
     """Return whether what a quote says, at `parts` of the context, can prove the target.
 
     An instruction to whoever judges is no evidence for anything, whatever it says.
@@ -157,8 +155,7 @@ def _content(text: str) -> tuple[Word, ...]:
     return tuple(
         word
         for word in _read(text)
-        if word.is_number
-        or (word.weight >= _TELLING and (word.written not in functional))
+        if word.is_number or (word.weight >= _TELLING and (word.written not in functional))
     )
 
 

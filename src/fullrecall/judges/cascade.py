@@ -39,9 +39,7 @@ class VerbatimJudge:
         """The judge."""
         return "verbatim"
 
-    def split(
-        self, text: str, *, kind: Kind, question: str | None = None
-    ) -> Flow[Sequence[str]]:
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return the sentences of the text; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":
@@ -109,9 +107,7 @@ class Cascade:
         """Return the cascade of the same judges, asking once more for quotes where they can."""
         return Cascade([requiring_quotes(judge) for judge in self.judges])
 
-    def split(
-        self, text: str, *, kind: Kind, question: str | None = None
-    ) -> Flow[Sequence[str]]:
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return what the last judge makes of the text."""
         return self.judges[-1].split(text, kind=kind, question=question)
 

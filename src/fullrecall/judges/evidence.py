@@ -131,9 +131,7 @@ def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location
     return Location(parts[0].start, parts[-1].end, min(part.similarity for part in parts))
 
 
-def locate_parts(
-    quote: str, context: str | Folded, *, least: float = 0.9
-) -> tuple[Location, ...]:
+def locate_parts(quote: str, context: str | Folded, *, least: float = 0.9) -> tuple[Location, ...]:
     """Return where each part of `quote` between ellipses stands, as `locate`; none if one fails."""
     folded = Folded(context) if isinstance(context, str) else context
     parts = [part for part in _ELLIPSIS.split(quote.strip()) if _WORD.search(part)]

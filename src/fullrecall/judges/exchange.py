@@ -63,7 +63,9 @@ class Exchange:
             problems = {}
             for group, completion in zip(groups, completions, strict=True):
                 read = _read(completion, group, window)
-                verdicts |= {n: v for n, v in read.items() if n not in requoted or window.mends(n, v)}
+                verdicts |= {
+                    n: v for n, v in read.items() if n not in requoted or window.mends(n, v)
+                }
                 if completion.failure and completion.failure.is_final:
                     continue
                 fresh = {n: v for n, v in read.items() if n not in requoted}
@@ -134,9 +136,7 @@ class _Window:
         """Return what to say of a verdict that lacks a verified quote; empty where it has one."""
         if verdict.label not in ("supported", "partial") or self.is_proven(number, verdict):
             return ""
-        index, quote = next(
-            one for one in verdict.citations if not self._is_verified(number, one)
-        )
+        index, quote = next(one for one in verdict.citations if not self._is_verified(number, one))
         shown = f"the quote {quote[:60]!r}" if quote.strip() else "an empty quote"
         return (
             f"{shown} from context {index + 1} is no evidence: copy the words that state it from "
@@ -170,9 +170,7 @@ def _objects(text: str) -> Sequence[Mapping[str, Any]]:
     return verdict_objects(text)
 
 
-def _read(
-    completion: Completion, asked: Sequence[int], window: _Window
-) -> dict[int, Verdict]:
+def _read(completion: Completion, asked: Sequence[int], window: _Window) -> dict[int, Verdict]:
     """Return a verdict for each number; a failed completion's reason where it holds none."""
     if completion.failure and completion.failure.is_final:
         return {number: Verdict(None, problem=completion.problem) for number in asked}

@@ -38,9 +38,7 @@ class Falsified(NamedTuple):
     contexts: tuple[str, ...]
 
 
-def falsified(
-    claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0
-) -> Iterator[Falsified]:
+def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
     """Yield each claim with each detail that it has changed; claims come with their contexts.
 
     English only, but for numbers: negation and names are found by English forms.
@@ -69,9 +67,7 @@ def _number(
     match = chance.choice(found)
     there = {word.key for text in (claim, *contexts) for word in read_words(text)}
     for _ in range(50):
-        other = "".join(
-            str(chance.randint(1, 9)) if c.isdigit() else c for c in match[0]
-        )
+        other = "".join(str(chance.randint(1, 9)) if c.isdigit() else c for c in match[0])
         if next(read_words(other)).key not in there:
             return claim[: match.start()] + other + claim[match.end() :]
     return None

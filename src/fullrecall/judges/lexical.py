@@ -61,9 +61,7 @@ class LexicalJudge:
         kind = type(self).__name__
         return f"{kind}(threshold={self._least:.3f}, agreement with humans={self.agreement:.2f})"
 
-    def split(
-        self, text: str, *, kind: Kind, question: str | None = None
-    ) -> Flow[Sequence[str]]:
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return the sentences of the text; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":

@@ -95,9 +95,7 @@ class LLMJudge:
         object.__setattr__(strict, "_splits", self._splits)  # a text is split once by both
         return strict
 
-    def split(
-        self, text: str, *, kind: Kind, question: str | None = None
-    ) -> Flow[Sequence[str]]:
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return the parts of `text`; each text is split once, and the parts are kept.
 
         Raises `JudgeError` where the model gives none, with the reason.

@@ -46,9 +46,7 @@ class Panel:
         """Return the panel of the same judges, asking once more for quotes where they can."""
         return Panel([requiring_quotes(judge) for judge in self.judges])
 
-    def split(
-        self, text: str, *, kind: Kind, question: str | None = None
-    ) -> Flow[Sequence[str]]:
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return what the first judge makes of the text: all judge the same targets."""
         return self.judges[0].split(text, kind=kind, question=question)
 
@@ -89,9 +87,7 @@ def _median(verdicts: Sequence[Verdict]) -> Verdict:
     places = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     silent = len(verdicts) - len(places)
     middle = {
-        place
-        for guess in (0, len(_ORDERED) - 1)
-        for place in _middle([*places, *[guess] * silent])
+        place for guess in (0, len(_ORDERED) - 1) for place in _middle([*places, *[guess] * silent])
     }
     if len(middle) > 1 or not places:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))

@@ -219,9 +219,7 @@ class Judge(Protocol):
         """What identifies the judge: kind, model, prompt version."""
         ...
 
-    def split(
-        self, text: str, *, kind: Kind, question: str | None = None
-    ) -> Flow[Sequence[str]]:
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return the claims of an answer, the sub-questions of a question, or the entities.
 
         `question` is what the text answers: "In 1889." says little without it.

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.judges.bearing import Aim, bears, stand_alone
 from fullrecall.judges.evidence import Folded, locate_parts
 from fullrecall.judges.flow import arun, run
@@ -21,14 +21,14 @@ from fullrecall.judges.protocols import (
     Verdict,
     requiring_quotes,
 )
-from fullrecall.result import Method, Result, check_k
+from fullrecall.parameters import check_k, check_share
+from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     FindingScorer,
     Found,
     Unmeasured,
     as_sample,
-    check_share,
     retrieved_texts,
 )
 
@@ -188,13 +188,9 @@ class JudgedScorer(FindingScorer):
             f"{len(unmeasured)} not judged" if unmeasured else "",
             _contested_note([verdict for verdict in verdicts if verdict.contested]),
         ]
-        return Found(
-            findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured)
-        )
+        return Found(findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured))
 
-    def _finding(
-        self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim
-    ) -> Finding:
+    def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
         """Return the finding; of several verdicts that help, each earns credit at its own rank."""
         cites = _Cites(target, verdict, contexts, aim)
         votes = verdict.votes or (verdict,)
@@ -216,9 +212,7 @@ class JudgedScorer(FindingScorer):
             verdict.contested,
         )
 
-    def _steps(
-        self, votes: Sequence[Verdict], cites: _Cites, *, strict: bool
-    ) -> tuple[Step, ...]:
+    def _steps(self, votes: Sequence[Verdict], cites: _Cites, *, strict: bool) -> tuple[Step, ...]:
         """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
         The lower median: of an even number, the rank on which more than half agree.

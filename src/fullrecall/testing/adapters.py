@@ -37,15 +37,15 @@ _A, _B, _X = (Context(WORDS[c], id=c, metadata={"source": c.upper()}) for c in "
 
 ADAPTER_CASES: tuple[AdapterCase, ...] = (
     AdapterCase("all found", IdRecall(), (_A, _B), {"reference_context_ids": ["a", "b"]}),
-    AdapterCase("one missed", IdRecall(k=2), (_X, _A), {"reference_context_ids": ["a", "b"]}),
+    AdapterCase("one missed", IdRecall(), (_X, _A), {"reference_context_ids": ["a", "b"]}),
     AdapterCase("int IDs", IdRecall(), (Context("t", id=7), _X), {"reference_context_ids": [7]}),
     AdapterCase(
-        "graded", IdRecall(weighting="grade"), (_A,), {"reference_context_ids": {"a": 3, "b": 1}}
+        "graded", IdRecall(), (_A,), {"reference_context_ids": {"a": 3, "b": 1}}
     ),
     AdapterCase("any of", IdRecall(), (_B,), {"reference_context_ids": [["a", "b"], ["x"]]}),
     AdapterCase(
         "order is rank, not score",
-        IdRecall(k=1),
+        IdRecall(),
         (Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)),
         {"reference_context_ids": ["a"]},
     ),
