@@ -159,9 +159,7 @@ def instructions(text: str) -> tuple[tuple[int, int], ...]:
         if start == end or not match[0].strip():
             continue
         if any(sign.search(match[0]) for sign in signs):
-            if gap is not None and spans:
-                spans[-1] = (spans[-1][0], end)
-            elif spans and spans[-1][1] == start:
+            if (gap is not None and spans) or (spans and spans[-1][1] == start):
                 spans[-1] = (spans[-1][0], end)
             else:
                 spans.append((start, end))

@@ -13,24 +13,11 @@ from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.judges.bearing import Aim, bears, stand_alone
 from fullrecall.judges.evidence import Folded, locate_parts
 from fullrecall.judges.flow import arun, run
-from fullrecall.judges.protocols import (
-    ChatModel,
-    Flow,
-    Judge,
-    Label,
-    Verdict,
-    requiring_quotes,
-)
+from fullrecall.judges.protocols import ChatModel, Flow, Judge, Label, Verdict, requiring_quotes
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import (
-    FindingScorer,
-    Found,
-    Unmeasured,
-    as_sample,
-    retrieved_texts,
-)
+from fullrecall.scorers.scorer import FindingScorer, Found, Unmeasured, as_sample, retrieved_texts
 
 if TYPE_CHECKING:
     from fullrecall.judges.protocols import Relation
