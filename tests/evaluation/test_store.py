@@ -26,14 +26,13 @@ from fullrecall import (
     ContextPrecision,
     IdRecall,
     LLMJudge,
-    ParameterError,
-    PrecisionRecall,
     Report,
     Sample,
-    Status,
     aevaluate,
     evaluate,
 )
+from fullrecall.errors import ParameterError
+from fullrecall.result import Status
 from fullrecall.errors import RunStopped, StoreError
 from fullrecall.evaluation.contents import read_contents
 from fullrecall.evaluation.keeping import Keeper
@@ -304,7 +303,7 @@ def test_every_parameter_is_in_a_results_key(scorer: Any) -> None:
         ("retrieved_contexts", []), ("retrieved_contexts", ["onetwo"]),
         ("reference_contexts", ["other"]), ("reference_claims", ["other"]),
         ("reference_claims", [{"text": "c", "importance": "okay"}]),
-        ("reference_entities", ["other"]), ("retrieval_error", "down"),
+        ("reference_entities", ["other"]), ("retrieval", {"error": "down"}),
     ],
 )  # fmt: skip
 def test_every_field_that_is_read_is_in_a_results_key(field: str, value: Any) -> None:

@@ -7,7 +7,7 @@ whatever ends a run early, what was scored until then is shown and saved.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall.cli.choosing import ScorerName, Settings, chosen, is_left_unjudged
-from fullrecall.cli.missing import MissedSamples
+from fullrecall.cli.console import INTERRUPTED, fail, show, write
+from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_exported
-from fullrecall.cli.printing import INTERRUPTED, fail, show, write
 from fullrecall.cli.problems import explained
+from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
 from fullrecall.datasets import read, read_trec
-from fullrecall.errors import FullrecallError, InputError, RunStopped
+from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.interrupting import stopping_between
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.progress import Meter
-from fullrecall.report import Report, terminal
-from fullrecall.report.saving import Writer, ending
+from fullrecall.measures import Measure
+from fullrecall.report import Report, Summary, terminal
+from fullrecall.report.file import Writer, ending
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Request:
     rename: list[str]
     scorers: list[ScorerName]
     settings: Settings
+    k: int | None
+    measures: Sequence[Measure]
     limits: Limits
     missed: int
     output: Path | None
@@ -74,8 +77,22 @@ def run_evaluation(request: Request) -> None:
         raise typer.Exit(INTERRUPTED) from None
     outcome = _scored(chain([first], samples), scorers, request)
     unjudged = is_left_unjudged(request.scorers, request.settings, first)
-    _show(outcome, scorers, request, unjudged=unjudged)
-    _stop(outcome, request)
+    try:
+        summary = _summary(outcome.report, request)
+    except FullrecallError as error:
+        fail(*explained(error))
+    _show(outcome, summary, scorers, request, unjudged=unjudged)
+    _stop(outcome, summary, request)
+
+
+def _summary(report: Report, request: Request) -> Summary:
+    """Return the summary; from the rows that were saved where totals do not suffice."""
+    try:
+        return report.summary(*request.measures)
+    except ReportError:  # sample IDs repeat: only rows show which of them are one group
+        if request.output is None or not request.output.is_file():
+            raise
+        return Report.load(request.output).summary(*request.measures)
 
 
 def _samples(request: Request) -> Iterator[Sample]:
@@ -83,7 +100,7 @@ def _samples(request: Request) -> Iterator[Sample]:
         return read(request.file, format=request.format, rename=_renamed(request.rename))
     for option, value in (("--format", request.format), ("--rename", request.rename)):
         if value:
-            raise typer.BadParameter("TREC files have one form: leave it out", param_hint=option)
+            raise typer.BadParameter("must be left out with --run", param_hint=option)
     return read_trec(request.file, request.run)
 
 
@@ -92,7 +109,7 @@ def _renamed(pairs: Iterable[str]) -> dict[str, str | None]:
     for pair in pairs:
         old, equals, new = pair.rpartition("=")
         if not equals or not old:
-            raise typer.BadParameter(f"OLD=NEW is meant, got {pair!r}", param_hint="--rename")
+            raise typer.BadParameter(f"must be OLD=NEW, got {pair!r}", param_hint="--rename")
         if renamed.setdefault(old, new or None) != (new or None):
             raise typer.BadParameter(f"{old!r} is renamed twice", param_hint="--rename")
     return renamed
@@ -109,8 +126,9 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
     from fullrecall.evaluation.driving import Run, rows_of
 
     exported = is_exported(request.output)
-    report = Report([scorer.method for scorer in scorers], keep_rows=exported)
-    outcome = Outcome(report, MissedSamples(request.missed, report.methods))
+    methods = [scorer.method for scorer in scorers]
+    report = Report(methods, keep_rows=exported, measures=request.measures)
+    outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
     try:
         with ExitStack() as opened:
             writer = None
@@ -133,16 +151,20 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
         report.stopped = ending(stopped)
     if request.output is not None and exported:
         try:
-            export(report, request.output)
+            export(report, request.output, request.measures)
         except (FullrecallError, OSError) as stopped:
             outcome.stopped = outcome.stopped or stopped
     return outcome
 
 
 def _show(
-    outcome: Outcome, scorers: list[FindingScorer], request: Request, *, unjudged: bool
+    outcome: Outcome,
+    summary: Summary,
+    scorers: list[FindingScorer],
+    request: Request,
+    *,
+    unjudged: bool,
 ) -> None:
-    summary = outcome.report.summary()
     spent = outcome.report.spent
     if request.as_json:
         plain = summary.to_dict()
@@ -155,41 +177,42 @@ def _show(
     show(terminal.summary_table(summary))
     if request.quiet:
         return
-    notes = terminal.gaps(summary)
+    notes = terminal.notes(summary)
     if spent is not None and spent.sentence():
         notes.append(spent.sentence())
     if not request.scorers:
         names = ", ".join(scorer.method.name for scorer in scorers)
-        notes.append(f"Scored by what the first sample has: {names}. --scorer chooses others.")
+        notes.append(f"Scorers chosen from the first sample: {names}. Override with --scorer.")
     if unjudged:
-        notes.append("The reference answers were not judged: --scorer claim does, with no model.")
+        notes.append(
+            "Reference answers were not judged: add --scorer claim_recall, which needs no model."
+        )
     if request.output is not None and outcome.stopped is None:
         notes.append(f"Saved to {request.output}.")
     missed = list(outcome.missed.shown())
     show("", *notes, *(["", *missed] if notes and missed else missed))
 
 
-def _check_something_scored(outcome: Outcome) -> None:
+def _check_something_scored(scores: Summary) -> None:
     """Fail where no sample has any score: a pipeline is not to take that for a result."""
-    scores = outcome.report.summary()
     if any(score.scored for score in scores):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
     if any(score.undefined for score in scores):
         names = " and ".join(score.method.name for score in scores if score.undefined)
-        reasons.append(f"{names} found nothing to look for: --scorer names another (see --help)")
+        reasons.append(f"{names}: no targets in any sample; choose another with --scorer")
     fail("nothing could be scored", *reasons[:3])
 
 
-def _stop(outcome: Outcome, request: Request) -> None:
+def _stop(outcome: Outcome, summary: Summary, request: Request) -> None:
     """Say what ended the run early, if anything did, and exit with its code."""
     if outcome.stopped is None:
-        _check_something_scored(outcome)
+        _check_something_scored(summary)
         return
     count = len(outcome.report)
     if isinstance(outcome.stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
-        count = max(score.scored + score.undefined for score in outcome.report.summary())
+        count = max(score.scored + score.undefined for score in summary)
     kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
     scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,15 +20,16 @@ from fullrecall.evaluation.interrupting import stopping_between
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.progress import LOG_EVERY, Meter, OnProgress, known_length
 from fullrecall.judges.retrying import MOST, Retries
-from fullrecall.report.report import Report
-from fullrecall.report.file import ending
 from fullrecall.measures import Measure
+from fullrecall.report.file import ending
+from fullrecall.report.report import Report
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.driving import Run
+    from fullrecall.evaluation.retrievers import Asker, RetrieverLike
     from fullrecall.evaluation.store import Store
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -31,6 +40,7 @@ def evaluate(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
     *,
+    retriever: RetrieverLike | None = None,
     max_concurrency: int = 16,
     timeout: float | None = 60.0,
     deadline: float | None = None,
@@ -50,6 +60,10 @@ def evaluate(
     whatever `max_concurrency` is. Works in a running event loop too, as in a notebook or a
     server, which it blocks: `aevaluate` does not.
 
+    - `retriever`: is asked each sample's `user_input`, up to `max_concurrency` at a time, each
+      within `timeout`; what it returns is scored. A function of the question, sync or async, or
+      a `Retriever`, such as `observed(…)` of an adapter returns. Default: samples have their
+      retrieval. Where it raises, the sample is unscored with that reason.
     - `max_concurrency`: how many requests are on their way at a time; each model is asked less
       for as long as its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, None for no bound. `deadline`: seconds for the whole
@@ -87,8 +101,12 @@ def evaluate(
         log_every=log_every,
         on_progress=on_progress,
     )
-    with stopping_between() as run.interruption, _into(report, run, meter):
-        for row in rows_of(as_samples(samples), run):
+    with (
+        stopping_between() as run.interruption,
+        _into(report, run, meter),
+        closing(_retrieved(samples, retriever, run)) as drawn,
+    ):
+        for row in rows_of(drawn, run):
             report.add(row)
             meter.add(row)
     return report
@@ -98,6 +116,7 @@ async def aevaluate(
     samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
     *,
+    retriever: RetrieverLike | None = None,
     max_concurrency: int = 16,
     timeout: float | None = 60.0,  # noqa: ASYNC109 - of one request, not of the whole
     deadline: float | None = None,
@@ -129,12 +148,50 @@ async def aevaluate(
         log_every=log_every,
         on_progress=on_progress,
     )
-    drawn = samples if isinstance(samples, AsyncIterable) else as_samples(samples)
     with _into(report, run, meter):
-        async for row in arows_of(drawn, run):
-            report.add(row)
-            meter.add(row)
+        async with _aretrieved(samples, retriever, run) as drawn:
+            async for row in arows_of(drawn, run):
+                report.add(row)
+                meter.add(row)
     return report
+
+
+def _retrieved(
+    samples: Iterable[SampleLike], retriever: RetrieverLike | None, run: Run
+) -> Generator[Sample]:
+    """Return samples with what the retriever, if there is one, returns for each."""
+    if retriever is None:
+        return as_samples(samples)
+    return _asker(retriever, run).asked(as_samples(samples))
+
+
+@asynccontextmanager
+async def _aretrieved(
+    samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
+    retriever: RetrieverLike | None,
+    run: Run,
+) -> AsyncIterator[Iterable[Sample] | AsyncIterable[SampleLike]]:
+    """Yield the same as `_retrieved` returns, for an event loop."""
+    if retriever is None:
+        yield samples if isinstance(samples, AsyncIterable) else as_samples(samples)
+        return
+    drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
+    async with aclosing(_asker(retriever, run).aasked(drawn)) as asked:
+        yield asked
+
+
+def _asker(retriever: RetrieverLike, run: Run) -> Asker:
+    from fullrecall.evaluation.retrievers import Asker, as_retriever
+
+    limits = run.limits
+    return Asker(as_retriever(retriever), limits.max_concurrency, limits.timeout, run.seconds_left)
+
+
+async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Sample]:
+    position = 0
+    async for item in samples:
+        position += 1
+        yield as_sample_at(item, position)
 
 
 @contextmanager
@@ -167,7 +224,7 @@ def _report(run: Run, keep: Keep, measures: Sequence[Measure]) -> Report:
     return Report(methods, keep_rows=keep == "rows", measures=measures)
 
 
-def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
+def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
     """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         one = isinstance(samples, (Mapping, Sample))

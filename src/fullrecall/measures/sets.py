@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from math import fsum
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from fullrecall.findings import ColumnFindings, Findings, relevant_ranks
+from fullrecall.findings import ColumnFindings, Findings, contexts_within, lists_of, relevant_ranks
 from fullrecall.measures.measure import GradedMeasure, check_choice
 
 Weight = Literal["equal", "grade", "size"]
@@ -28,6 +28,16 @@ class RecallMeasure(GradedMeasure):
     text = "recall"
     written = "Recall"
 
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override] # its own parameters, for whoever checks types
+            self,
+            *,
+            min_grade: float | None = ...,
+            weight: Weight = ...,
+            zero_division: float | None = ...,
+        ) -> Self: ...
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.weight, "weight", get_args(Weight))
@@ -46,7 +56,7 @@ class PrecisionMeasure(GradedMeasure):
     """The share of the first k contexts that support a target.
 
     - `denominator`: "retrieved" divides by the contexts there are, at most k; "k" by k, however
-      few there are, as trec_eval's P_k does.
+      few there are, as trec_eval's P_k does (k for each list, where several were united).
     """
 
     denominator: Denominator = "retrieved"
@@ -54,15 +64,28 @@ class PrecisionMeasure(GradedMeasure):
     text = "precision"
     written = "Precision"
 
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override] # as above
+            self,
+            *,
+            min_grade: float | None = ...,
+            denominator: Denominator = ...,
+            zero_division: float | None = ...,
+        ) -> Self: ...
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.denominator, "denominator", get_args(Denominator))
 
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return relevant contexts among the first k, over the denominator."""
-        cut = retrieved if self.k is None else min(retrieved, self.k)
-        divisor = cut if self.k is None or self.denominator == "retrieved" else self.k
-        return bisect_right(relevant_ranks(findings), cut) / divisor if divisor else 0.0
+        divisor = contexts_within(findings, retrieved, self.k)
+        if self.k is not None and self.denominator == "k":
+            divisor = self.k * lists_of(findings)
+        ranks = relevant_ranks(findings)
+        relevant = len(ranks) if self.k is None else bisect_right(ranks, self.k)
+        return relevant / divisor if divisor else 0.0
 
 
 class F1Measure(PrecisionMeasure):
