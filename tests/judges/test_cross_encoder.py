@@ -171,7 +171,7 @@ def test_a_cancelled_request_takes_no_other_with_it(judge: CrossEncoderJudge) ->
 
 def test_a_long_context_is_read_in_windows(trained: Path) -> None:
     """What stands at the end of a long context counts as what stands at its beginning."""
-    claim, (text,) = FACTS[2]
+    claim, (text,) = FACTS[0]
     filler = "Visitors usually come in the spring, when the gardens are in flower. " * 60
     judge = CrossEncoderJudge(str(trained), max_length=128)
     result = ClaimRecall(judge=judge).score(

@@ -235,9 +235,7 @@ class _Judged(NamedTuple):
 
     def joined_text(self, contexts: Sequence[str]) -> str:
         """Return the best windows of the two, one after the other."""
-        return " ".join(
-            contexts[n][self.alone[n].start : self.alone[n].end] for n in self.best_two
-        )
+        return " ".join(contexts[n][self.alone[n].start : self.alone[n].end] for n in self.best_two)
 
 
 def _judged(passages: Sequence[Passage], told: Sequence[Scored], count: int) -> _Judged:
@@ -349,9 +347,7 @@ class _Waiting:
 
 
 @lru_cache(maxsize=8)
-def _pair_model(
-    model: str, batch_size: int, max_length: int, device: str | None
-) -> PairModel:
+def _pair_model(model: str, batch_size: int, max_length: int, device: str | None) -> PairModel:
     return PairModel(load(model, max_length=max_length, device=device), batch_size)
 
 

@@ -153,6 +153,20 @@ class LexicalJudge:
         named = ", ".join(map(name_of, foreign))
         return Verdict(None, problem=self._unmeasured(f"a context is {named}"))
 
+    def support(
+        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
+    ) -> Flow[Sequence[float]]:
+        """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
+        yield from ()
+        return [self._support(target, contexts, question) for target in targets]
+
+    def _support(self, claim: str, contexts: Sequence[str], question: str | None) -> float:
+        model = _model(self.tier)
+        alone, together = model.judge(claim, contexts, question=question, least=self._least)
+        shown = [contexts[index] for index in together]
+        jointly = model.support_together(claim, shown, question=question).probability
+        return max([jointly, *(support.probability for support in alone)])
+
     def _unmeasured(self, found: str) -> str:
         measured = ", ".join(map(name_of, self.languages))
         return f"the built-in judge is measured on {measured} only, and {found}: give judge=…"
