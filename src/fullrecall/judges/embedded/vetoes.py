@@ -17,7 +17,8 @@ from fullrecall.judges.embedded.passages import Passage
 from fullrecall.judges.embedded.rivals import rivals
 from fullrecall.judges.embedded.words import Word
 
-_CLOSE = 0.6  # of the claim's weight that one sentence covers, to say the like
+_ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
+_CLOSE = 0.5  # of it, to say the like
 _NAME_WEIGHT = 0.5  # a capitalised word that weighs less is a function word
 _NAME_LEAST = 2.0  # what a name's rarest word weighs
 _ABBREVIATED = 3  # letters
@@ -27,16 +28,17 @@ def veto(claim: Passage, contexts: Sequence[Passage], found: Match) -> str:
     """Return the kind of detail in which the claim differs; empty where it differs in none."""
     if _has_absent_number(found):
         return "number"
-    if found.best is None or found.windows[0] < _CLOSE * (found.total or 1.0):
+    share = found.windows[0] / (found.total or 1.0)
+    if found.best is None or share < _ABOUT:
         return ""
     sentence = _best_sentence(contexts, found)
     if _denies(claim.words) and not _denies(sentence):
         return "negation"
-    if _has_absent_name(claim, found):
+    if _has_roles_exchanged(claim.words, sentence):
+        return "role"
+    if share >= _CLOSE and _has_absent_name(claim, found):
         return "name"
-    if _has_other_unit(claim, contexts):
-        return "unit"
-    return "role" if _has_roles_exchanged(claim.words, sentence) else ""
+    return "unit" if share >= _CLOSE and _has_other_unit(claim, contexts) else ""
 
 
 def _has_absent_number(found: Match) -> bool:
@@ -113,7 +115,7 @@ def _has_other_unit(claim: Passage, contexts: Sequence[Passage]) -> bool:
 
 
 def _has_roles_exchanged(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
-    """Whether two names stand the other way round about the same words, in the same voice."""
+    """Whether two names stand the other way round about a word of theirs, in the same voice."""
     runs = list(names(claim))
     places = {word.key: position for position, word in reversed(list(enumerate(sentence)))}
     for one, other in pairwise(runs):
@@ -123,7 +125,7 @@ def _has_roles_exchanged(claim: Sequence[Word], sentence: Sequence[Word]) -> boo
         if first is None or second is None or not acts or second > first:
             continue
         between = sentence[second + 1 : first]
-        if acts <= {word.key for word in between} and _by(ours) == _by(between):
+        if not acts.isdisjoint(word.key for word in between) and _by(ours) == _by(between):
             return True
     return False
 
