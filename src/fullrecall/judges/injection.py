@@ -41,7 +41,7 @@ _THINGS = (
 )
 _JUDGE = (
     r"judges?|evaluators?|graders?|annotators?|fact[- ]?checkers?|raters?|reviewers?|assessors?|"
-    r"assistants?|AIs?|LLMs?|language models?|chat ?bots?|GPT\w*|models?"
+    r"assistants?|AIs?|LLMs?|language models?|chat ?bots?|GPT\w*"
 )
 
 _VERDICT_STEMS = (
@@ -59,7 +59,7 @@ _SIGNS = tuple(
         (
             "ignor disregard forget override bypass discard vergiss missacht oubli olvid dimentic "
             "esque negeer vergeet",
-            r"\b(?:ignor\w*|disregard|forget|override|bypass|discard|vergiss|missachte\w*|oublie\w*|"
+            r"\b(?:ignor(?:e[zr]?|iere?n?|iert?|a[rd]?|i)|disregard|forget|override|bypass|discard|vergiss|missachte\w*|oublie\w*|"
             r"olvid\w+|dimentica\w*|esque[cç]\w+|negeer|vergeet)\b.{0,60}\b(?:instruct\w*|prompts?|"
             r"rules?|guidelines?|above|previous|prior|earlier|orders?|"
             r"other (?:context|document|source)s?|Anweisung\w*|Regeln?|instrucci\w+|istruzion\w+|"

@@ -90,7 +90,7 @@ _SCRIPTS: Mapping[str, str] = {
     "BENGALI": "bn", "TAMIL": "ta", "TELUGU": "te", "ARMENIAN": "hy", "GEORGIAN": "ka",
 }  # fmt: skip
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")  # "y" and "a" are names of things, too
 _READ = 2_000
 """Characters of a text that are read: more tell nothing new."""
 _CERTAIN = 2
@@ -113,7 +113,10 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
     if found == "en" or (found is not None and strength >= _CERTAIN):
         return found
     told = Counter(filter(None, map(language_of, around)))
-    return told.most_common(1)[0][0] if told else found
+    if not told:
+        return found
+    most = max(told.values())
+    return "en" if told["en"] == most else next(one for one in told if told[one] == most)
 
 
 def name_of(language: str) -> str:
