@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judges.facts import facts
+from tests.judges.tiny_nli import build
 
 from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
@@ -19,8 +21,6 @@ from fullrecall.judges.flow import run
 from fullrecall.judges.pair_scorers import Head, Scored, head_of
 from fullrecall.measures import Recall
 from fullrecall.result import Status
-from tests.judges.facts import facts
-from tests.judges.tiny_nli import build
 
 FACTS = facts(240, seed=3)
 EDITED = list(falsified(FACTS))

@@ -69,7 +69,7 @@ def _has_absent_name(claim: Passage, found: Match) -> bool:
     return False
 
 
-def names(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
+def names(words: Sequence[Word], least: float = _NAME_LEAST) -> Iterator[Sequence[Word]]:
     """Yield the runs of capitalised words; the first word of all only in a run, or if it is rare.
 
     Abbreviations are none: "the UK" need not stand where its parts do.
@@ -77,25 +77,26 @@ def names(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
     run: list[Word] = []
     for word in words:
         if not word.is_capitalised or word.is_number or weight(word.written) < _NAME_WEIGHT:
-            if _is_name(run, words):
+            if _is_name(run, words, least):
                 yield run
             run = []
             continue
         if run and word.start - run[-1].end > 1:
-            if _is_name(run, words):
+            if _is_name(run, words, least):
                 yield run
             run = []
         run.append(word)
-    if _is_name(run, words):
+    if _is_name(run, words, least):
         yield run
 
 
-def _is_name(run: Sequence[Word], words: Sequence[Word]) -> bool:
-    if not run or all(len(word.written) <= _ABBREVIATED for word in run):
+def _is_name(run: Sequence[Word], words: Sequence[Word], least: float) -> bool:
+    longest = 1 if len(run) > 1 else _ABBREVIATED
+    if all(len(word.written) <= longest for word in run):
         return False
     if len(run) == 1 and run[0] is words[0]:
         return run[0].written not in zipf_frequencies()
-    return max(weight(word.written) for word in run) >= _NAME_LEAST
+    return max(weight(word.written) for word in run) >= least
 
 
 def _has_other_unit(claim: Passage, contexts: Sequence[Passage]) -> bool:
@@ -116,7 +117,7 @@ def _has_other_unit(claim: Passage, contexts: Sequence[Passage]) -> bool:
 
 def _has_roles_exchanged(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
     """Whether two names stand the other way round about a word of theirs, in the same voice."""
-    runs = list(names(claim))
+    runs = list(names(claim, 0.0))
     places = {word.key: position for position, word in reversed(list(enumerate(sentence)))}
     for one, other in pairwise(runs):
         ours = [word for word in claim if one[-1].end < word.start and word.end < other[0].start]
