@@ -28,7 +28,8 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.progress import Meter
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, terminal
-from fullrecall.report.file import Writer, ending
+from fullrecall.report.file import Writer
+from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.progress import LOG_EVERY, Meter, OnProgress, known_length
 from fullrecall.judges.retrying import MOST, Retries
 from fullrecall.measures import Measure
-from fullrecall.report.file import ending
 from fullrecall.report.report import Report
+from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 

@@ -35,7 +35,7 @@ from fullrecall.result import Method
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullrecall.diagnosis import Diagnosis
+    from fullrecall.report.page import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -224,16 +224,23 @@ class Comparison(Sequence[ScoreComparison]):
             write(page, path)
         return page
 
-    def plot(self, ax: Axes | None = None, *, scores: Iterable[str] | None = None) -> Axes:
+    def plot(
+        self,
+        measure: Measure | None = None,
+        ax: Axes | None = None,
+        *,
+        scores: Iterable[str] | None = None,
+    ) -> Axes:
         """Draw the mean of each score over k before and after, and return the axes.
 
-        Means are over the samples compared. On `ax`, or on new axes if it is None; nothing is
-        shown or saved. `scores` names which. Raises `ReportError` where there is nothing to draw,
+        Of `measure`, or of each score's headline, at every k that was compared; means are over
+        the samples compared. On `ax`, or on new axes if it is None; nothing is shown or saved.
+        `scores` names which. Raises `ReportError` where there is nothing to draw,
         `MissingExtraError` without Matplotlib.
         """
         from fullrecall.report.plots import before_after
 
-        return before_after(self, ax, scores=scores)
+        return before_after(self, measure, ax, scores=scores)
 
     def _repr_html_(self) -> str:
         from fullrecall.report.notebook import comparison_html

@@ -19,6 +19,7 @@ from pydantic import Field
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.records import MethodRecord, Record, RowRecord, plain_method, plain_row
 from fullrecall.report.row import Row
+from fullrecall.report.text import ending
 from fullrecall.result import Method
 
 VERSION = 2
@@ -89,13 +90,6 @@ class Writer:
                     self._file.write(as_line(foot) + "\n")
             finally:
                 self._file.close()
-
-
-def ending(error: BaseException) -> str:
-    """Return what an error that ended a run says, as one sentence of `Report.stopped`."""
-    if isinstance(error, KeyboardInterrupt):
-        return "the run was interrupted"
-    return f"the run was stopped: {str(error) or type(error).__name__}"
 
 
 def row_of(plain: object, methods: Sequence[Method], position: int) -> Row:

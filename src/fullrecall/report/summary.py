@@ -47,6 +47,12 @@ class Estimate:
         alpha = (1 - CONFIDENCE) / 2
         return Interval(lower_bound(low, alpha), upper_bound(high, alpha))
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
+        low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
+        return None if low is None or high is None else (low, high)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
@@ -122,9 +128,8 @@ class ScoreSummary(Mapping[Measure, Estimate]):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
-        low, high = (self.main.totals.mean_with(gap) for gap in (0.0, 1.0))
-        return None if low is None or high is None else (low, high)
+        """Those of `main`, if all unscored samples scored 0.0, and if they scored 1.0."""
+        return self.main.bounds
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -46,7 +46,9 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     from rich.console import Console
 
     # What is printed comes from users' files: brackets, colons and digits in it mean nothing.
-    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    return Console(
+        file=file, width=width, highlight=False, markup=False, emoji=False, force_jupyter=False
+    )
 
 
 class Grid:
@@ -179,7 +181,8 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
     if score.unscored and score.scored and score.bounds is not None:
         low, high = map(shown, score.bounds)
-        yield f"{name}: {low} to {high}, depending on unscored samples"
+        label = score.method.label(score.main.measure)
+        yield f"{label}: {low} to {high}, depending on unscored samples"
     for one in score.estimates.values():
         if one.undefined > score.undefined:
             yield (
