@@ -91,6 +91,7 @@ ORDER = (
     ("datasets", "collections"),
     ("diagnosis",),
     ("evaluation",),
+    ("testset",),
     ("testing",),
     ("demo",),
     ("cli", "pytest_plugin"),

@@ -53,7 +53,7 @@ class WordIndex:
 
 @pytest.fixture(scope="session")
 def reports() -> Mapping[str, Report]:
-    """Return the report of a retriever, and those of worse ones that stop after 8, 5, 2."""
+    """Return the report of a retriever, and those of worse ones that stop early."""
     index = WordIndex()
     found = [(question, index.search(question.user_input or "")) for question in questions()]
     return {
@@ -65,7 +65,14 @@ def reports() -> Mapping[str, Report]:
             IdRecall(),
             progress=False,
         )
-        for name, depth in {"main": DEPTH, "worse": 8, "unclear": 5, "worst": 2}.items()
+        for name, depth in {
+            "main": DEPTH,
+            "worse": 15,
+            "unclear": 8,
+            "low": 5,
+            "worst": 3,
+            "lowest": 2,
+        }.items()
     }
 
 

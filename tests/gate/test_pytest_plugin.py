@@ -69,7 +69,7 @@ def test_all_outcomes_on_a_real_retriever(tmp_path: Path, saved: Mapping[str, Pa
         tmp_path,
         """
 @pytest.mark.recall_gate(Recall @ 10, margin=0.05, baseline=f"{REPORTS}/main.jsonl")
-@pytest.mark.parametrize("name", ["main", "worse", "unclear", "worst"])
+@pytest.mark.parametrize("name", ["main", "unclear", "low", "lowest"])
 def test_retriever(recall_gate, name):
     recall_gate(f"{REPORTS}/{name}.jsonl")
 """,
@@ -79,14 +79,14 @@ def test_retriever(recall_gate, name):
     assert "2 failed, 2 passed" in ran.printed
     section = ran.printed.partition("recall gates")[2]
     for name, outcome in {
-        "main": "PASS", "worse": "PASS", "unclear": "CANNOT TELL", "worst": "FAIL",
+        "main": "PASS", "unclear": "PASS", "low": "CANNOT TELL", "lowest": "FAIL",
     }.items():  # fmt: skip
         assert f"test_it.py::test_retriever[{name}]: {outcome}: change of" in section
         told = properties(ran.cases[f"test_retriever[{name}]"])
         assert told["recall_gate"].startswith(f"{outcome}: change of id_recall@10 is")
         assert float(told["recall_gate.lower"]) < float(told["recall_gate.upper"])
         assert told["recall_gate.samples"] == "141"
-    failure = ran.cases["test_retriever[worst]"].find("failure")
+    failure = ran.cases["test_retriever[lowest]"].find("failure")
     assert failure is not None
     assert "at most -0.0" in str(failure.get("message"))
 

@@ -24,6 +24,7 @@ from fullrecall.cli import (
     inspection,
     page,
     summary,
+    testset,
 )
 
 __all__ = ["app", "main"]
@@ -80,6 +81,7 @@ app.command(help=calibration.CALIBRATE_HELP)(calibration.calibrate)
 app.command(help=examination.HELP)(examination.judge)
 app.command(help=inspection.HELP)(inspection.inspect)
 app.command(help=page.HELP)(page.page)
+app.add_typer(testset.app)
 app.command(help=doctor.HELP)(doctor.doctor)
 
 

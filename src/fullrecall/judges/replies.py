@@ -47,6 +47,11 @@ def verdict_objects(text: str) -> list[dict[str, Any]]:
     return given
 
 
+def json_values(text: str) -> list[Any]:
+    """Return the whole JSON objects and arrays of a reply, in order, thoughts left out."""
+    return list(_values(_answer(text)))
+
+
 def text_items(text: str) -> list[str] | None:
     """Return the strings of a reply that lists items; None where it holds no such list.
 
