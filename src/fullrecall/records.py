@@ -97,6 +97,8 @@ class FindingRecord(Record):
     verdict: str = ""
     agreement: Share | None = None
     judge: str = ""
+    unverified: Share = 0.0
+    contested: str = ""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -124,6 +126,8 @@ class FindingRecord(Record):
             self.verdict,
             self.agreement,
             self.judge,
+            self.unverified,
+            self.contested,
         )
 
 
@@ -346,7 +350,13 @@ def plain_finding(finding: Finding) -> dict[str, Any]:
             {name: value for name, value in item._asdict().items() if value is not None}
             for item in finding.evidence
         ]
-    given = {"verdict": finding.verdict, "agreement": finding.agreement, "judge": finding.judge}
+    given = {
+        "verdict": finding.verdict,
+        "agreement": finding.agreement,
+        "judge": finding.judge,
+        "unverified": finding.unverified or None,
+        "contested": finding.contested,
+    }
     return plain | {name: value for name, value in given.items() if value not in ("", None)}
 
 

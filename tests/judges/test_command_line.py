@@ -55,10 +55,11 @@ def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
     split = json.dumps({"items": ["It is in Paris.", "It is made of cheese."]})
     verdicts = [
         {
-            "id": 1, "verdict": "supported", "together": False,
+            "id": 1, "begins": "It is in", "verdict": "supported", "together": False,
             "citations": [{"context": 1, "quote": "is in Paris"}],
         },
-        {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+        {"id": 2, "begins": "It is made", "verdict": "not_supported",
+             "citations": [], "together": False},
     ]  # fmt: skip
 
     def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:

@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import (
-    Budget,
-    ClaimRecall,
-    LLMJudge,
-    MissingExtraError,
-    ParameterError,
-    Report,
-    Sample,
-    Status,
-    evaluate,
-)
+from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.openai import OpenAIChatModel
 from fullrecall.judges.retrying import Retries
+from fullrecall.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,10 +31,11 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "verdict": "supported", "together": False,
+                "id": 1, "begins": "Paris is", "verdict": "supported", "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+            {"id": 2, "begins": "Rome is", "verdict": "not_supported",
+             "citations": [], "together": False},
         ]
     }
 )  # fmt: skip

@@ -18,8 +18,9 @@ from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
+from fullrecall.measures import Recall
 from langchain_fullrecall import (
-    LangChainChatModel, RecallRunEvaluator, RecallStringEvaluator, RetrievalHandler, RetrieverCall,
+    LangChainChatModel, RecallStringEvaluator, RetrievalHandler, RetrieverCall,
     Selection, aevaluate_retriever, aretrieved, capture_retrievals, contexts, evaluate_retriever,
     retrieved, searcher,
 )
@@ -27,13 +28,13 @@ from langsmith.evaluation import RunEvaluator
 
 
 def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore) -> None:
-    evaluator = RecallStringEvaluator(IdRecall(k=3), id_key=("source", "page"), retriever=store)
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 3, id_key=("source", "page"), retriever=store)
     returned: dict[str, Any] = evaluator.evaluate_strings(
         prediction=documents, reference=["a", 7], input="q", k=5
     )
     evaluator.evaluate_strings(prediction={"answer": "a", "context": documents}, reference={"a": 2})
     evaluator.evaluate_strings(prediction="a", retrieved_documents=[(d, 0.5) for d in documents])
-    light: RunEvaluator = RecallRunEvaluator(
+    light: RunEvaluator = RecallStringEvaluator(
         which=Selection(tag="x", where=lambda call: bool(call.children), take="last"), ks=(1, 5)
     )
     with capture_retrievals(id_key=lambda document: document.metadata["source"]) as seen:
@@ -67,9 +68,9 @@ async def wait(evaluator: RecallStringEvaluator, documents: list[Document]) -> f
 """
 WRONG = {
     "evaluator.evaluate_strings(k='5')": "arg-type",
-    "RecallRunEvaluator(which='all')": "arg-type",
+    "RecallStringEvaluator(which='all')": "arg-type",
     "Selection(take='best')": "arg-type",
-    "RecallRunEvaluator(id_keys='a')": "call-arg",
+    "RecallStringEvaluator(id_keys='a')": "call-arg",
 }
 
 

@@ -19,6 +19,7 @@ from fullrecall.cli import (
     diagnosis,
     doctor,
     evaluation,
+    examination,
     gate,
     inspection,
     page,
@@ -77,6 +78,7 @@ app.command(help=gate.HELP)(gate.gate)
 app.command(help=diagnosis.HELP)(diagnosis.diagnose)
 app.command(help=calibration.LABEL_HELP)(calibration.label)
 app.command(help=calibration.CALIBRATE_HELP)(calibration.calibrate)
+app.command(help=examination.HELP)(examination.judge)
 app.command(help=inspection.HELP)(inspection.inspect)
 app.command(help=page.HELP)(page.page)
 app.add_typer(testset.app)

@@ -30,8 +30,10 @@ def budget_of(
     from fullrecall.evaluation.budget import Budget
 
     kind, _, model = (judge or "").partition(":")
-    if kind != "openai":
-        raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--budget-…, --price")
+    if kind not in ("openai", "anthropic"):
+        raise typer.BadParameter(
+            "needs --judge openai:MODEL or anthropic:MODEL", param_hint="--budget-…, --price"
+        )
     if cost is not None and price is None:
         raise typer.BadParameter(
             "needs --price PROMPT,COMPLETION",

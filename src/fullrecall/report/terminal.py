@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fullrecall.report.bounds import CONFIDENCE
@@ -45,9 +46,16 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     """
     from rich.console import Console
 
-    # What is printed comes from users' files: brackets, colons and digits in it mean nothing.
+    # What is printed comes from users' files: brackets, colons and digits in it mean nothing. A
+    # text is plain wherever it is made: notebooks ask for color of all that is printed.
     return Console(
-        file=file, width=width, highlight=False, markup=False, emoji=False, force_jupyter=False
+        file=file,
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        force_jupyter=False,
+        force_terminal=False if isinstance(file, StringIO) else None,
     )
 
 

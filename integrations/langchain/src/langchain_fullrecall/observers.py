@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable
 
-from langchain_fullrecall.calls import snapshot
-from langchain_fullrecall.rebuilding import rebuilt
-from langchain_fullrecall.stages.run import Run, going_on
+from langchain_fullrecall.parts import rebuilt
+from langchain_fullrecall.tree import Node, going_on, snapshot
 
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
@@ -37,13 +35,13 @@ _SEARCHES = frozenset(
 )
 
 
-def observed(retriever: Runnable[str, T]) -> Runnable[str, T]:
-    """Return a retriever that does the same, with observers where no callback tells of a stage.
+def with_observers(runnable: T) -> T:
+    """Return a runnable that does the same, with observers where no callback tells of a stage.
 
     Retrievers are found where `rebuilt` looks for them: in fields of others and in chains, however
     deep, and not in functions.
     """
-    return rebuilt(retriever, _exchanged)
+    return rebuilt(runnable, _exchanged)
 
 
 def _exchanged(value: Any, name: str | None, owner: Any) -> Any:
@@ -63,8 +61,15 @@ def _steps_observed(compressor: Any) -> Any:
     if not isinstance(compressor, BaseDocumentCompressor) or not isinstance(steps, list):
         return compressor
     inner = [_steps_observed(step) for step in steps]
-    watched = [_step_observed(step, type(step).__name__) for step in inner[:-1]]
-    return compressor.model_copy(update={"transformers": [*watched, *inner[-1:]]})
+    last = [] if _reorders(inner[-1:]) else inner[-1:]  # what only reorders is seen by itself
+    watched = [
+        _step_observed(step, type(step).__name__) for step in inner[: len(inner) - len(last)]
+    ]
+    return compressor.model_copy(update={"transformers": [*watched, *last]})
+
+
+def _reorders(steps: Sequence[Any]) -> bool:
+    return any(type(step).__name__ == "LongContextReorder" for step in steps)
 
 
 def _step_observed(step: Any, name: str) -> Any:
@@ -142,13 +147,14 @@ def _watched(search: Callable[..., Any], chunk_key: str) -> Callable[..., Any]:
 
 def _noted(documents: T, name: str, chunk_key: str | None = None) -> T:
     """Return `documents`, and tell the retriever run that is going on of them."""
-    run = going_on()
-    if run is None:
+    node = going_on()
+    if node is None:
         return documents
     if chunk_key is not None:
-        name = f"{run.name} {name}"
+        name = f"{node.name} {name}"
     contexts, _ = snapshot(documents)
-    run.children.append(Run(name, kind="step", chunk_key=chunk_key, contexts=contexts))
+    step = Node(name, "step", chunk_key=chunk_key, contexts=contexts, ended=True, parent=node)
+    node.children.append(step)
     return documents
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 
-from fullrecall import Method, Report, Sample
+from fullrecall import Report, Sample
+from fullrecall.measures import Measure
+from fullrecall.records import plain_method
 from fullrecall.report.row import Row
-from langchain_fullrecall.feedback import seen_as
 from langchain_fullrecall.ids import IdLevelWarning, IdWatch
 from langchain_fullrecall.measurement import Measured
 
@@ -26,9 +27,9 @@ class RecallSummary:
     """Gives the mean of an evaluator's scores over an experiment, with what it stands on.
 
     It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`, or to the
-    `batch_evaluators` of a `RunEvalConfig`. LangSmith hands a summary evaluator the runs but not
+    `batch_evaluators` of a `RunEvalConfig`. LangSmith passes a summary evaluator the runs but not
     their scores: this one remembers what its evaluator measured for each run, so that no run is
-    judged twice. A run that it has not seen it has measured then and there.
+    judged twice. A run that it has not seen it measures then and there.
 
     The key is the score's with ".mean" behind it. The mean is over the runs that have a score;
     how many have none, and why, is in the comment and in `evaluator_info`. Where no reference ID
@@ -36,16 +37,27 @@ class RecallSummary:
     """
 
     def __init__(
-        self, measured: Callable[[Run, Example | None], Measured], views: Sequence[Method]
+        self,
+        measured: Callable[[Run, Example | None], Measured],
+        measures: Sequence[Measure],
+        keys: Sequence[str],
     ) -> None:
         self._measured = measured
-        self._views = views
+        self._measures = tuple(measures)
+        self._keys = tuple(keys)
         self._known: dict[UUID, Measured] = {}
         self._lock = Lock()
-        self.__name__ = f"{views[0].label}.mean"  # LangSmith names the trace after it
+        self.__name__ = f"{keys[0]}.mean"  # LangSmith names the trace after it
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._views[0].label!r})"
+        return f"{type(self).__name__}({self._keys[0]!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = Lock()
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
         """Keep what was measured for a run."""
@@ -60,11 +72,15 @@ class RecallSummary:
         problem = IdWatch(one.ids for one in measured if one.ids is not None).problem()
         if problem is not None:
             warnings.warn(problem, IdLevelWarning, stacklevel=2)
-        report = Report(self._views, keep_rows=False)
-        for position, one in enumerate(measured, start=1):
-            results = tuple(seen_as(one.result, view) for view in self._views)
-            report.add(Row(position, Sample(), results))
-        means = [_feedback(summary, measured, problem) for summary in report.summary()]
+        if not measured:
+            return EvaluationResults(results=[])
+        rows = (Row(n, Sample(), (one.result,)) for n, one in enumerate(measured, start=1))
+        report = Report.of([measured[0].result.method], rows)
+        (score,) = report.summary(*self._measures)
+        means = [
+            _feedback(score, measure, key, measured, problem)
+            for measure, key in zip(self._measures, self._keys, strict=True)
+        ]
         return means[0] if len(means) == 1 else EvaluationResults(results=means)
 
     def _of(self, run: Run, example: Example | None) -> Measured:
@@ -77,8 +93,13 @@ class RecallSummary:
 
 
 def _feedback(
-    summary: ScoreSummary, measured: Sequence[Measured], problem: str | None
+    summary: ScoreSummary,
+    measure: Measure,
+    key: str,
+    measured: Sequence[Measured],
+    problem: str | None,
 ) -> EvaluationResult:
+    estimate = summary[measure]
     seen = [one.ids for one in measured if one.ids is not None]
     coverage = {
         "runs": len(measured),
@@ -86,6 +107,7 @@ def _feedback(
         "undefined": summary.undefined,
         "unscored": summary.unscored,
         "reasons": dict(summary.reasons),
+        "interval": None if estimate.interval is None else list(estimate.interval),
     }
     if seen:
         coverage["without_id"] = sum(one.without_id for one in seen)
@@ -101,8 +123,14 @@ def _feedback(
     if problem is not None:
         parts.append(problem)
     return EvaluationResult(
-        key=f"{summary.method.label}.mean",
-        score=summary.mean,
+        key=f"{key}.mean",
+        score=estimate.mean,
         comment="; ".join(parts),
-        evaluator_info={"fullrecall": {"method": summary.method.to_dict(), **coverage}},
+        evaluator_info={
+            "fullrecall": {
+                "method": plain_method(summary.method),
+                "measure": measure.name,
+                **coverage,
+            }
+        },
     )
