@@ -33,8 +33,8 @@ class Cause(StrEnum):
 FIXES: Mapping[Cause, str] = {
     Cause.JUDGED_UNSUPPORTED: "Read the verdicts: either the judge errs (calibrate it, or take a "
     "stronger one), or the claim says more than its sources.",
-    Cause.CONTRADICTED: "Find out which is wrong: correct or remove the source (it may be outdated), "
-    "or correct the reference.",
+    Cause.CONTRADICTED: "Find out which is wrong: correct or remove the source (it may be "
+    "outdated), or correct the reference.",
     Cause.WRONG_ID_LEVEL: "Compare IDs of one level: the adapters' id_key= or rename the "
     "references.",
     Cause.DROPPED_BY_STAGE: "Let the stage that lost it keep more (top_n, a lower cut-off), or "
