@@ -209,11 +209,17 @@ def test_unanswerable_questions_have_an_abstaining_reference(
 
 def test_difficulty_is_a_label_and_no_filter(author: Any, documents: dict[str, str]) -> None:
     """BM25's rank of the passage is kept beside the question; hard ones stay."""
-    labels = Counter(
-        s.metadata["testset"]["difficulty"] for s in made(author, documents, 60).samples
-    )
-    assert len(labels) >= 2
-    assert labels.total() == 60
+    number = iter(range(10_000))
+    author.change = lambda item: item.update(
+        question=f"Whose turn was it, say {next(number)}?" if item["answer"].isdigit()
+        else item["question"]
+    )  # fmt: skip
+    made_by = [s.metadata["testset"] for s in made(author, documents, 60).samples]
+    assert {one["difficulty"] for one in made_by} >= {"easy", "hard"}
+    assert len(made_by) == 60
+    for one in made_by:
+        assert (one["difficulty"] == "easy") == (one["bm25_rank"] == 1)
+        assert (one["difficulty"] == "hard") == (one["bm25_rank"] is None or one["bm25_rank"] > 10)
 
 
 def test_the_same_words_elsewhere_serve_as_well(author: Any, documents: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.protocols import Flow, Judge, Verdict
 from fullrecall.sample import Sample
+from fullrecall.testset.pool import Pair
 
 
 class Assessed(NamedTuple):
@@ -19,6 +20,18 @@ class Assessed(NamedTuple):
     relevant: bool | None
     claims: frozenset[int] = frozenset()
     problem: str = ""
+
+
+class Judged(NamedTuple):
+    """A pair that nobody had labeled, with the judge's verdict.
+
+    `stratum` is None in the pool, else the number of the tail's stratum. `item` identifies it.
+    """
+
+    pair: Pair
+    verdict: Assessed
+    stratum: int | None
+    item: str
 
 
 def assessed(

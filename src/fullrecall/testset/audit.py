@@ -329,8 +329,8 @@ def _of_set(
         yield (
             Problem.LEAK,
             (
-                f"{measured.long_runs:,} of {count:,} copy six words or more in a row, of people's at "
-                f"most {leak.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
+                f"{measured.long_runs:,} of {count:,} copy six words or more in a row, of people's "
+                f"at most {leak.PEOPLES_SHARE:.0%} do: lexical retrieval looks better than it is"
             ),
         )
     yield from _crowding(measured.referred)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.budget import models_of
@@ -16,9 +16,8 @@ from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.protocols import ChatModel, Flow, Judge
 from fullrecall.sample import Sample
 from fullrecall.testset import pair_labels
-from fullrecall.testset.assessment import Assessed, assessed
+from fullrecall.testset.assessment import Assessed, Judged, assessed
 from fullrecall.testset.completeness import drawn, edges
-from fullrecall.testset.estimate import RIGHT, Estimate, estimated
 from fullrecall.testset.execution import (
     Outcome,
     Plan,
@@ -29,43 +28,20 @@ from fullrecall.testset.execution import (
     check_options,
 )
 from fullrecall.testset.gain import FalseMiss, RecallAtK, false_misses, recalls, unjudged_share
+from fullrecall.testset.judgments import Judgments
 from fullrecall.testset.pair_labels import PairToLabel
 from fullrecall.testset.pool import Pair, Pool, aretrieved, retrieved
 from fullrecall.testset.references import extended
-from fullrecall.usage import Spent
-
-
-class Judged(NamedTuple):
-    """A pair that nobody had labeled, with the judge's verdict.
-
-    `stratum` is None in the pool, else the number of the tail's stratum. `item` identifies it.
-    """
-
-    pair: Pair
-    verdict: Assessed
-    stratum: int | None
-    item: str
+from fullrecall.testset.statement import statement
 
 
 @dataclass(frozen=True)
-class Completion:
+class Completion(Judgments):
     """What was found beyond the references, and what that says of them.
 
     Without people's labels nothing is added: `to_label` draws what they should look at,
-    `with_labels` takes it. `strata` are the sizes of the tail's strata; empty without a tail.
+    `with_labels` takes it.
     """
-
-    given: Sequence[Sample]
-    pool: Pool
-    judged: Sequence[Judged]
-    strata: Sequence[int]
-    depth: int
-    frame: int
-    names: Sequence[str]
-    seed: int = 0
-    labels: Mapping[str, bool] = field(default_factory=dict)
-    spent: Spent = Spent()  # noqa: RUF009 - a tuple: it cannot be changed
-    problems: Mapping[str, int] = field(default_factory=dict)
 
     def to_label(
         self, n: int = 200, path: str | Path | None = None, *, tail: str = "found"
@@ -110,34 +86,6 @@ class Completion:
         return replace(self, labels={**self.labels, **read})
 
     @cached_property
-    def estimate(self) -> Estimate:
-        """How complete the references are, or why that cannot be said."""
-        return estimated(self.judged, self.strata, self.labels, self._known)
-
-    @cached_property
-    def accepted(self) -> list[Judged]:
-        """What is added: nothing without labels; else what people or a judge that is right say."""
-        if not self.labels:
-            return []
-        share = self.estimate.right
-        trusted = share is not None and share.value >= RIGHT
-        return [
-            one
-            for one in self.judged
-            if self.labels.get(one.item, trusted and one.stratum is None and one.verdict[0])
-            and self._has_place(one)
-        ]
-
-    def claims_of(self, one: Judged) -> frozenset[int]:
-        """Return the claims that a pair supports; the only one, where people say so."""
-        targets = self.pool.targets[one.pair.question]
-        return one.verdict.claims or frozenset(range(targets.count if targets.count == 1 else 0))
-
-    def _has_place(self, one: Judged) -> bool:
-        """Whether it is known which claim the pair supports, where targets are claims."""
-        return self._is_own_target(one) or bool(self.claims_of(one))
-
-    @cached_property
     def samples(self) -> list[Sample]:
         """The samples with what was accepted, and with the IDs of all that was judged.
 
@@ -165,32 +113,12 @@ class Completion:
             for which, name in enumerate(self.names)
         }
 
-    @property
-    def seeds_in_pool(self) -> float | None:
-        """The share of targets that some retriever has within `depth`: a check, no estimate."""
-        found = total = 0
-        for number, pairs in enumerate(self.pool.pairs):
-            if number not in self.pool.problems:
-                total += self.pool.targets[number].count
-                near = (pair.named for pair in pairs if pair.best <= self.depth)
-                found += len(frozenset[int]().union(*near))
-        return found / total if total else None
-
     def __str__(self) -> str:
-        from fullrecall.testset.statement import statement
-
         return statement(self)
 
     @property
     def _tail(self) -> list[Judged]:
         return [one for one in self.judged if one.stratum is not None]
-
-    @cached_property
-    def _known(self) -> int:
-        return sum(bool(pair.named) for pairs in self.pool.pairs for pair in pairs)
-
-    def _is_own_target(self, one: Judged) -> bool:
-        return not self.pool.targets[one.pair.question].are_claims
 
     def _of_pool(self, n: int) -> list[Judged]:
         import random

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from fullrecall.testset.assessment import Judged
 from fullrecall.testset.completeness import (
     WIDEST,
     Share,
@@ -14,10 +15,6 @@ from fullrecall.testset.completeness import (
     tail_needed,
     total,
 )
-
-if TYPE_CHECKING:
-    from fullrecall.testset.completion import Judged
-
 
 RIGHT = 0.8
 """Fewer right finds than this, by people's labels, and only confirmed ones are added."""

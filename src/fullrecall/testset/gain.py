@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import exp, inf, log, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Recall
 from fullrecall.sample import Sample
+from fullrecall.testset.assessment import Judged
 from fullrecall.testset.completeness import Share
 from fullrecall.testset.estimate import RIGHT
-
-if TYPE_CHECKING:
-    from fullrecall.testset.completion import Completion, Judged
-    from fullrecall.testset.pool import Pool
+from fullrecall.testset.judgments import Judgments
+from fullrecall.testset.pool import Pool, Targets
 
 WARN, REFUSE = 0.1, 0.2
 """Shares of unjudged contexts above which recall is doubtful, and not to be compared."""
@@ -58,7 +57,7 @@ class _Found(NamedTuple):
     after: list[Finding]
 
 
-def recalls(completion: Completion, k: int) -> list[RecallAtK]:
+def recalls(completion: Judgments, k: int) -> list[RecallAtK]:
     """Return each retriever's recall at k before and after, and corrected."""
     results = []
     for which, name in enumerate(completion.names):
@@ -82,7 +81,7 @@ def _recall(findings: Sequence[Finding], k: int) -> float:
     return (Recall @ k).of(findings, k) or 0.0
 
 
-def _rows(completion: Completion, which: int) -> list[_Found]:
+def _rows(completion: Judgments, which: int) -> list[_Found]:
     by_question: dict[int, list[Judged]] = {}
     for one in completion.accepted:
         by_question.setdefault(one.pair.question, []).append(one)
@@ -94,7 +93,7 @@ def _rows(completion: Completion, which: int) -> list[_Found]:
     ]
 
 
-def _found(completion: Completion, number: int, which: int, added: Sequence[Judged]) -> _Found:
+def _found(completion: Judgments, number: int, which: int, added: Sequence[Judged]) -> _Found:
     targets = completion.pool.targets[number]
     ranks: list[list[int]] = [[] for _ in range(targets.count)]
     for pair in completion.pool.pairs[number]:
@@ -120,7 +119,7 @@ def _finding(name: str, ranks: Iterable[int]) -> Finding:
     return Finding(Target((name,)), (Step(there[0], 1.0),) if there else (), there)
 
 
-def _corrected(completion: Completion, which: int, k: int) -> Share | None:
+def _corrected(completion: Judgments, which: int, k: int) -> Share | None:
     """Return relevant pairs within k / relevant pairs of the frame, estimated from people's labels.
 
     A pair of the pool that nobody labeled counts as far as its verdict is right. The interval
@@ -155,7 +154,7 @@ def _corrected(completion: Completion, which: int, k: int) -> Share | None:
     return Share(value, low, min(1.0, value * exp(sqrt(of_questions**2 + up**2))))
 
 
-def _weights(completion: Completion) -> dict[int, float]:
+def _weights(completion: Judgments) -> dict[int, float]:
     """Return how likely each judged pair is relevant: by its label, else by its verdict's."""
     estimate = completion.estimate
     right = estimate.right.value if estimate.right is not None else 0.0
@@ -171,7 +170,7 @@ def _weights(completion: Completion) -> dict[int, float]:
     }  # fmt: skip
 
 
-def false_misses(completion: Completion, k: int) -> list[FalseMiss]:
+def false_misses(completion: Judgments, k: int) -> list[FalseMiss]:
     """Return what each retriever seemed to miss within k and did not."""
     found = []
     for one in completion.accepted:
@@ -250,8 +249,6 @@ def unjudged(samples: Iterable[Sample], k: int) -> Unjudged:
     The contexts that `complete` judged are in the samples' metadata; what the references name is
     judged too. Samples that were never completed, or have no retrieval, are left out.
     """
-    from fullrecall.testset.pool import Targets
-
     first = holes = count = 0
     for sample in samples:
         made = sample.metadata.get("testset", {})

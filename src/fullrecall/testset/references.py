@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.sample import Reference, Sample
+from fullrecall.testset.assessment import Judged
+from fullrecall.testset.judgments import Judgments
+from fullrecall.testset.pool import Pair, Pool
 
-if TYPE_CHECKING:
-    from fullrecall.testset.completion import Completion, Judged
-    from fullrecall.testset.pool import Pair, Pool
 
-
-def extended(completion: Completion) -> list[Sample]:
+def extended(completion: Judgments) -> list[Sample]:
     """Return samples with the accepted pairs; metadata has what was judged and what was added."""
     by_question: defaultdict[int, list[Judged]] = defaultdict(list)
     for one in completion.accepted:
@@ -40,7 +39,7 @@ def extended(completion: Completion) -> list[Sample]:
 
 
 def _references(
-    sample: Sample, completion: Completion, number: int, added: Sequence[Judged], *, by_source: bool
+    sample: Sample, completion: Judgments, number: int, added: Sequence[Judged], *, by_source: bool
 ) -> dict[str, Any]:
     """Return the fields of the references with what was added."""
     targets = completion.pool.targets[number]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fullrecall.testset.completeness import Share
-from fullrecall.testset.gain import REFUSE, WARN
-
-if TYPE_CHECKING:
-    from fullrecall.testset.completion import Completion
+from fullrecall.testset.gain import REFUSE, WARN, recalls, unjudged_share
+from fullrecall.testset.judgments import Judgments
 
 _K = 10
 
 
-def statement(completion: Completion) -> str:
+def statement(completion: Judgments) -> str:
     """Return what a completion found, each figure with what it stands on."""
     return "\n".join(_lines(completion))
 
 
-def _lines(completion: Completion) -> Iterator[str]:
+def _lines(completion: Judgments) -> Iterator[str]:
     questions, failed = len(completion.given), len(completion.pool.problems)
     yield (
         f"{questions:,} questions, {len(completion.names)} retrievers: "
@@ -32,14 +29,15 @@ def _lines(completion: Completion) -> Iterator[str]:
     yield _complete(completion)
     yield from _added(completion)
     k = min(_K, completion.depth)
-    for one in completion.recall(k):
+    for one in recalls(completion, k):
         line = f"  {one.retriever}: recall@{k} per target {one.before:.3f} → {one.after:.3f}"
         if one.corrected is not None:
             line += f" → {one.corrected.value:.3f} {_range(one.corrected)} corrected"
         elif completion.accepted and any(not t.are_claims for t in completion.pool.targets):
             line += ", at most"
         yield line
-    for name, share in completion.unjudged(k).items():
+    for which, name in enumerate(completion.names):
+        share = unjudged_share(completion.pool, completion.judged, which, k)
         if share > WARN:
             advice = "do not compare its recall" if share > REFUSE else "its recall may be higher"
             yield f"  {name}: {share:.0%} of the first {k} never judged: {advice}"
@@ -48,7 +46,7 @@ def _lines(completion: Completion) -> Iterator[str]:
         yield f"  references in the pool: {seeds:.0%} (a check, no estimate)"
 
 
-def _complete(completion: Completion) -> str:
+def _complete(completion: Judgments) -> str:
     estimate = completion.estimate
     frame = f"among each retriever's first {completion.frame}"
     if estimate.complete is None:
@@ -65,7 +63,7 @@ def _complete(completion: Completion) -> str:
     return f"  references {said}" + (" by the judge alone" if estimate.by_judge else "")
 
 
-def _added(completion: Completion) -> Iterator[str]:
+def _added(completion: Judgments) -> Iterator[str]:
     finds = sum(bool(one.verdict.relevant) for one in completion.judged)
     right = completion.estimate.right
     if not completion.labels:
