@@ -97,7 +97,7 @@ def answer_to(request: ChatRequest) -> Completion:
         odd = int(re.findall(r"\d+", claim)[0]) % 2
         cited = [{"context": 1, "quote": "the context says"}] if odd else []
         verdict = "supported" if odd else "not_supported"
-        verdicts.append({"id": int(place), "verdict": verdict, "citations": cited})
+        verdicts.append({"id": int(place), "begins": claim, "verdict": verdict, "citations": cited})
     return Completion(json.dumps({"verdicts": verdicts}), 11, 5)
 
 

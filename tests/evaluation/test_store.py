@@ -31,9 +31,7 @@ from fullrecall import (
     aevaluate,
     evaluate,
 )
-from fullrecall.errors import ParameterError
-from fullrecall.result import Status
-from fullrecall.errors import RunStopped, StoreError
+from fullrecall.errors import ParameterError, RunStopped, StoreError
 from fullrecall.evaluation.contents import read_contents
 from fullrecall.evaluation.keeping import Keeper
 from fullrecall.evaluation.keys import completion_key, result_key
@@ -51,6 +49,7 @@ from fullrecall.judges import (
     Prompts,
 )
 from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.result import Status
 from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 
 SAMPLES = [
