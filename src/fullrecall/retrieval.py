@@ -220,6 +220,22 @@ class Retrieval:
         return "; ".join(parts)
 
     @property
+    def in_prompt(self) -> Retrieval | None:
+        """The final contexts that the prompt had whole, with their ranks; None if none was seen.
+
+        Contexts without a text cannot be looked up: they are left out.
+        """
+        if self.read is None or self.contexts is None:
+            return None
+        places = [place for place, one in enumerate(self.read) if one == "yes"]
+        ranks = self.ranks or tuple(range(1, len(self.contexts) + 1))
+        return Retrieval(
+            [self.contexts[place] for place in places],
+            ranks=[ranks[place] for place in places],
+            error=self.error,
+        )
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         """The calls as the stages of a pipeline, each before the one that took its contexts.
 

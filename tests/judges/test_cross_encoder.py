@@ -234,7 +234,7 @@ def test_what_sentence_transformers_loads() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "vocab.txt").write_text(
-            "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "ada", "built", "it"]),
+            "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nada\nbuilt\nit",
             encoding="utf-8",
         )
         config = BertConfig(

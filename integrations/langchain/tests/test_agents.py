@@ -94,11 +94,9 @@ def test_an_agent_gives_one_number_everywhere(
         assert IdRecall().score(filled)[Recall @ 1] == expected
         assert filled.response == "Paris, and the Tiber."
         assert [call.query for call in found.calls] == [PARIS, TIBER]
-        assert (found.ranks, found.line) == (
-            (1, 1, 2, 2)[: len(found.contexts or ())],
-            f"union of 2 calls; {len(found.contexts or ())} of {len(found.contexts or ())} in the "
-            "prompt",
-        )
+        count = len(found.contexts or ())
+        assert found.ranks == (1, 1, 2, 2)[:count]
+        assert found.line == f"union of 2 calls; {count} of {count} in the prompt"
     with capture_retrievals() as seen:
         answered = agent.invoke(state)
     captured = seen.sample(sample)
@@ -219,7 +217,7 @@ def test_a_tool_that_fails_is_no_empty_search(store: InMemoryVectorStore) -> Non
 
     script = (asks(PARIS, "broken"), AIMessage("Paris."))
     agent = agent_of("create_react_agent", store, *script)
-    tools = [one for one in agent.nodes["tools"].bound.tools_by_name.values()]
+    tools = list(agent.nodes["tools"].bound.tools_by_name.values())
     from langgraph.prebuilt import create_react_agent
 
     model = Script(messages=iter([*script] * 20))

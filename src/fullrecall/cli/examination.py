@@ -21,8 +21,8 @@ Measure a judge on labeled claims, and on true claims with one detail made false
   {"claim": "The tower is in Paris.", "contexts": ["…", "…"], "label": 1}
 
 Label 1 means that the contexts support the whole claim; yes, no, supported, and not_supported \
-also work. Without --labels the demo's questions are used. From the true claims it makes false ones: \
-another number, a "not", another name, two names exchanged.
+also work. Without --labels the demo's questions are used. From the true claims it makes false \
+ones: another number, a "not", another name, two names exchanged.
 
 [bold]Examples[/]
   fullrecall judge lexical
@@ -139,18 +139,18 @@ def _lines(found: Examination) -> list[Any]:
     for kind, (count, wrong, silent) in found.errors.items():
         name = "false" if kind == "labeled" else f"false {kind}"
         table.add_row(name, f"{count:,}", _share(wrong, count - silent), f"{silent:,}")
-    told = [f"judge: {found.judge}"]
-    told += [f"balanced accuracy {found.balanced_accuracy:.3f}, AUC {found.auc:.3f} "
+    lines = [f"judge: {found.judge}"]
+    lines += [f"balanced accuracy {found.balanced_accuracy:.3f}, AUC {found.auc:.3f} "
              f"({len(found.labeled):,} labeled claims)"
              if found.balanced_accuracy is not None and found.auc is not None
              else "balanced accuracy: needs supported and unsupported labels"]  # fmt: skip
     if found.threshold is not None:
-        told.append(f"threshold that fits these labels: {found.threshold:.3f}")
+        lines.append(f"threshold that fits these labels: {found.threshold:.3f}")
     if found.agreement is not None:
-        told.append(f"agreement between runs: {found.agreement:.3f}")
+        lines.append(f"agreement between runs: {found.agreement:.3f}")
     usage = found.usage
     cost = f"{usage.calls:,} calls, {usage.prompt_tokens + usage.completion_tokens:,} tokens, "
-    return [told[0], table, *told[1:], f"{cost}{found.seconds:.1f} s"]
+    return [lines[0], table, *lines[1:], f"{cost}{found.seconds:.1f} s"]
 
 
 def _share(part: int, whole: int) -> str:

@@ -16,6 +16,8 @@ class Cause(StrEnum):
     """It was retrieved under an ID of another level: chunks where documents are expected."""
     DROPPED_BY_STAGE = "dropped_by_stage"
     """An earlier stage had it, and a later one (a reranker, a filter) left it out."""
+    NOT_IN_PROMPT = "not_in_prompt"
+    """The final list has it, and the model's prompt had not."""
     NEAR_DUPLICATE = "near_duplicate"
     """A text that is nearly its own was retrieved instead of it."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"
@@ -35,6 +37,8 @@ FIXES: Mapping[Cause, str] = {
     "references.",
     Cause.DROPPED_BY_STAGE: "Let the stage that lost it keep more (top_n, a lower cut-off), or "
     "change its model.",
+    Cause.NOT_IN_PROMPT: "Put more of the list into the prompt: a longer context, or shorter "
+    "chunks.",
     Cause.NEAR_DUPLICATE: "Accept the twins as one any-of group in the references, or remove the "
     "duplicates from the corpus.",
     Cause.SPLIT_ACROSS_CHUNKS: "Use larger chunks, more overlap, or split at the borders of "

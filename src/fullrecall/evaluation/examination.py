@@ -256,11 +256,11 @@ def demo_pairs() -> Iterator[Pair]:
     from fullrecall.collections import documents, questions
 
     texts = {document.id: document.text for document in documents()}
-    known = []
-    for sample in questions():
-        found = [texts[one] for one in _ids(sample) if one in texts]
-        for claim in sample.reference_claims or ():
-            known.append((claim.text, tuple(found), sample.user_input))
+    known = [
+        (claim.text, tuple(texts[one] for one in _ids(sample) if one in texts), sample.user_input)
+        for sample in questions()
+        for claim in sample.reference_claims or ()
+    ]
     for number, (claim, contexts, question) in enumerate(known):
         others = known[(number + len(known) // 2) % len(known)][1]
         yield Pair(claim, contexts, supported=True, question=question)

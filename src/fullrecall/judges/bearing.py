@@ -64,8 +64,10 @@ _NEGATED_WITHOUT_SPACES: Mapping[str, Sequence[str]] = {
     "th": ("ไม่", "มิ"),
 }
 _NO_DENIAL = re.compile(
-    r"\bnot (?:only|just|merely|simply|until|long after)\b|\bno (?:later|earlier|fewer|less|more) than"
-    r"|\bno\. ?\d|\bnicht nur\b|\bnon seulement\b|\bno s[oó]lo\b|\bnon solo\b|\bnão s[óo]\b|不仅|不僅|不久|不同|だけでなく",
+    r"\bnot (?:only|just|merely|simply|until|long after)\b"
+    r"|\bno (?:later|earlier|fewer|less|more) than"
+    r"|\bno\. ?\d|\bnicht nur\b|\bnon seulement\b|\bno s[oó]lo\b|\bnon solo\b|\bnão s[óo]\b"
+    r"|不仅|不僅|不久|不同|だけでなく",
     re.IGNORECASE,
 )
 _TURNED = re.compile(

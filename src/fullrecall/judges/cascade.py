@@ -39,7 +39,13 @@ class VerbatimJudge:
         """The judge."""
         return "verbatim"
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,
+        question: str | None = None,  # noqa: ARG002 - the protocol's
+    ) -> Flow[Sequence[str]]:
         """Return the sentences of the text; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_SEGMENT = re.compile(r"[^\n.!?。！？]*[\n.!?。！？]?")  # noqa: RUF001 - full-width stops
+_SEGMENT = re.compile(r"[^\n.!?。！？]*[\n.!?。！？]?")
 
 _VERDICT = (
-    r"(?:un|not[ _-]?)?(?:fully[ _-]|partially[ _-])?supported|unsupported|contradicted|attributable|"
+    r"(?:un|not[ _-]?)?(?:fully[ _-]|partially[ _-])?supported|unsupported|contradicted|"
+    r"attributable|"
     r"entailed|(?:un)?belegt|(?:nicht )?gestützt|(?:un|nicht )?unterstützt|étayée?s?|soutenue?s?|"
     r"respaldad[oa]s?|apoyad[oa]s?|supportat[oaie]|sostenut[oaie]|suportad[oa]s?|apoiad[oa]s?|"
     r"ondersteund|onderbouwd|подтвержд\w+|поддерж\w+|poparte|potwierdzone|destekleniyor|"
@@ -84,7 +85,7 @@ _SIGNS = tuple(
         (
             f"{_VERDICT_STEMS} {_TRUE_STEMS}",
             rf"\b(?:{_ASKED})\b.{{0,80}}?(?:\bas\b|\bals\b|\bcomme\b|\bcomo\b|\bcome\b|\bкак\b|"
-            rf"\bjako\b|[:=\"'“‘«]|\bit\b|\bthem\b)\s*[\"'“‘«]?"  # noqa: RUF001
+            rf"\bjako\b|[:=\"'“‘«]|\bit\b|\bthem\b)\s*[\"'“‘«]?"
             rf"(?:{_VERDICT}|true|correct|false|wahr|vrai\w*|verdader\w+|ver[oi]|истин\w+)\b",
         ),
         (

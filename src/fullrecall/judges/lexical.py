@@ -53,7 +53,8 @@ class LexicalJudge:
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
-        if isinstance(self.languages, str) or not self.languages:
+        languages: object = self.languages
+        if isinstance(languages, str) or not languages:
             raise ParameterError(
                 f"languages must be ISO 639-1 codes, got {self.languages!r}: pass ('en', 'de')"
             )
@@ -79,7 +80,13 @@ class LexicalJudge:
         kind = type(self).__name__
         return f"{kind}(threshold={self._least:.3f}, agreement with humans={self.agreement:.2f})"
 
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,
+        question: str | None = None,  # noqa: ARG002 - the protocol's
+    ) -> Flow[Sequence[str]]:
         """Return the facts of the text, sentence by sentence; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":

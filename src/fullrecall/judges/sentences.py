@@ -6,7 +6,7 @@ import re
 
 from fullrecall.judges.language import language_of
 
-_MARKER = r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•–])"  # noqa: RUF001 - real bullets
+_MARKER = r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•–])"
 _ONLY_MARKER = re.compile(rf"^\s*{_MARKER}\s*$")
 # After a colon or a line break a number begins a list; after anything else it ends a sentence.
 _ENDS_IN_MARKER = re.compile(rf"^(.*[:;]|.*\S(?=\s*\n))\s+({_MARKER})$", re.DOTALL)
@@ -59,4 +59,4 @@ def sentences(text: str, *, language: str | None = None) -> list[str]:
 
 def is_heading(sentence: str) -> bool:
     """Return whether a sentence only announces what follows: it ends in a colon, or is markup."""
-    return sentence.rstrip().endswith((":", "：")) or sentence.startswith("#")  # noqa: RUF001
+    return sentence.rstrip().endswith((":", "：")) or sentence.startswith("#")

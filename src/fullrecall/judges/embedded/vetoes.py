@@ -15,12 +15,13 @@ from fullrecall.judges.embedded.frequencies import weight, zipf_frequencies
 from fullrecall.judges.embedded.matching import Match
 from fullrecall.judges.embedded.passages import Passage
 from fullrecall.judges.embedded.rivals import rivals
-from fullrecall.judges.embedded.words import Word
+from fullrecall.judges.embedded.words import Word, stem
 
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
 _CLOSE = 0.5  # of it, to say the like
 _NAME_WEIGHT = 0.5  # a capitalised word that weighs less is a function word
 _NAME_LEAST = 2.0  # what a name's rarest word weighs
+_AUXILIARIES = frozenset(map(stem, "be have do can could will would may must should".split()))
 _ABBREVIATED = 3  # letters
 
 
@@ -32,7 +33,9 @@ def veto(claim: Passage, contexts: Sequence[Passage], found: Match) -> str:
     if found.best is None or share < _ABOUT:
         return ""
     sentence = _best_sentence(contexts, found)
-    if _denies(claim.words) and not _denies(sentence):
+    if _denies(claim.words) != _denies(sentence) and (
+        _denies(claim.words) or _denies_the_same(sentence, claim.words)
+    ):
         return "negation"
     if _has_roles_exchanged(claim.words, sentence):
         return "role"
@@ -57,6 +60,22 @@ def _best_sentence(contexts: Sequence[Passage], found: Match) -> Sequence[Word]:
 
 def _denies(words: Sequence[Word]) -> bool:
     return any(word.is_negation for word in words)
+
+
+def _denies_the_same(sentence: Sequence[Word], claim: Sequence[Word]) -> bool:
+    """Whether the sentence has a "not" between two words that stand side by side in the claim.
+
+    Any other negation in it may be about something else: "not far from", "not only".
+    """
+    pairs = {(one.key, other.key) for one, other in pairwise(claim)}
+    seconds = {other for one, other in pairs if one in _AUXILIARIES}
+    for before, denial, after in zip(sentence, sentence[1:], sentence[2:], strict=False):
+        if denial.key == "not" and (
+            (before.key, after.key) in pairs
+            or (denial.written != "not" and after.key in seconds)  # isn't, wasn't
+        ):
+            return True
+    return False
 
 
 def _has_absent_name(claim: Passage, found: Match) -> bool:
