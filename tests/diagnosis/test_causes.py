@@ -16,9 +16,9 @@ from fullrecall import (
     TextRecall,
     evaluate,
 )
-from fullrecall.errors import InputError, ParameterError
 from fullrecall.diagnosis import Cause, Diagnosed, Diagnosis, diagnose
 from fullrecall.diagnosis.causes import FIXES
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.judges.protocols import Citation, Verdict
 from fullrecall.report import Report
 from fullrecall.scorers import Scorer

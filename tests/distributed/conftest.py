@@ -19,8 +19,8 @@ from zlib import crc32
 import pytest
 
 from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
-from fullrecall.scorers import Scorer
 from fullrecall.datasets import read
+from fullrecall.scorers import Scorer
 
 DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
 SAMPLES = 240
