@@ -18,7 +18,7 @@ from fullrecall import ClaimRecall, LLMJudge, Report, Sample, Status, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import RunStopped
 from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.retrying import Retries
+from fullrecall.judges.retries import Retries
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 Fault = Callable[[Exchange], None]

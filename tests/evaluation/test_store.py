@@ -36,7 +36,7 @@ from fullrecall import (
 )
 from fullrecall.errors import RunStopped, StoreError
 from fullrecall.evaluation.contents import read_contents
-from fullrecall.evaluation.keeping import Keeper
+from fullrecall.evaluation.cache import Cache
 from fullrecall.evaluation.keys import completion_key, result_key
 from fullrecall.evaluation.store import Store
 from fullrecall.evaluation.store_file import writing
@@ -53,6 +53,7 @@ from fullrecall.judges import (
 )
 from fullrecall.judges.openai import OpenAIChatModel
 from fullrecall.testing import ContainmentJudge, ScriptedChatModel
+from fullrecall.usage import Spent
 
 SAMPLES = [
     Sample(
@@ -175,11 +176,12 @@ def test_part_of_an_answer_is_kept_and_only_the_rest_asked(tmp_path: Path) -> No
             return json.dumps({"verdicts": plain["verdicts"][:1]})
         return OSError("down")
 
-    assert {row.results[0].status for row in run(store, half).rows} == {Status.UNSCORED}
-    report = run(store)
+    few = SAMPLES[:4]  # five failures in a row would end the run
+    assert {row.results[0].status for row in run(store, half, few).rows} == {Status.UNSCORED}
+    report = run(store, samples=few)
     assert report.spent is not None
-    assert report.spent.calls == len(SAMPLES)  # the missing verdict of each
-    assert [row.results[0].score for row in report.rows] == [0.5] * len(SAMPLES)
+    assert report.spent.calls == len(few)  # the missing verdict of each
+    assert [row.results[0].score for row in report.rows] == [0.5] * len(few)
 
 
 def test_results_that_rest_on_less_than_all_are_not_finished(tmp_path: Path) -> None:
@@ -359,16 +361,16 @@ def test_a_completion_comes_back_as_it_was(
 def test_two_that_ask_the_same_go_on_with_the_same_answer(tmp_path: Path) -> None:
     """What one process kept first is what the other one goes by, whatever its model said."""
     with Store(tmp_path / "s") as ours, Store(tmp_path / "s") as theirs:
-        keepers = [Keeper(ours), Keeper(theirs)]
         told: list[Completion] = []
 
         async def both() -> None:
-            for keeper, text in zip(keepers, ("first", "second"), strict=True):
-
-                async def model(_: Ask, text: str = text) -> Completion:
-                    return Completion(text)
-
-                told.append(await keeper.keeping(model)(ask()))
+            turns = [Cache(store, Spent()).turn(ask()) for store in (ours, theirs)]
+            async with turns[0]:
+                ours.release(turns[0]._key, turns[0]._lease or b"")  # as if it had expired
+                async with turns[1]:
+                    for turn, text in zip(turns, ("first", "second"), strict=True):
+                        turn.keep(Completion(text))
+                        told.append(await turn.written())
 
         asyncio.run(both())
         assert [completion.text for completion in told] == ["first", "first"]
@@ -394,7 +396,7 @@ def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError, match="is closed"):
         run(store)
-    with pytest.raises(ParameterError, match="store is a path"):
+    with pytest.raises(ParameterError, match="store must be a path"):
         run(7)
 
 
@@ -411,7 +413,7 @@ def newer(path: Path) -> None:
     """Make a store of a later fullrecall."""
     Store(path).close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
 
 
 def damaged(path: Path) -> None:
@@ -435,8 +437,8 @@ def cut_off(path: Path) -> None:
     [
         (lambda path: path.write_text("a report\n" * 100), "nor any SQLite file"),
         (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"junk" * 500), "damaged"),
-        (other_sqlite, "no store of fullrecall's"),
-        (newer, "version 2 .* knows 1: upgrade"),
+        (other_sqlite, "not a store of fullrecall's"),
+        (newer, "version 3 .* knows 2: upgrade"),
         (damaged, "damaged"),
         (cut_off, "damaged"),
     ],
@@ -475,7 +477,7 @@ def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> No
         evaluate(drawn(), IdRecall(), store=bad, progress=False)
     with pytest.raises(StoreError, match="no directory"):
         asyncio.run(aevaluate(drawn(), IdRecall(), store=bad, progress=False))
-    with pytest.raises(ParameterError, match="store is a path, a Store or None, got 3"):
+    with pytest.raises(ParameterError, match="store must be a path, a Store or None, got 3"):
         evaluate(drawn(), IdRecall(), store=3, progress=False)  # type: ignore[arg-type]
     good = tmp_path / "runs.sqlite"
     assert evaluate([sample], IdRecall(), store=good, progress=False).rows[0].results[0].score == 1

@@ -23,7 +23,7 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.retrying import Retries
+from fullrecall.judges.retries import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

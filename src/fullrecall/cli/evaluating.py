@@ -285,7 +285,7 @@ def evaluate(
 ) -> None:
     """Score the samples of a file and print what they add up to; see `HELP`."""
     from fullrecall.cli.running import Request, run_evaluation
-    from fullrecall.evaluation.limits import Limits
+    from fullrecall.evaluation.run import RunOptions
 
     run_evaluation(
         Request(
@@ -303,7 +303,7 @@ def evaluate(
                 zero_division=zero_division,
                 judging=JudgeOptions(judge, base_url, require_evidence),
             ),
-            limits=Limits(
+            limits=RunOptions(
                 max_concurrency=max_concurrency,
                 timeout=timeout,
                 deadline=deadline,
