@@ -55,7 +55,7 @@ def core(session: nox.Session) -> None:
     """The core alone: no framework is installed, so none can be needed."""
     session.install(
         "-e",
-        ".[embedded,openai,pandas,parquet,plot,stats]",
+        ".[embedded,openai,pandas,parquet,plot]",
         *CORE_TOOLS,
         env={"UV_LINK_MODE": "copy"},
     )

@@ -12,14 +12,13 @@
 `Interrupted` is a `KeyboardInterrupt`, no error: Ctrl-C, with what the run had.
 
 A failure to *measure* is not an error: it is a `Result` with `status="unscored"` and a reason.
+
+Where an error carries a `report`, it is a `fullrecall.report.Report`: nothing computed is lost.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fullrecall.report.report import Report
+from typing import Any
 
 
 class FullrecallError(Exception):
@@ -47,7 +46,7 @@ class InputError(FullrecallError, ValueError):
         self.path = path
         self.line = line
         self.field = field
-        self.report: Report | None = None
+        self.report: Any = None
 
     def at(self, *, path: str | None = None, line: int | None = None) -> InputError:
         """Return the same error with its place filled in where it was not known."""
@@ -86,7 +85,7 @@ class RunStopped(FullrecallError):  # noqa: N818 - it says what happened, and to
     "unscored" in it, with the reason. What was paid for is in it, and in the store if there is one.
     """
 
-    report: Report | None = None
+    report: Any = None
 
 
 class Interrupted(KeyboardInterrupt):
@@ -95,11 +94,11 @@ class Interrupted(KeyboardInterrupt):
     Those in flight are "unscored" in it, since the run was interrupted.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Any) -> None:
         super().__init__(f"interrupted after {len(report):,} samples; error.report has them")
         self.report = report
 
-    def __reduce__(self) -> tuple[type[Interrupted], tuple[Report]]:
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[Any]]:
         # Exceptions are made again from their message, unless told otherwise: workers send them.
         return type(self), (self.report,)
 

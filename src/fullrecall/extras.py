@@ -16,27 +16,6 @@ def pandas(purpose: str) -> Any:
     return pd
 
 
-def numpy(purpose: str) -> Any:
-    """Return NumPy; raises `MissingExtraError` naming the extra and what needs it."""
-    try:
-        import numpy as np
-    except ImportError:
-        raise MissingExtraError("numpy", "stats", purpose) from None
-    return np
-
-
-def scipy_special(purpose: str) -> Any:
-    """Return `scipy.special`, which loads in a fraction of the time that `scipy.stats` takes.
-
-    Raises `MissingExtraError` naming the extra and what needs it.
-    """
-    try:
-        from scipy import special
-    except ImportError:
-        raise MissingExtraError("scipy", "stats", purpose) from None
-    return special
-
-
 def pyplot(purpose: str) -> Any:
     """Return `matplotlib.pyplot`; raises `MissingExtraError` naming the extra and what needs it."""
     try:

@@ -1,34 +1,130 @@
-"""Findings that are kept as columns and made when they are read.
+"""What a scorer finds out: for each target, how much of it was retrieved, and at which ranks.
 
-A run over ten thousand samples reads the scores of all and the findings of few. Measures read the
-columns; a `Finding` is made for whoever asks for it.
+Every measure is computed from findings, and no measure knows which scorer made them. A run over
+ten thousand samples reads the scores of all and the findings of few, so findings may be kept as
+columns: measures read the columns, and a `Finding` is made for whoever asks for it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from typing import NamedTuple, TypeAlias, overload
 
-from fullrecall.finding import Finding, Step, Target
 from fullrecall.sample import Reference
+
+
+class Target(NamedTuple):
+    """One thing that must be found: a reference ID, a reference context, a claim, an entity.
+
+    `any_of` names it, more than once where alternatives serve. `grade` is its relevance, above
+    0, and its gain in nDCG: 1.0 unless the references are graded. `size` is how much there is of
+    it to find: the characters of a passage, else 1.0.
+    """
+
+    any_of: tuple[str, ...]
+    grade: float = 1.0
+    size: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """The target as a human reads it: its ID or text, alternatives with a bar between them."""
+        return " | ".join(self.any_of)
+
+
+class Evidence(NamedTuple):
+    """Where a context supports a target.
+
+    `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
+    `target_end` in the target's, half-open, None where the scorer has none. `similarity` is in
+    [0, 1]. `quote` is what a judge says the context says, `verified` whether it was found there;
+    None without a judge.
+    """
+
+    rank: int
+    start: int | None = None
+    end: int | None = None
+    target_start: int | None = None
+    target_end: int | None = None
+    similarity: float | None = None
+    quote: str | None = None
+    verified: bool | None = None
+
+
+class Step(NamedTuple):
+    """From this 1-based `rank` on, a target has this cumulative `credit`, in (0, 1]."""
+
+    rank: int
+    credit: float
+
+
+class Finding(NamedTuple):
+    """How one target was found.
+
+    `steps` is the cumulative credit by rank, both strictly increasing; empty when nothing was
+    found. `ranks` are the 1-based ranks of all contexts that support the target, ascending,
+    which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
+    is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
+    `judge` names the judge that settled it before the last of a cascade was asked, and is empty
+    where none did.
+    """
+
+    target: Target
+    steps: tuple[Step, ...] = ()
+    ranks: tuple[int, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    verdict: str = ""
+    agreement: float | None = None
+    judge: str = ""
+
+    def credit_at(self, k: int | None = None) -> float:
+        """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
+        credit = 0.0
+        for rank, reached in self.steps:
+            if k is not None and rank > k:
+                break
+            credit = reached
+        return credit
+
+    @property
+    def rank(self) -> int | None:
+        """The rank at which the target is found in full; None if it never is."""
+        return self.steps[-1].rank if self.steps and self.steps[-1].credit >= 1.0 else None
+
+    def found_at(self, k: int | None = None) -> bool:
+        """Return whether the target is found in full within the first `k` ranks."""
+        return self.rank is not None and (k is None or self.rank <= k)
+
+
+Findings: TypeAlias = Sequence[Finding]
 
 
 class ColumnFindings(Sequence[Finding]):
     """Base of both: a sequence of findings that equals, prints and pickles as a tuple of them."""
 
-    __slots__ = ()
+    __slots__ = ("_sorted",)
 
-    weights: Sequence[float] | None
+    _sorted: list[int] | None
 
     @property
     @abstractmethod
-    def first_ranks(self) -> list[int]:
-        """The rank at which each target that was found is found whole, in no order."""
+    def targets(self) -> Sequence[Target]:
+        """What was to be found, in order."""
+
+    @abstractmethod
+    def _first_ranks(self) -> list[int]:
+        """Return the rank at which each target that was found is found in full, in no order."""
 
     @abstractmethod
     def _finding(self, position: int) -> Finding:
         """Return the finding of one target."""
+
+    def found_within(self, k: int | None) -> int:
+        """Return how many targets are found in full within the first `k` ranks."""
+        if self._sorted is None:
+            self._sorted = sorted(self._first_ranks())
+        return len(self._sorted) if k is None else bisect_right(self._sorted, k)
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -59,30 +155,26 @@ class ColumnFindings(Sequence[Finding]):
 class WholeFindings(ColumnFindings):
     """Findings of targets that one context finds in full.
 
-    `ranks[i]` holds the ranks that support `references[i]`, ascending; `weights[i]` its weight,
-    1.0 for all if None.
+    `ranks[i]` holds the ranks that support `references[i]`, ascending.
     """
 
-    __slots__ = ("_relevant", "ranks", "references", "weights")
+    __slots__ = ("_relevant", "ranks", "references")
 
     def __init__(
-        self,
-        references: Sequence[Reference],
-        ranks: Sequence[tuple[int, ...]],
-        weights: Sequence[float] | None = None,
+        self, references: Sequence[Reference], ranks: Sequence[tuple[int, ...]]
     ) -> None:
         self.references = references
         self.ranks = tuple(ranks)
-        self.weights = weights
         self._relevant: tuple[int, ...] | None = None
+        self._sorted = None
 
     def __len__(self) -> int:
         return len(self.references)
 
     @property
-    def first_ranks(self) -> list[int]:
-        """The rank at which each target that was found is found, in no order."""
-        return [ranks[0] for ranks in self.ranks if ranks]
+    def targets(self) -> Sequence[Target]:
+        """What was to be found, in order."""
+        return [Target(any_of, grade) for any_of, grade in self.references]
 
     @property
     def relevant_ranks(self) -> Sequence[int]:
@@ -91,41 +183,86 @@ class WholeFindings(ColumnFindings):
             self._relevant = tuple(sorted(set().union(*self.ranks)))
         return self._relevant
 
+    def _first_ranks(self) -> list[int]:
+        return [ranks[0] for ranks in self.ranks if ranks]
+
     def _finding(self, position: int) -> Finding:
-        reference, ranks = self.references[position], self.ranks[position]
-        weight = 1.0 if self.weights is None else self.weights[position]
-        return Finding(
-            Target(reference.any_of, weight, reference.grade),
-            (Step(ranks[0], 1.0),) if ranks else (),
-            ranks,
-        )
+        (any_of, grade), ranks = self.references[position], self.ranks[position]
+        return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
 class LateFindings(ColumnFindings):
     """Findings of which the first ranks are known, and the rest is worked out when it is read.
 
     Recall needs no more than the first rank of each target; precision and evidence need to look
-    at every context. `firsts[i]` is the rank at which target i is found whole, None if it is not;
-    `make(i)` returns its finding, must not raise, and is asked once.
+    at every context. `firsts[i]` is the rank at which `targets[i]` is found whole, None if it is
+    not; `make(i)` returns its finding, must not raise, and is called once.
     """
 
-    __slots__ = ("_firsts", "_made", "_make", "weights")
+    __slots__ = ("_firsts", "_made", "_make", "_targets")
 
-    def __init__(self, firsts: Sequence[int | None], make: Callable[[int], Finding]) -> None:
-        self.weights = None
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        firsts: Sequence[int | None],
+        make: Callable[[int], Finding],
+    ) -> None:
+        self._targets = targets
         self._firsts = firsts
         self._make = make
         self._made: dict[int, Finding] = {}
+        self._sorted = None
 
     def __len__(self) -> int:
-        return len(self._firsts)
+        return len(self._targets)
 
     @property
-    def first_ranks(self) -> list[int]:
-        """The rank at which each target that was found is found, in no order."""
+    def targets(self) -> Sequence[Target]:
+        """What was to be found, in order."""
+        return self._targets
+
+    def _first_ranks(self) -> list[int]:
         return [first for first in self._firsts if first is not None]
 
     def _finding(self, position: int) -> Finding:
         if position not in self._made:
             self._made[position] = self._make(position)
         return self._made[position]
+
+
+def targets_of(findings: Findings) -> Sequence[Target]:
+    """Return the targets of findings, in order, without making findings that are not made yet."""
+    if isinstance(findings, ColumnFindings):
+        return findings.targets
+    return [finding.target for finding in findings]
+
+
+def relevant_ranks(findings: Findings) -> Sequence[int]:
+    """Return the ranks of the contexts that support any target, ascending, each once.
+
+    A duplicate of an earlier context is never relevant a second time.
+    """
+    if isinstance(findings, WholeFindings):
+        return findings.relevant_ranks
+    return sorted({rank for finding in findings for rank in finding.ranks})
+
+
+def graded(findings: Findings, min_grade: float) -> Findings:
+    """Return the findings of the targets whose grade is at least `min_grade`."""
+    if isinstance(findings, WholeFindings):
+        kept = [n for n, (_, grade) in enumerate(findings.references) if grade >= min_grade]
+        if len(kept) == len(findings):
+            return findings
+        return WholeFindings(
+            [findings.references[n] for n in kept], [findings.ranks[n] for n in kept]
+        )
+    if all(target.grade >= min_grade for target in targets_of(findings)):
+        return findings
+    return tuple(finding for finding in findings if finding.target.grade >= min_grade)
+
+
+def restricted(findings: Findings, targets: set[Target]) -> Findings:
+    """Return the findings of these `targets` alone, in their order."""
+    if targets.issuperset(targets_of(findings)):
+        return findings
+    return tuple(finding for finding in findings if finding.target in targets)

@@ -26,10 +26,11 @@ from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.calibration.matching import labels_by_item
 from fullrecall.calibration.needed import FEWEST
 from fullrecall.calibration.raters import rater_agreements
+from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.errors import InputError
 from fullrecall.report.report import Report
-from fullrecall.report.statistics import CONFIDENCE, check_share, mean_interval
-from fullrecall.report.totals import spread_of
+from fullrecall.parameters import check_share
+from fullrecall.report.bounds import CONFIDENCE
 
 
 def calibrate(
@@ -42,8 +43,7 @@ def calibrate(
 ) -> Calibration:
     """Return how far a judge's verdicts agree with people's labels, and the mean recall corrected.
 
-    `labels` say of claims whether the contexts that were judged, those within the scorer's k,
-    support them: `Label` objects, as `fullrecall.datasets.read_labels` reads them, or a mapping
+    `labels` say of claims whether the contexts that were judged support them: `Label` objects, as `fullrecall.datasets.read_labels` reads them, or a mapping
     from (sample, claim) to "supported", "not_supported" or "partial". In the mean a partial one
     is worth what the scorer's `partial_credit` says; the agreement is on what is supported in
     full. Where several people label a claim, it counts as their mean.
@@ -81,7 +81,7 @@ def calibrate(
     graded = any(0 < claim.credit < 1 for claim in judged.claims)
     raw = spread_of(judged.credits, judged.groups)
     return Calibration(
-        score=judged.method.label,
+        score=judged.method.name,
         confidence=confidence,
         judged=fsum(judged.credits) / len(judged.credits),
         judged_interval=mean_interval(raw, confidence),
@@ -99,7 +99,6 @@ def calibrate(
         unlabelled=sum(all(label.label is None for label in group) for group in by_item.values()),
         unscored=judged.unscored,
         unmeasured=judged.unmeasured,
-        empty=judged.empty,
         graded=graded,
         drawn=any(drawn),
     )

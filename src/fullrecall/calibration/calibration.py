@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.needed import labels_needed
 from fullrecall.calibration.raters import RaterAgreement
-from fullrecall.report.statistics import Interval
+from fullrecall.report.bounds import Interval
 
 
 class Confusion(NamedTuple):
@@ -50,9 +50,9 @@ class Calibration:
     rates: None where these are no better than chance, or the judge gives partial credit. Where
     the labels are drawn by verdict, both corrections are one and the same. `samples` and `claims`
     count what was judged, `groups` the independent samples among them, `labelled` the claims with
-    a label, `unlabelled` those drawn without. `unscored` samples, `unmeasured` claims and samples
-    that are `empty` of claims are in neither mean; see `bounds` for the first. `graded` says that
-    the judge gives partial credit, `drawn` that the labels came with probabilities.
+    a label, `unlabelled` those drawn without. `unscored` samples and
+    `unmeasured` claims are in neither mean; see `bounds` for the first. `graded` says that the
+    judge gives partial credit, `drawn` that the labels came with probabilities.
     """
 
     score: str
@@ -73,7 +73,6 @@ class Calibration:
     unlabelled: int
     unscored: int
     unmeasured: int
-    empty: int
     graded: bool
     drawn: bool
 
@@ -131,7 +130,6 @@ class Calibration:
             "unlabelled": self.unlabelled,
             "unscored": self.unscored,
             "unmeasured": self.unmeasured,
-            "empty": self.empty,
             "drawn": self.drawn,
         }
 
@@ -170,8 +168,6 @@ class Calibration:
             )
         if self.unmeasured:
             yield f"{self.unmeasured:,} claims without a verdict, in neither mean"
-        if self.empty:
-            yield f"{self.empty:,} samples scored without any claim, in neither mean"
         for pair in self.raters:
             figure = "undefined: both gave one label" if pair.kappa is None else f"{pair.kappa:.3f}"
             one, other = (rater or "someone unnamed" for rater in pair.raters)

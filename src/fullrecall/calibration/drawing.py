@@ -18,7 +18,7 @@ from fullrecall.calibration.judged import (
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.calibration.matching import labels_by_item
 from fullrecall.report.report import Report
-from fullrecall.result import check_k
+from fullrecall.parameters import check_k
 
 FEWEST = 2
 """Claims drawn of each stratum, if it has as many: of one alone no spread is known."""
@@ -77,7 +77,7 @@ def to_label(
             ToLabel(
                 claim.item,
                 claim.sample,
-                judged.method.label,
+                judged.method.name,
                 row.sample.user_input,
                 claim.target,
                 tuple(judged_contexts(row, result)),

@@ -17,9 +17,8 @@ from math import fsum, sqrt
 from typing import NamedTuple, TypeVar
 
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.extras import scipy_special
-from fullrecall.report.statistics import Interval, Spread, mean_interval
-from fullrecall.report.totals import spread_of
+from fullrecall.calibration.spread import Spread, mean_interval, quantile, spread_of
+from fullrecall.report.bounds import Interval
 
 K = TypeVar("K")
 
@@ -349,12 +348,6 @@ def kappa(design: Design, confidence: float) -> Estimate | None:
         parts.append(Linear(base / scale, slope / scale))
     still = [0.0] * len(design.judged.rows)
     return estimate(design, still, parts, confidence, value=value, least=-1.0, of_judge=True)
-
-
-def quantile(df: float, confidence: float) -> float:
-    """Return how many standard errors a figure lies off at most, by Student's t."""
-    stdtrit = scipy_special("A calibration").stdtrit
-    return float(stdtrit(df, 1 - (1 - confidence) / 2))
 
 
 def _of_rates(found: bool, known: Rates, of_yes: float, of_no: float) -> Linear:  # noqa: FBT001

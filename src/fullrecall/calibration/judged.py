@@ -12,18 +12,15 @@ from math import fsum
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.errors import ReportError
-from fullrecall.finding import Finding
-from fullrecall.report.choosing import place_of
+from fullrecall.findings import Finding
+from fullrecall.measures import Recall
+from fullrecall.report.choice import place_of
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
 
-_RECALLS = ("recall", "f1")
-"""Headlines whose findings are about what must be found; others judge the contexts themselves."""
-
-
 class JudgedClaim(NamedTuple):
-    """One claim with what the judge made of it, within the scorer's k.
+    """One claim with what the judge made of it.
 
     `item` names the claim together with the contexts that it was judged by: the same in every
     report over them, whoever judged. `sample` is the row's label, `row` its place among the rows
@@ -43,12 +40,12 @@ class JudgedClaim(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether the judge called it supported, in full and within k."""
+        """Whether the judge called it supported, in full."""
         return self.credit >= 1.0
 
     @property
     def verdict(self) -> str:
-        """The judge's verdict on the first k contexts, in the words of a label."""
+        """The judge's verdict, in the words of a label."""
         if self.found:
             return "supported"
         return "partial" if self.credit or self.finding.verdict == "partial" else "not_supported"
@@ -78,30 +75,24 @@ def one_stratum(_: JudgedClaim) -> str:
 class JudgedClaims:
     """The judged claims of one score: `rows` are the samples that have any, in the report's order.
 
-    `unscored` counts samples without a score, `unmeasured` claims without a verdict in the others,
-    and `empty` samples that have a score and no claim.
+    `unscored` counts samples without a score, `unmeasured` claims without a verdict in the others.
     """
 
     method: Method
     rows: Sequence[Row]
+    groups: Sequence[str | None]
     results: Sequence[Result]
     claims: Sequence[JudgedClaim]
     unscored: int
     unmeasured: int
-    empty: int = 0
-
-    @property
-    def groups(self) -> list[str | None]:
-        """The group of each row."""
-        return [row.sample.group for row in self.rows]
 
     @cached_property
     def cluster(self) -> Sequence[int]:
         """The number of the group that each row belongs to; rows without one have their own."""
         seen: dict[object, int] = {}
         return [
-            seen.setdefault(at if row.sample.group is None else row.sample.group, len(seen))
-            for at, row in enumerate(self.rows)
+            seen.setdefault(at if group is None else group, len(seen))
+            for at, group in enumerate(self.groups)
         ]
 
     @cached_property
@@ -125,19 +116,24 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     """
     place = place_of(report, _judged_score(report) if score is None else score)
     method = report.methods[place]
-    if method.measure not in _RECALLS:
-        raise ReportError(f"{method.label} is no recall: it judges contexts, not what they lack")
+    if method.headline != Recall:
+        raise ReportError(f"{method.name} is not a recall: it judges contexts, not what they lack")
     pairs = [(row, row.results[place]) for row in report.rows]
-    with_score = [(row, result) for row, result in pairs if result.status is Status.SCORED]
-    scored = [(row, result) for row, result in with_score if len(result.findings)]
+    scored = [(row, result) for row, result in pairs if result.status is Status.SCORED]
+    groups = [
+        group
+        for (_, result), group in zip(pairs, report.groups, strict=True)
+        if result.status is Status.SCORED
+    ]
     if not any(result.retrieved for _, result in scored):
         raise ReportError(
-            f"no sample has a claim that {method.label} judged by a context: nothing to calibrate"
+            f"no sample has a claim that {method.name} judged by a context: nothing to calibrate"
         )
     seen: Counter[str] = Counter()
     return JudgedClaims(
         method,
         [row for row, _ in scored],
+        groups,
         [result for _, result in scored],
         [
             claim
@@ -146,20 +142,17 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
         ],
         sum(result.status is Status.UNSCORED for _, result in pairs),
         sum(len(result.unmeasured) for _, result in scored),
-        len(with_score) - len(scored),
     )
 
 
 def judged_contexts(row: Row, result: Result) -> list[str]:
-    """Return the texts that the verdicts within k are about, in their order."""
+    """Return the texts that the verdicts are about, in their order."""
     contexts = row.sample.retrieved_contexts or ()
-    count = result.retrieved if result.method.k is None else min(result.retrieved, result.method.k)
-    return [context.label for context in contexts[:count]]
+    return [context.label for context in contexts[: result.retrieved]]
 
 
 def _claims(at: int, row: Row, result: Result, seen: Counter[str]) -> Iterator[JudgedClaim]:
     texts = judged_contexts(row, result)
-    total = fsum(finding.target.weight for finding in result.findings)
     for finding in result.findings:
         target = finding.target.label
         about = json.dumps([row.label, target, texts])
@@ -172,8 +165,8 @@ def _claims(at: int, row: Row, result: Result, seen: Counter[str]) -> Iterator[J
             at,
             row.label,
             target,
-            finding.target.weight / total,
-            finding.credit_at(result.method.k),
+            1 / len(result.findings),
+            finding.credit_at(),
             finding,
             result.retrieved == 0,
         )
@@ -182,13 +175,13 @@ def _claims(at: int, row: Row, result: Result, seen: Counter[str]) -> Iterator[J
 def _judged_score(report: Report) -> str:
     """Return the only score that a judge has made; raise `ReportError` where there is not one."""
     made = [
-        method.label
+        method.name
         for method in report.methods
-        if method.parameters.get("judge") and method.measure in _RECALLS
+        if method.parameters.get("judge") and method.headline == Recall
     ]
     if len(made) == 1:
         return made[0]
     if made:
-        raise ReportError(f"judges made {len(made)} scores: say which of {', '.join(made)}")
-    names = ", ".join(method.label for method in report.methods)
-    raise ReportError(f"no judge made a recall of this report: there are {names}")
+        raise ReportError(f"judges made {len(made)} scores ({', '.join(made)}): choose one by its name")
+    names = ", ".join(method.name for method in report.methods)
+    raise ReportError(f"no judged recall score: the report has {names}")

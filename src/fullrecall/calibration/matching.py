@@ -34,7 +34,7 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
         first = strangers[0]
         raise InputError(
             f"{len(strangers):,} of {len(labels):,} labels are of no claim that "
-            f"{judged.method.label} judged by the same contexts, such as {first.target!r} of the "
+            f"{judged.method.name} judged by the same contexts, such as {first.target!r} of the "
             f"sample {first.sample!r}: they are of another report, or of another score"
         )
     return found

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from math import fsum, sqrt
 
 from fullrecall.calibration.drawing import allocation, in_strata
-from fullrecall.calibration.estimation import Estimate, quantile
+from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.judged import Strata, by_verdict, judged_claims
+from fullrecall.calibration.spread import quantile, spread_of
 from fullrecall.report.report import Report
-from fullrecall.report.statistics import CONFIDENCE, check_share
-from fullrecall.report.totals import spread_of
+from fullrecall.parameters import check_share
+from fullrecall.report.bounds import CONFIDENCE
 
 FEWEST = 10
 """Samples with labels below which a large-sample interval is not worth its name."""

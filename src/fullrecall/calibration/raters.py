@@ -7,11 +7,10 @@ from itertools import combinations
 from math import sqrt
 from typing import NamedTuple
 
-from fullrecall.calibration.estimation import quantile
 from fullrecall.calibration.judged import JudgedClaims
 from fullrecall.calibration.labels import Label
-from fullrecall.report.statistics import Interval
-from fullrecall.report.totals import spread_of
+from fullrecall.calibration.spread import quantile, spread_of
+from fullrecall.report.bounds import Interval
 
 
 class RaterAgreement(NamedTuple):

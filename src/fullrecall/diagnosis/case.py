@@ -8,7 +8,7 @@ from functools import cached_property
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus, Held
-from fullrecall.finding import Finding
+from fullrecall.findings import Finding
 from fullrecall.report.row import Row
 from fullrecall.result import Result
 from fullrecall.scorers.alignment import Overlap, covered, total

@@ -14,12 +14,14 @@ from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.rules import Explained, explained
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Finding
+from fullrecall.findings import Finding
+from fullrecall.measures import Recall
+from fullrecall.parameters import check_k, check_share
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
-from fullrecall.result import Result, Status, check_k
+from fullrecall.result import Method, Result, Status
 from fullrecall.scorers.passages import Passage
-from fullrecall.scorers.scorer import Scorer, check_share
+from fullrecall.scorers.scorer import Scorer
 
 Retriever: TypeAlias = Callable[[str, int], Sequence[ContextLike]]
 """Takes a question and how many contexts to bring, and returns them, best first."""
@@ -41,7 +43,7 @@ def diagnose(
     What the report holds is looked at first: ranks beyond k, the judge's evidence, the samples'
     `retrieval_stages`, the IDs and texts of what was retrieved. Everything else makes it say more:
 
-    - `k`: the cut-off of a miss; None, each scorer's own.
+    - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
     - `retriever`: called with a question and `deep_k`, once for each sample that misses something.
     - `scorers`: those that made the report. What they call found is then found in deeper lists
@@ -78,8 +80,8 @@ def diagnose(
             f"the report has no score {min(unknown)!r}: scorers are those that made it"
         )
     misses = tuple(miss for row in report.rows for miss in _of_row(row, k, search))
-    recalls = [method for method in report.methods if method.measure == "recall"]
-    return Diagnosis(misses, tuple(method.label for method in recalls), len(report))
+    recalls = (method for method in report.methods if method.headline == Recall)
+    return Diagnosis(misses, tuple(_label(method, k) for method in recalls), len(report))
 
 
 @dataclass
@@ -142,25 +144,27 @@ class _Looking:
 def _of_row(row: Row, k: int | None, search: _Search) -> Iterator[Diagnosed]:
     looking = _Looking(row, search)
     for result in row.results:
-        if result.status is not Status.SCORED or result.method.measure != "recall":
+        if result.status is not Status.SCORED or result.method.headline != Recall:
             continue
-        cut = result.method.k if k is None else k
-        label = result.method.name if cut is None else f"{result.method.name}@{cut}"
         for finding in result.findings:
-            if finding.found_at(cut):
+            if finding.found_at(k):
                 continue
-            cause, detail, rank = _nearest(row, result, finding, cut, looking)
+            cause, detail, rank = _nearest(row, result, finding, k, looking)
             if cause is Cause.UNKNOWN and looking.problem:
                 detail = f"{looking.problem}; {detail}"
             yield Diagnosed(
                 row.label,
                 row.sample.user_input,
-                label,
+                _label(result.method, k),
                 finding.target.label,
                 cause,
                 detail,
                 rank,
             )
+
+
+def _label(method: Method, k: int | None) -> str:
+    return method.label(method.headline if k is None else method.headline @ k)
 
 
 def _nearest(

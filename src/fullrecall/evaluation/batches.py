@@ -21,9 +21,11 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
 from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
 from fullrecall.judges.retries import MOST, Retries
+from fullrecall.measures import Measure
 from fullrecall.report import frames
 from fullrecall.report.report import Report
-from fullrecall.report.saving import VERSION, as_line, plain_row, row_of
+from fullrecall.records import plain_method, plain_row
+from fullrecall.report.file import VERSION, as_line, row_of
 from fullrecall.result import Method
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -55,6 +57,8 @@ class BatchScorer:
     - `keep="summary"`: one row for each batch instead, with `samples`, their number, and
       `fullrecall_totals`, from which `report` makes a report without rows. Small however many
       samples there are, and its summary is that of the whole, to the last bit.
+    - `measures` are the columns of scores, or what `keep="summary"` totals; by default each
+      score's headline over all and at k = 1, 3, 5, 10.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.datasets.read`.
     - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
       are of one batch, so that as many requests may be on their way as there are workers times
@@ -70,6 +74,7 @@ class BatchScorer:
     scorers: Sequence[Scorer] | Scorer
     position: str | None = field(default=None, kw_only=True)
     keep: Keep = field(default="rows", kw_only=True)
+    measures: Sequence[Measure] = field(default=(), kw_only=True)
     rename: Rename | None = field(default=None, kw_only=True)
     max_concurrency: int = field(default=16, kw_only=True)
     timeout: float | None = field(default=60.0, kw_only=True)
@@ -116,6 +121,7 @@ class BatchScorer:
             store=self.store,
             progress=False,
             keep=self.keep,
+            measures=self.measures,
         )
         by_row = self.keep == "rows"
         columns = self._rows(report, positions) if by_row else self._totals(report)
@@ -178,14 +184,14 @@ class BatchScorer:
 
     @cached_property
     def _score_columns(self) -> list[str]:
-        return frames.score_columns(self._empty())
+        return frames.score_columns(self._methods, self.measures)
 
     @cached_property
     def _types(self) -> dict[str, ColumnType]:
         """The columns that come out, in order."""
         if self.keep == "summary":
             return {"samples": "long", TOTALS: "string"}
-        numbers = frames.numeric_columns(self._empty())
+        numbers = frames.numeric_columns(self._methods, self.measures)
         types: dict[str, ColumnType] = {}
         if self.position is not None:
             types[self.position] = "long"
@@ -197,8 +203,9 @@ class BatchScorer:
     @cached_property
     def _digest(self) -> str:
         """What tells rows that were scored in another way, which would be misread."""
-        methods = [method.to_dict() for method in self._methods]
-        text = json.dumps([VERSION, methods], sort_keys=True, default=str)
+        methods = [plain_method(method) for method in self._methods]
+        measures = [measure.name for measure in self.measures]
+        text = json.dumps([VERSION, methods, measures], sort_keys=True)
         return sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -206,7 +213,7 @@ class BatchScorer:
         return [scorer.method for scorer in self._tuple]
 
     def _empty(self, *, keep_rows: bool = True) -> Report:
-        return Report(self._methods, keep_rows=keep_rows)
+        return Report(self._methods, keep_rows=keep_rows, measures=self.measures)
 
     def _samples(self, table: Table, positions: list[int]) -> Iterator[Sample]:
         from fullrecall.datasets.frames import without_gaps
@@ -228,11 +235,11 @@ class BatchScorer:
         columns: dict[str, list[Any]] = {name: [] for name in self._types}
         if self.position is not None:
             columns[self.position] = positions
-        for row, cells in zip(report.rows, frames.score_rows(report), strict=True):
+        for row, cells in zip(report.rows, frames.score_rows(report, self.measures), strict=True):
             cells["sample"] = row.sample.id  # not its label: a number counts within a batch
             for name in self._score_columns:
                 columns[name].append(cells.get(name))
-            columns[ROW].append(as_line({"methods": self._digest, **plain_row(row)}))
+            columns[ROW].append(as_line({"methods": self._digest, **plain_row(row.sample, row.results, default=str)}, default=str))
         return columns
 
     def _totals(self, report: Report) -> dict[str, list[Any]]:

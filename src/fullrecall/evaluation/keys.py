@@ -55,8 +55,7 @@ def result_key(scorer: object, sample: Sample) -> bytes | None:
         return None
     from fullrecall import __version__
 
-    method = scorer.method.to_dict()
-    del method["name"], method["ks"]
+    method = dict(scorer.method.parameters)
     return _digest("result", __version__, type(scorer).__qualname__, method, _read(sample))
 
 

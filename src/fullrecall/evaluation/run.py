@@ -14,8 +14,9 @@ from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
 from fullrecall.judges.retries import Retries
 from fullrecall.report.report import Report
+from fullrecall.measures import Measure
+from fullrecall.report.file import ending
 from fullrecall.report.row import Row
-from fullrecall.report.saving import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
@@ -39,6 +40,7 @@ class Options(Limits):
     log_every: float = 30.0
     sink: Sink | None = None
     keep: Keep = "rows"
+    measures: Sequence[Measure] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,6 +66,7 @@ class RunOptions(TypedDict, total=False):
     log_every: float
     sink: Sink | None
     keep: Keep
+    measures: Sequence[Measure]
 
 
 def evaluate(
@@ -91,7 +94,9 @@ def evaluate(
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
     - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
     - `keep="summary"` keeps the totals only: memory stays flat however many samples a stream
-      yields, and the report answers `summary()` but has no rows.
+      yields, and the report answers `summary()` but has no rows. `measures` are those that are
+      totaled then, each score's headline at k = 1, 3, 5, 10 and whole if none is named; with rows,
+      any measure can be asked of the report.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
@@ -158,9 +163,8 @@ def _reporting(
     """Yield the report and what adds a row to it; whatever ends the run goes with the report."""
     from fullrecall.evaluation.progress import Meter, known_length
 
-    report = Report(
-        [scorer.method for scorer in run.scorers], keep_rows=options.keep == "rows"
-    )
+    methods = [scorer.method for scorer in run.scorers]
+    report = Report(methods, keep_rows=options.keep == "rows", measures=options.measures)
     meter = Meter(
         run.account,
         total=known_length(samples),
@@ -242,16 +246,13 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
             raise ParameterError(f"{scorer!r} is no scorer: give an instance such as IdRecall()")
         if scorer.method.name in names:
             raise ParameterError(
-                f"two scorers are named {scorer.method.name!r}: give one of them name=…; for "
-                "several k, one scorer with ks=(…) gives them all"
+                f"two scorers are named {scorer.method.name!r}: give one of them name=…; one "
+                "scorer answers for every k and every measure"
             )
         names.add(scorer.method.name)
-        method = scorer.method
-        own = {method.label, *(f"{method.name}@{k}" for k in method.ks)}
-        if own & columns:
+        if scorer.method.name in columns:
             raise ParameterError(
-                f"{min(own & columns)!r} would be the name of two columns: give "
-                f"{method.name!r} another name="
+                f"{scorer.method.name!r} is the name of a column of every report: choose another "
+                "name="
             )
-        columns |= own
     return scorers

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, aevaluate, as_samples, evaluate
-from fullrecall.finding import Finding
+from fullrecall.findings import Finding
+from fullrecall.measures import DEFAULT_KS, Recall
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.summary import shown
@@ -66,14 +67,14 @@ class StageReports(Mapping[str, Report]):
     def lost(self) -> list[Lost]:
         """Return every target that some stage had more of than the final list, sample by sample.
 
-        The whole lists count, whatever the scorers' k: an item that the final list has beyond k
-        was ranked low, not lost. Only recall is asked after, and only scored samples are.
+        The whole lists count: an item that the final list has beyond some k was ranked low, not
+        lost. Only recall is asked after, and only scored samples are.
         """
         return [
             lost
             for position, row in enumerate(self.final.rows)
             for nth, result in enumerate(row.results)
-            if result.status is Status.SCORED and result.method.measure == "recall"
+            if result.status is Status.SCORED and result.method.headline == Recall
             for lost in self._lost(position, nth, row, result)
         ]
 
@@ -103,7 +104,7 @@ class StageReports(Mapping[str, Report]):
             yield Lost(
                 row.label,
                 row.sample.user_input,
-                result.method.label,
+                result.method.name,
                 finding.target.label,
                 last,
                 had[last].rank,
@@ -118,12 +119,12 @@ class StageReports(Mapping[str, Report]):
             rows = []
             for name, report in self.items():
                 score = report.summary()[nth]
-                dropped = [item for item in lost if (item.score, item.by) == (method.label, name)]
-                cells = [shown(score.mean), shown(_whole(report, nth)), str(len(dropped))]
-                rows.append((name, [*cells, f"{score.scored:,}"]))
-            sections.append(terminal.Section(method.label, rows))
+                dropped = [item for item in lost if (item.score, item.by) == (method.name, name)]
+                cells = [*(shown(one.mean) for one in score.at.values()), shown(score.mean)]
+                rows.append((name, [*cells, str(len(dropped)), f"{score.scored:,}"]))
+            sections.append(terminal.Section(method.name, rows))
         console = terminal.console(StringIO(), width=240)
-        heads = ("score", "in the\nwhole list", "targets\nlost here", "samples\nscored")
+        heads = [*(f"@{k}" for k in DEFAULT_KS), "all", "targets\nlost here", "samples\nscored"]
         return terminal.printed(console, [terminal.table(heads, sections)])
 
     def __repr__(self) -> str:
@@ -208,9 +209,3 @@ def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:
 def _credit(finding: Finding) -> float:
     return finding.credit_at()
 
-
-def _whole(report: Report, nth: int) -> float | None:
-    """Return the mean headline measure over the whole lists, whatever the scorer's k."""
-    values = [result.value(result.method.measure) for result in (r.results[nth] for r in report)]
-    scored = [value for value in values if value is not None]
-    return sum(scored) / len(scored) if scored else None

@@ -21,6 +21,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -39,6 +40,7 @@ from fullrecall.evaluation.store_file import (
     writing,
 )
 from fullrecall.judges.protocols import Completion, Failure
+from fullrecall.records import ResultRecord, plain_result
 from fullrecall.result import Method, Result
 
 _MOST_TOGETHER = 1_000  # rows in one transaction
@@ -203,17 +205,20 @@ class Store:
         row = self._row("SELECT result, sum FROM results WHERE key = ?", key)
         if row is None:
             return None
-        if checksum_of(key, row[0]) != row[1]:
-            self._damaged.add(key)
-            return None
-        return Result.from_dict(json.loads(_decoded(row[0])), method)
+        if checksum_of(key, row[0]) == row[1]:
+            with suppress(ValueError):  # not this version's form: it is made anew
+                return ResultRecord.read(json.loads(_decoded(row[0]))).result(method)
+        self._damaged.add(key)
+        return None
 
     def keep_result(self, key: bytes, result: Result) -> Future[None]:
         """Keep a result; the future is done when it is on the disk."""
         method = result.method
-        told = {"scorer": method.name, "measure": method.measure, **method.parameters}
+        told = {"scorer": method.name, **method.parameters}
         scorer = json.dumps(told, default=str)
-        plain = _encoded(json.dumps(result.to_dict(), ensure_ascii=False, separators=(",", ":")))
+        plain = _encoded(
+            json.dumps(plain_result(result), ensure_ascii=False, separators=(",", ":"))
+        )
         row = (key, scorer, time.time(), str(result.status), plain, checksum_of(key, plain))
         statement = self._statement(_KEEP_RESULT, key)
 

@@ -4,52 +4,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from io import StringIO
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from fullrecall.errors import ParameterError
-from fullrecall.report.choosing import place_of
-from fullrecall.report.pairing import PairedBy, paired, same_methods
+from fullrecall.measures import Measure
+from fullrecall.parameters import check_k, check_share
+from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, mean_above, upper_bound
+from fullrecall.report.multiplicity import holm
+from fullrecall.report.pairs import Common, Gap, PairedBy, common_targets, paired, same_methods
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
-from fullrecall.report.statistics import (
-    CONFIDENCE,
-    Interval,
-    check_share,
-    difference_bounds,
-    difference_interval,
-    holm,
-    sign_flip,
-)
-from fullrecall.report.totals import spread_of
-from fullrecall.result import Method, Result, Status, check_k
+from fullrecall.report.sign_flips import RESAMPLES, SignFlips, alpha_of, sign_flips
+from fullrecall.report.summary import default_measures
+from fullrecall.report.totals import Totals, totals_of
+from fullrecall.result import Method, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullrecall.report.page import Diagnosis
+    from fullrecall.diagnosis import Diagnosis
 
 _NO_CHANGE = 1e-9
-"""Scores that differ by less differ by rounding."""
-
-
-class Difference(NamedTuple):
-    """A mean before and after, over the same samples; `p` is that of no difference."""
-
-    before: float
-    after: float
-    difference: float
-    interval: Interval | None
-    p: float
+"""Values that differ by less differ by rounding."""
 
 
 class Flip(NamedTuple):
-    """A sample whose score changed: the targets that are now found, and those that no longer are.
+    """A sample whose value changed: the targets that are now found, and those that no longer are.
 
-    `sample` is its label, as in `Row.label`.
+    `sample` is its label, as in `Row.label`; targets count as found within the measure's `k`.
     """
 
     sample: str
@@ -61,90 +48,106 @@ class Flip(NamedTuple):
 
     @property
     def change(self) -> float:
-        """The score after less the score before."""
+        """The value after less the value before."""
         return self.after - self.before
 
 
+class Pair(NamedTuple):
+    """One sample with a value of the measure in both reports."""
+
+    row: Row
+    results: Common
+    before: float
+    after: float
+    group: str | None
+
+    @property
+    def change(self) -> float:
+        """The value after less the value before; 0.0 where they differ by rounding."""
+        change = self.after - self.before
+        return 0.0 if abs(change) <= _NO_CHANGE else change
+
+
 @dataclass(frozen=True)
-class ScoreComparison:
-    """One score over the samples that have it in both reports.
+class Difference:
+    """One measure of one score, over the samples of which it is defined in both reports.
 
-    `samples` counts them, `groups` how many of them are independent. `before`, `after` and
-    `difference` are means over these samples alone, None if there are none. `interval` is that of
-    the difference, `bounds` its two one-sided bounds to decide by. `p` is the two-sided sign-flip
-    p-value of no difference, `p_adjusted` the same by Holm for all scores compared. `at` has the
-    same for each k that both reports have, its p-values not adjusted. `flips` has every sample
-    whose score changed, the largest change first.
-
-    `unpaired` counts what is not compared: samples that only one report has, and those without a
-    score in one or in both: `unscored` in any, else `undefined_in_one`, or `undefined` in both.
+    `before`, `after` and `difference` are means over groups, a sample without a group being one;
+    None without samples. `p` is the two-sided sign-flip p-value of no difference and `interval`
+    the inversion of that test: `p` is at most 1 - confidence exactly where `interval` excludes 0.
+    Both assume that differences are symmetric; where nothing changed, they say nothing, and
+    `interval` is the guaranteed one. `guaranteed` is an interval that assumes nothing
+    but independent groups (`fullrecall.report.bounds`). `p_adjusted` is `p` by Holm's method for
+    all measures that were asked for, None for the curve over k that is shown unasked.
     """
 
-    method: Method
-    samples: int
-    groups: int
+    measure: Measure
+    pairs: Sequence[Pair] = field(repr=False)
     before: float | None
     after: float | None
     difference: float | None
     interval: Interval | None
-    bounds: Interval | None
+    guaranteed: Interval | None
     p: float | None
-    p_adjusted: float | None
-    wins: int
-    ties: int
-    losses: int
-    at: Mapping[int, Difference]
-    flips: tuple[Flip, ...]
-    unpaired: Mapping[str, int]
+    p_adjusted: float | None = None
     margin: float | None = None
+    non_inferior: bool | None = None
+    """Whether the mean is shown to have fallen by less than the margin; None without one."""
 
     @property
-    def name(self) -> str:
-        """The score's name with its cut-off."""
-        return self.method.label
+    def samples(self) -> int:
+        """How many samples were compared."""
+        return len(self.pairs)
 
     @property
-    def non_inferior(self) -> bool | None:
-        """Whether the loss is smaller than the margin; None without one, and if it is not known.
-
-        True if the one-sided lower bound of the difference is not below -margin.
-        """
-        if self.margin is None or self.bounds is None:
-            return None
-        return self.bounds.low >= -self.margin
+    def wins(self) -> int:
+        """Samples whose value rose."""
+        return sum(pair.change > 0 for pair in self.pairs)
 
     @property
-    def coverage(self) -> float | None:
-        """The share of samples compared, among those that should have a score in both reports.
+    def losses(self) -> int:
+        """Samples whose value fell."""
+        return sum(pair.change < 0 for pair in self.pairs)
 
-        Samples that only the report `after` has are new, and those without reference items in
-        both have no recall: neither counts.
-        """
-        gaps = sum(self.unpaired[kind] for kind in ("only_before", "unscored", "undefined_in_one"))
-        return self.samples / (self.samples + gaps) if self.samples + gaps else None
+    @property
+    def ties(self) -> int:
+        """Samples whose value stayed."""
+        return self.samples - self.wins - self.losses
+
+    @property
+    def totals(self) -> Totals:
+        """The totals of the changes."""
+        return _changes(self.pairs)
+
+    @property
+    def groups(self) -> int:
+        """How many independent groups were compared."""
+        return self.totals.independent
+
+    @cached_property
+    def flips(self) -> tuple[Flip, ...]:
+        """Every sample whose value changed, the largest change first."""
+        changed = sorted((p for p in self.pairs if p.change), key=lambda p: -abs(p.change))
+        return tuple(_flip(pair, self.measure.k) for pair in changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
-            "name": self.name,
+            "measure": self.measure.name,
             "samples": self.samples,
             "groups": self.groups,
             "before": self.before,
             "after": self.after,
             "difference": self.difference,
             "interval": _plain(self.interval),
-            "bounds": _plain(self.bounds),
+            "guaranteed": _plain(self.guaranteed),
             "p": self.p,
             "p_adjusted": self.p_adjusted,
             "wins": self.wins,
             "ties": self.ties,
             "losses": self.losses,
-            "at": {
-                k: {**one._asdict(), "interval": _plain(one.interval)} for k, one in self.at.items()
-            },
             "margin": self.margin,
             "non_inferior": self.non_inferior,
-            "unpaired": dict(self.unpaired),
             "flips": [
                 {**flip._asdict(), "gained": list(flip.gained), "lost": list(flip.lost)}
                 for flip in self.flips
@@ -152,8 +155,74 @@ class ScoreComparison:
         }
 
 
+@dataclass(frozen=True)
+class ScoreComparison(Mapping[Measure, Difference]):
+    """One score in both reports: `score[Recall @ 5].difference`.
+
+    `unpaired` counts what is not compared: samples that only one report has, and those without a
+    score in one or in both: `unscored` in any, else `undefined_in_one`, `undefined` in both, or
+    `no_common_targets`. `differing` counts the samples compared of which one report has other
+    targets too: only the common ones count.
+    """
+
+    method: Method
+    differences: Mapping[Measure, Difference]
+    unpaired: Mapping[str, int]
+    differing: int
+
+    def __getitem__(self, measure: Measure) -> Difference:
+        try:
+            return self.differences[measure]
+        except KeyError:
+            names = ", ".join(map(repr, self.differences))
+            raise KeyError(f"no measure {measure!r} in this comparison: it has {names}") from None
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    @property
+    def name(self) -> str:
+        """The score's name."""
+        return self.method.name
+
+    @property
+    def main(self) -> Difference:
+        """The headline over all that was retrieved, or the first measure where that is not here."""
+        return self.differences.get(self.method.headline) or next(iter(self.differences.values()))
+
+    @property
+    def at(self) -> dict[int, Difference]:
+        """The differences of the headline by k, ascending."""
+        cut = {measure.k: measure for measure in self if measure.whole == self.method.headline}
+        return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of samples compared, among those that should have a score in both reports.
+
+        Samples that only the report `after` has are new, and those without targets in both have
+        no recall: neither counts.
+        """
+        kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
+        gaps = sum(self.unpaired[kind] for kind in kinds)
+        samples = self.main.samples
+        return samples / (samples + gaps) if samples + gaps else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "name": self.name,
+            "differences": [one.to_dict() for one in self.differences.values()],
+            "unpaired": dict(self.unpaired),
+            "differing": self.differing,
+        }
+
+
 class Comparison(Sequence[ScoreComparison]):
-    """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"].p`.
+    """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
     Prints as a table. `before` and `after` are the reports, `pairs` their rows side by side,
     `paired_by` says how; `only_before` and `only_after` are the labels of the samples that one
@@ -164,10 +233,10 @@ class Comparison(Sequence[ScoreComparison]):
         self,
         before: Report,
         after: Report,
-        *,
+        *measures: Measure,
         confidence: float = CONFIDENCE,
         margin: float | None = None,
-        resamples: int = 9_999,
+        resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> None:
         for report in (before, after):
@@ -177,6 +246,7 @@ class Comparison(Sequence[ScoreComparison]):
                     "reads a saved one"
                 )
         self.before, self.after = before, after
+        self.measures = measures
         self.confidence = check_share(confidence, "confidence", whole=False)
         self.margin = None if margin is None else check_share(margin, "margin")
         self.resamples, self.seed = check_k(resamples, "resamples"), seed
@@ -187,13 +257,7 @@ class Comparison(Sequence[ScoreComparison]):
         self.only_before = pairing.only_before
         self.only_after = pairing.only_after
         self.unmatched = tuple(unmatched)
-        scores = [self._compared(*places) for places in common]
-        known = [score.p for score in scores if score.p is not None]
-        adjusted = iter(holm(known))
-        self.scores = tuple(
-            score if score.p is None else replace(score, p_adjusted=next(adjusted))
-            for score in scores
-        )
+        self.scores = self._adjusted([self._compared(*places) for places in common])
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreComparison: ...
@@ -202,10 +266,10 @@ class Comparison(Sequence[ScoreComparison]):
     def __getitem__(self, key: int | str | slice) -> ScoreComparison | Sequence[ScoreComparison]:
         if isinstance(key, str):
             for score in self.scores:
-                if key in (score.method.name, score.name):
+                if key == score.name:
                     return score
-            names = ", ".join(score.method.name for score in self.scores)
-            raise KeyError(f"no score {key!r}: there are {names}")
+            names = ", ".join(score.name for score in self.scores)
+            raise KeyError(f"no score {key!r}: choose one of {names}")
         return self.scores[key]
 
     def __iter__(self) -> Iterator[ScoreComparison]:
@@ -214,20 +278,25 @@ class Comparison(Sequence[ScoreComparison]):
     def __len__(self) -> int:
         return len(self.scores)
 
-    def changes(self, score: str, k: int | None = None) -> tuple[list[float], list[str | None]]:
-        """Return the change of each pair that has the score in both reports, and its group.
+    def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
+        """Return the changes of a measure with what is not measured at its worst and at its best.
 
-        At `k`, or at the score's own if it is None; in the order of `pairs`.
+        A sample that has no score after may have lost or gained all there is to; one that has
+        none before may come from anywhere; where both are missing, the change may be -1 or 1.
         """
-        before, after = (place_of(report, score) for report in (self.before, self.after))
-        changes, groups = [], []
-        for row, later in self.pairs:
-            results = row.results[before], later.results[after]
-            if _gap(*results) is None:
-                old, new = (each.score if k is None else each.at[k] for each in results)
-                changes.append((new or 0.0) - (old or 0.0))
-                groups.append(_group(row, later))
-        return changes, groups
+        names = [method.name for method in self.before.methods], [
+            method.name for method in self.after.methods
+        ]
+        before, after = (each.index(score) for each in names)
+        ends = [_ends(one.results[before], two.results[after], measure) for one, two in self.pairs]
+        groups = [_group(one, two) for one, two in self.pairs]
+        for row in self.before:
+            if row.label in self.only_before:
+                ends.append(_ends(row.results[before], None, measure))
+                groups.append(row.sample.group)
+        known = [(end, group) for end, group in zip(ends, groups, strict=True) if end is not None]
+        low, high = (totals_of((end[side], group) for end, group in known) for side in (0, 1))
+        return low, high
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -276,12 +345,12 @@ class Comparison(Sequence[ScoreComparison]):
         return before_after(self, ax, scores=scores)
 
     def _repr_html_(self) -> str:
-        from fullrecall.notebook import comparison_html
+        from fullrecall.report.notebook import comparison_html
 
         return comparison_html(self)
 
     def __str__(self) -> str:
-        # Imported when a comparison is shown: `terminal` draws with rich, and reads this module.
+        # Imported when a comparison is shown: `terminal` draws with rich.
         from fullrecall.report import terminal
 
         console = terminal.console(StringIO(), width=terminal.WIDEST)
@@ -291,144 +360,201 @@ class Comparison(Sequence[ScoreComparison]):
     __repr__ = __str__
 
     def _compared(self, place: int, other: int) -> ScoreComparison:
-        ours, theirs = self.before.methods[place], self.after.methods[other]
-        pairs, unpaired = [], Counter(self._only_in_one())
-        for one, two in self.pairs:
-            gap = _gap(one.results[place], two.results[other])
-            if gap is None:
-                pairs.append((one, two))
-            else:
-                unpaired[gap] += 1
-        ks = [k for k in ours.ks if k in theirs.ks]
-        results = [(one.results[place], two.results[other]) for one, two in pairs]
-        groups = [_group(one, two) for one, two in pairs]
-        before = [_figures(result, ks) for result, _ in results]
-        after = [_figures(result, ks) for _, result in results]
-        empty = ScoreComparison(
-            ours, len(pairs), 0, *(None,) * 7, 0, 0, 0, {}, (), dict(unpaired), self.margin
-        )  # fmt: skip
-        if not pairs:
-            return empty
-        columns = [
-            [b - a for a, b in zip(row, later, strict=True)]
-            for row, later in zip(before, after, strict=True)
-        ]
-        p_values = sign_flip(columns, groups, resamples=self.resamples, seed=self.seed)
-        figures = [
-            self._difference([r[n] for r in before], [r[n] for r in after], groups, p)
-            for n, p in enumerate(p_values)
-        ]
-        changes = [row[0] for row in columns]
-        spread = spread_of(changes, groups)
-        headline = figures[0]
-        return replace(
-            empty,
-            groups=0 if spread is None else spread.groups,
-            **headline._asdict(),
-            bounds=difference_bounds(spread, self.confidence),
-            p_adjusted=headline.p,
-            wins=sum(change > _NO_CHANGE for change in changes),
-            ties=sum(abs(change) <= _NO_CHANGE for change in changes),
-            losses=sum(change < -_NO_CHANGE for change in changes),
-            at=dict(zip(ks, figures[1:], strict=True)),
-            flips=_flips(pairs, results, changes),
-        )
-
-    def _difference(
-        self,
-        before: Sequence[float],
-        after: Sequence[float],
-        groups: Sequence[str | None],
-        p: float,
-    ) -> Difference:
-        differences = [b - a for a, b in zip(before, after, strict=True)]
-        interval = difference_interval(spread_of(differences, groups), self.confidence)
-        return Difference(_mean(before), _mean(after), _mean(differences), interval, p)
-
-    def _only_in_one(self) -> dict[str, int]:
-        return {
+        method = self.before.methods[place]
+        unpaired: Counter[Gap | str] = Counter({
             "only_before": len(self.only_before),
             "only_after": len(self.only_after),
             "unscored": 0,
             "undefined_in_one": 0,
             "undefined": 0,
-        }
+            "no_common_targets": 0,
+        })  # fmt: skip
+        common: list[tuple[Row, Common, str | None]] = []
+        for one, two in self.pairs:
+            both = common_targets(one.results[place], two.results[other])
+            if isinstance(both, Common):
+                common.append((one, both, _group(one, two)))
+            else:
+                unpaired[both] += 1
+        measured = [
+            (measure, _pairs(common, measure))
+            for measure in self.measures or default_measures(method)
+        ]
+        return ScoreComparison(
+            method,
+            {one.measure: one for one in self._differences(measured)},
+            dict(unpaired),
+            sum(both.differ for _, both, _ in common),
+        )
+
+    def _differences(
+        self, measured: Sequence[tuple[Measure, Sequence[Pair]]]
+    ) -> Iterator[Difference]:
+        """Yield the difference of each measure; those over the same samples share their flips."""
+        sums = [_group_means(pairs) for _, pairs in measured]
+        flipped: dict[int, SignFlips] = {}
+        for size in {len(means) for means in sums if means}:
+            columns = [n for n, means in enumerate(sums) if len(means) == size]
+            tested = sign_flips(
+                list(zip(*(sums[n] for n in columns), strict=True)),
+                confidence=self.confidence,
+                resamples=self.resamples,
+                seed=self.seed,
+            )
+            flipped |= dict(zip(columns, tested, strict=True))
+        for n, (measure, pairs) in enumerate(measured):
+            if not pairs:
+                yield Difference(measure, pairs, *(None,) * 6, margin=self.margin)
+            else:
+                yield self._difference(measure, pairs, flipped[n])
+
+    def _difference(
+        self, measure: Measure, pairs: Sequence[Pair], flipped: SignFlips
+    ) -> Difference:
+        changes, alpha = _changes(pairs), alpha_of(self.confidence)
+        low, high = changes.counts(low=-1.0)
+        before, after = (
+            totals_of((getattr(pair, side), pair.group) for pair in pairs).mean
+            for side in ("before", "after")
+        )
+        guaranteed = Interval(
+            lower_bound(low, alpha / 2, least=-1.0),
+            upper_bound(high, alpha / 2),
+            self.confidence,
+        )
+        margin = self.margin
+        safe = None if margin is None else mean_above(low, -margin, least=-1.0) <= alpha
+        return Difference(
+            measure,
+            pairs,
+            before,
+            after,
+            changes.mean,
+            flipped.interval if any(pair.change for pair in pairs) else guaranteed,
+            guaranteed,
+            flipped.p,
+            margin=margin,
+            non_inferior=safe,
+        )
+
+    def _adjusted(self, scores: Sequence[ScoreComparison]) -> tuple[ScoreComparison, ...]:
+        """Return the comparisons with p-values adjusted for all that was asked."""
+        asked = [
+            (score, one)
+            for score in scores
+            for one in (score.values() if self.measures else [score.main])
+            if one.p is not None
+        ]
+        adjusted = dict(
+            zip(
+                [(score.name, one.measure) for score, one in asked],
+                holm([one.p for _, one in asked if one.p is not None]),
+                strict=True,
+            )
+        )
+        return tuple(
+            replace(
+                score,
+                differences={
+                    measure: replace(one, p_adjusted=adjusted.get((score.name, measure)))
+                    for measure, one in score.items()
+                },
+            )
+            for score in scores
+        )
 
 
 def compare(
     before: Report,
     after: Report,
-    *,
+    *measures: Measure,
     confidence: float = CONFIDENCE,
     margin: float | None = None,
-    resamples: int = 9_999,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two reports of the same samples, sample by sample.
+    """Compare two reports of the same samples, sample by sample and target by target.
 
-    Samples are paired by their IDs, by position where none has one. For each score: the mean
-    difference with its interval, a sign-flip permutation test (all patterns where there are no
-    more than `resamples` + 1, else that many drawn by `seed`), wins, ties and losses, and the
-    samples that changed. With a `margin` in [0, 1], `non_inferior` tells whether the loss, if
-    there is one, is smaller than it.
+    Samples are paired by their IDs, by position where none has one; of each pair only the targets
+    that both reports have count. For each of the `measures` of each score (default: its headline,
+    and that at k = 1, 3, 5, 10): the mean difference with its interval, a sign-flip test (all
+    subsets of groups where there are no more than `resamples`, else that many drawn by `seed`),
+    an interval that assumes nothing, wins, ties and losses, and the samples that changed. With a
+    `margin` in [0, 1], `non_inferior` tells whether the mean is shown, at `confidence`, to have
+    fallen by less.
 
     Raises `ReportError` where it is ambiguous which samples or scores belong together or a report
-    keeps no rows, `ParameterError` for a value out of range, `MissingExtraError` without SciPy.
+    keeps no rows, `ParameterError` for a value out of range.
     """
     return Comparison(
-        before, after, confidence=confidence, margin=margin, resamples=resamples, seed=seed
+        before,
+        after,
+        *measures,
+        confidence=confidence,
+        margin=margin,
+        resamples=resamples,
+        seed=seed,
     )
 
 
-def _gap(before: Result, after: Result) -> str | None:
-    """Return why a pair cannot be compared; None if it can."""
-    statuses = {before.status, after.status}
-    if Status.UNSCORED in statuses:
-        return "unscored"
-    if statuses == {Status.UNDEFINED}:
-        return "undefined"
-    return "undefined_in_one" if Status.UNDEFINED in statuses else None
+def _pairs(
+    common: Sequence[tuple[Row, Common, str | None]], measure: Measure
+) -> Sequence[Pair]:
+    found = []
+    for row, both, group in common:
+        before, after = both.before[measure], both.after[measure]
+        if before is not None and after is not None:
+            found.append(Pair(row, both, before, after, group))
+    return found
+
+
+def _changes(pairs: Sequence[Pair]) -> Totals:
+    return totals_of((pair.change, pair.group) for pair in pairs)
+
+
+def _group_means(pairs: Sequence[Pair]) -> list[float]:
+    """Return the mean change of each group, a pair without a group being one."""
+    groups: dict[object, list[float]] = {}
+    for position, pair in enumerate(pairs):
+        key = position if pair.group is None else pair.group
+        groups.setdefault(key, []).append(pair.change)
+    return [fsum(changes) / len(changes) for changes in groups.values()]
+
+
+def _ends(before: Result, after: Result | None, measure: Measure) -> tuple[float, float] | None:
+    """Return the least and the largest change that a pair may stand for; None if it has none."""
+    both = "unscored" if after is None else common_targets(before, after)
+    if isinstance(both, Common):
+        old, new = both.before[measure], both.after[measure]
+        return None if old is None or new is None else (new - old, new - old)
+    if both == "undefined":
+        return None
+    old = before[measure]
+    new = None if after is None else after[measure]
+    if both == "no_common_targets" or (old is None) == (new is None):
+        return -1.0, 1.0
+    if new is None:
+        return -(old or 0.0), 1.0 - (old or 0.0)
+    return new - 1.0, new
 
 
 def _group(before: Row, after: Row) -> str | None:
     return before.sample.group if before.sample.group is not None else after.sample.group
 
 
-def _figures(result: Result, ks: Sequence[int]) -> list[float]:
-    """Return the headline of a scored result, then the headline at each of `ks`."""
-    return [value or 0.0 for value in (result.score, *result.at.values_at(ks))]
-
-
-def _flips(
-    pairs: Sequence[tuple[Row, Row]],
-    results: Sequence[tuple[Result, Result]],
-    changes: Sequence[float],
-) -> tuple[Flip, ...]:
-    flips = []
-    for (row, _), (before, after), change in zip(pairs, results, changes, strict=True):
-        if abs(change) <= _NO_CHANGE:
-            continue
-        found, now = _found(before), _found(after)
-        flips.append(
-            Flip(
-                row.label,
-                row.sample.user_input,
-                before.score or 0.0,
-                after.score or 0.0,
-                tuple(label for label in now if label not in found),
-                tuple(label for label in found if label not in now),
-            )
-        )
-    return tuple(sorted(flips, key=lambda flip: (-abs(flip.change), flip.change)))
-
-
-def _found(result: Result) -> dict[str, None]:
-    k = result.method.k
-    return {finding.target.label: None for finding in result.findings if finding.found_at(k)}
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
+def _flip(pair: Pair, k: int | None) -> Flip:
+    old, new = (
+        {finding.target.label for finding in result.findings if finding.found_at(k)}
+        for result in (pair.results.before, pair.results.after)
+    )
+    return Flip(
+        pair.row.label,
+        pair.row.sample.user_input,
+        pair.before,
+        pair.after,
+        tuple(sorted(new - old)),
+        tuple(sorted(old - new)),
+    )
 
 
 def _plain(interval: Interval | None) -> dict[str, float] | None:

@@ -1,4 +1,4 @@
-"""A report as JSON and as CSV, for other programs; `saving` writes what `Report.load` reads."""
+"""A report as JSON and as CSV, for other programs; `file` writes what `Report.load` reads."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ from typing import TYPE_CHECKING, Any
 from fullrecall.report import frames
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fullrecall.measures import Measure
     from fullrecall.report.report import Report
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a spreadsheet may take for the start of a formula."""
 
 
-def as_json(report: Report) -> str:
+def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return one JSON object; see `Report.to_json`."""
+    read = frames.measures_of(report.methods, measures)
     plain = {
         "kind": "fullrecall scores",
-        "summary": report.summary().to_dict(),
+        "summary": report.summary(*measures).to_dict(),
         "samples": [
             {
                 "sample": row.label,
                 "user_input": row.sample.user_input,
                 "group": row.sample.group,
                 "scores": {
-                    result.method.label: {
+                    result.method.name: {
                         "status": str(result.status),
                         "score": result.score,
-                        "at": dict(result.at),
+                        "measures": {one.name: result[one] for one in labels.values()},
                         "retrieved": result.retrieved,
                         "missed": list(result.missed),
                         "reason": result.reason,
                     }
-                    for result in row.results
+                    for result, labels in zip(row.results, read, strict=True)
                 },
             }
             for row in report.rows
@@ -46,13 +50,13 @@ def as_json(report: Report) -> str:
     return json.dumps(plain, indent=1) + "\n"
 
 
-def as_csv(report: Report) -> str:
+def as_csv(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return a head and one line for each sample; see `Report.to_csv`."""
-    columns = frames.score_columns(report)
+    columns = frames.score_columns(report.methods, measures)
     text = StringIO()
     writer = csv.writer(text)  # CRLF, as RFC 4180 has it: it also gets a lone CR quoted
     writer.writerow(map(cell, columns))
-    for row in frames.score_rows(report):
+    for row in frames.score_rows(report, measures):
         writer.writerow(cell(row.get(name)) for name in columns)
     return text.getvalue()
 

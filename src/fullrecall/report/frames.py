@@ -6,38 +6,38 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.extras import pandas
+from fullrecall.report.summary import default_measures
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fullrecall.finding import Finding
+    from fullrecall.findings import Finding
+    from fullrecall.measures import Measure
     from fullrecall.report.report import Report
+    from fullrecall.result import Method
 
 
-def scores(report: Report) -> pd.DataFrame:
+def scores(report: Report, measures: Sequence[Measure]) -> pd.DataFrame:
     """Return one row per sample; see `Report.to_pandas`."""
-    columns = score_columns(report)
-    rows = [[row.get(name) for name in columns] for row in score_rows(report)]
+    columns = score_columns(report.methods, measures)
+    rows = [[row.get(name) for name in columns] for row in score_rows(report, measures)]
     frame = frame_of(rows, columns, "Report.to_pandas()")
-    numeric = numeric_columns(report)
+    numeric = numeric_columns(report.methods, measures)
     return frame.astype({_encodable(name): "float64" for name in columns if name in numeric})
 
 
-def score_rows(report: Report) -> Iterator[dict[str, Any]]:
+def score_rows(report: Report, measures: Sequence[Measure] = ()) -> Iterator[dict[str, Any]]:
     """Yield each sample's cells by the names of `score_columns`."""
+    read = measures_of(report.methods, measures)
     for row in report.rows:
         cells: dict[str, Any] = {
             "sample": row.label,
             "user_input": row.sample.user_input,
             "group": row.sample.group,
         }
-        for result in row.results:
+        for result, labels in zip(row.results, read, strict=True):
             name = result.method.name
-            cells[result.method.label] = result.score
-            for k, value in zip(
-                result.method.ks, result.at.values_at(result.method.ks), strict=True
-            ):
-                cells[f"{name}@{k}"] = value
+            cells |= {label: result[measure] for label, measure in labels.items()}
             cells[f"{name}_status"] = str(result.status)
             cells[f"{name}_reason"] = result.reason
         yield cells
@@ -45,18 +45,18 @@ def score_rows(report: Report) -> Iterator[dict[str, Any]]:
 
 def findings(report: Report) -> pd.DataFrame:
     """Return one row per target; see `Report.findings_to_pandas`."""
-    columns = ["sample", "score", "target", "found", "rank", "credit", "weight", "grade", "ranks"]
+    columns = ["sample", "score", "target", "found", "rank", "credit", "grade", "size", "ranks"]
     columns += ["verdict", "agreement", "judge", "verified", "problem"]
     rows: list[tuple[Any, ...]] = [
         (
             row.label,
             result.method.name,
             finding.target.label,
-            finding.found_at(result.method.k),
+            finding.found_at(),
             finding.rank,
-            finding.credit_at(result.method.k),
-            finding.target.weight,
+            finding.credit_at(),
             finding.target.grade,
+            finding.target.size,
             list(finding.ranks),
             finding.verdict or None,
             finding.agreement,
@@ -101,18 +101,29 @@ def _verified(finding: Finding) -> bool | None:
     return all(quoted) if quoted else None
 
 
-def numeric_columns(report: Report) -> list[str]:
+def measures_of(
+    methods: Sequence[Method], measures: Sequence[Measure]
+) -> list[dict[str, Measure]]:
+    """Return the measures of each score by their columns, in order; see `default_measures`."""
+    return [
+        {method.label(measure): measure for measure in measures or _default(method)}
+        for method in methods
+    ]
+
+
+def numeric_columns(methods: Sequence[Method], measures: Sequence[Measure] = ()) -> list[str]:
     """Return the names of the columns of a frame of scores that hold numbers."""
-    names = []
-    for method in report.methods:
-        names += [method.label, *(f"{method.name}@{k}" for k in method.ks)]
-    return list(dict.fromkeys(names))
+    return [label for labels in measures_of(methods, measures) for label in labels]
 
 
-def score_columns(report: Report) -> list[str]:
+def score_columns(methods: Sequence[Method], measures: Sequence[Measure] = ()) -> list[str]:
     """Return the names of a frame of scores, in order."""
     columns = ["sample", "user_input", "group"]
-    for method in report.methods:
-        columns += [method.label, *(f"{method.name}@{k}" for k in method.ks)]
-        columns += [f"{method.name}_status", f"{method.name}_reason"]
+    for method, labels in zip(methods, measures_of(methods, measures), strict=True):
+        columns += [*labels, f"{method.name}_status", f"{method.name}_reason"]
     return list(dict.fromkeys(columns))
+
+
+def _default(method: Method) -> list[Measure]:
+    *cut, whole = default_measures(method)
+    return [whole, *cut]

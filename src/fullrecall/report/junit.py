@@ -47,8 +47,8 @@ def of_gate(result: GateResult) -> str:
     """Return one case for each check; see `GateResult.to_junit`."""
     root = ET.Element("testsuites", name="fullrecall")
     suite = ET.SubElement(root, "testsuite", name="fullrecall gate")
-    failed = sum(check.verdict == "fail" for check in result.checks)
-    unknown = sum(check.verdict == "cannot_tell" for check in result.checks)
+    failed = sum(check.outcome == "fail" for check in result.checks)
+    unknown = sum(check.outcome == "cannot_tell" for check in result.checks)
     suite.set("tests", str(len(result.checks)))
     suite.set("failures", str(failed))
     suite.set("errors", str(unknown))
@@ -62,9 +62,9 @@ def of_gate(result: GateResult) -> str:
             if name not in ("rule", "reason") and value is not None
         }
         _properties(case, {name: str(value) for name, value in figures.items()})
-        if check.verdict == "fail":
+        if check.outcome == "fail":
             ET.SubElement(case, "failure", type="fail", message=_clean(check.reason))
-        elif check.verdict == "cannot_tell":
+        elif check.outcome == "cannot_tell":
             ET.SubElement(case, "error", type="cannot_tell", message=_clean(check.reason))
     return _text(root)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fullrecall.report.summary import shown
 
 if TYPE_CHECKING:
+    from fullrecall.report.bounds import Interval
     from fullrecall.report.gate import Check, GateResult
-    from fullrecall.report.statistics import Interval
     from fullrecall.report.summary import Summary
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
@@ -27,25 +27,20 @@ def of_summary(summary: Summary) -> str:
     rows = []
     for score in scores:
         low, high = score.bounds or (None, None)
-        rows.append([
-            escaped(score.name),
-            shown(score.mean),
-            _between(score.interval),
-            f"{score.scored:,}",
-            f"{score.undefined:,}",
-            f"{score.unscored:,}",
-            f"{shown(low)} to {shown(high)}" if score.unscored else "",
-        ])  # fmt: skip
+        for one in score.estimates.values():
+            main = one is score.main
+            rows.append([
+                escaped(score.method.label(one.measure)),
+                shown(one.mean),
+                _between(one.interval),
+                f"{score.scored:,}" if main else "",
+                f"{score.undefined:,}" if main else "",
+                f"{score.unscored:,}" if main else "",
+                f"{shown(low)} to {shown(high)}" if main and score.unscored else "",
+            ])  # fmt: skip
     lines += _table(heads, rows)
-    ks = sorted({k for score in scores for k in score.at})
-    if ks:
-        lines += ["", "At k:", ""]
-        lines += _table(
-            ["score", *(f"@{k}" for k in ks)],
-            [[escaped(s.method.name), *(shown(s.at.get(k)) for k in ks)] for s in scores],
-        )
     reasons = [
-        f"- {count:,} unscored in {escaped(score.method.name)}: {escaped(reason)}"
+        f"- {count:,} unscored in {escaped(score.name)}: {escaped(reason)}"
         for score in scores
         for reason, count in score.reasons.items()
     ]
@@ -53,9 +48,9 @@ def of_summary(summary: Summary) -> str:
 
 
 def of_gate(result: GateResult) -> str:
-    """Return what a gate says as a table; see `GateResult.to_markdown`."""
-    verdict = result.verdict
-    lines = [f"### {_SIGNS[verdict]} Recall gate: {verdict.words}", ""]
+    """Return what a gate decides as a table; see `GateResult.to_markdown`."""
+    outcome = result.outcome
+    lines = [f"### {_SIGNS[outcome]} Recall gate: {outcome.words}", ""]
     lines += _table(
         ["", "rule", "value", "bounds", "samples", "coverage", "why"],
         [_row(check) for check in result.checks],
@@ -72,7 +67,7 @@ def escaped(text: str) -> str:
 def _row(check: Check) -> list[str]:
     bounds = "" if check.lower is None else f"{check.lower:.3f} to {check.upper:.3f}"
     return [
-        f"{_SIGNS[check.verdict]} {check.verdict.words}",
+        f"{_SIGNS[check.outcome]} {check.outcome.words}",
         escaped(check.rule),
         shown(check.value),
         bounds,

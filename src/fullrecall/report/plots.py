@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ReportError
 from fullrecall.extras import pyplot
+from fullrecall.parameters import check_k
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
+    from fullrecall.diagnosis import Diagnosis
+    from fullrecall.measures import Measure
     from fullrecall.report.comparison import Comparison
-    from fullrecall.report.page import Diagnosis
     from fullrecall.report.report import Report
 
 _STYLES = (
@@ -32,34 +34,33 @@ _STYLES = (
 """Colour, marker and dash of each line in turn."""
 
 
-def recall_at_k(
-    report: Report, ax: Axes | None = None, *, scores: Iterable[str] | None = None
+def curves(
+    report: Report,
+    measure: Measure,
+    ax: Axes | None = None,
+    *,
+    scores: Iterable[str] | None = None,
+    ks: Sequence[int],
 ) -> Axes:
-    """Draw the mean recall of each scorer over k; see `Report.plot_recall_at_k`."""
-    summary = report.summary()
-    chosen = (
-        [score for score in summary if score.method.measure == "recall"]
-        if scores is None
-        else [_score(summary, name) for name in scores]
-    )
-    chosen = [score for score in chosen if any(v is not None for v in score.at.values())]
+    """Draw the mean of a measure of each score over k; see `Report.plot`."""
+    cuts = {check_k(k, "ks"): measure @ k for k in ks}
+    summary = report.summary(*cuts.values())
+    every = list(summary) if scores is None else [_score(summary, name) for name in scores]
+    chosen = [score for score in every if any(one.mean is not None for one in score.values())]
     if not chosen:
-        raise ReportError("nothing to plot: no score of this report has a mean at any k")
-    ax = _axes(ax, "Report.plot_recall_at_k()")
+        raise ReportError(f"nothing to plot: no score of this report has a mean of {measure!r}")
+    ax = _axes(ax, "Report.plot()")
     for nth, score in enumerate(chosen):
         coverage = f"{score.scored:,} of {score.scored + score.undefined + score.unscored:,} scored"
-        _curve(ax, score.at, nth, label=f"{score.method.name} ({coverage})")
-        banded = [(k, band) for k, band in score.at_intervals.items() if band is not None]
-        if banded:
-            ks = [float(k) for k, _ in banded]
-            low, high = ([band[end] for _, band in banded] for end in (0, 1))
-            ax.fill_between(ks, low, high, color=_STYLES[nth % len(_STYLES)][0], alpha=0.15, lw=0)
-    measures = dict.fromkeys(score.method.measure for score in chosen)
-    banded_scores = any(score.interval is not None for score in chosen)
-    what = " and ".join(measure.replace("_", " ") for measure in measures)
-    _label(ax, [k for score in chosen for k in score.at], f"mean {what}")
-    if banded_scores:
-        ax.set_title("mean over samples, with 95% intervals", fontsize="medium")
+        values = {k: score[cut].mean for k, cut in cuts.items()}
+        _curve(ax, values, nth, label=f"{score.name} ({coverage})")
+        bands = [(float(k), score[cut].interval) for k, cut in sorted(cuts.items())]
+        known = [(k, band) for k, band in bands if band is not None]
+        low, high = ([band[end] for _, band in known] for end in (0, 1))
+        color = _STYLES[nth % len(_STYLES)][0]
+        ax.fill_between([k for k, _ in known], low, high, color=color, alpha=0.15, lw=0)
+    _label(ax, list(cuts), f"mean {_words(measure)}")
+    ax.set_title("mean over samples, with 95% intervals", fontsize="medium")
     return ax
 
 
@@ -68,18 +69,17 @@ def before_after(
 ) -> Axes:
     """Draw the mean of each score over k, before and after; see `Comparison.plot`."""
     every = list(comparison) if scores is None else [_score(comparison, name) for name in scores]
-    chosen = [score for score in every if score.at]
+    chosen = [score for score in every if any(one.samples for one in score.at.values())]
     if not chosen:
         raise ReportError("nothing to plot: no score has a sample to compare at any k")
     ax = _axes(ax, "Comparison.plot()")
     for nth, score in enumerate(chosen):
-        name = f"{score.method.name} ({score.samples:,} compared)"
+        name = f"{score.name} ({score.main.samples:,} compared)"
         before = {k: one.before for k, one in score.at.items()}
         after = {k: one.after for k, one in score.at.items()}
         _curve(ax, before, nth, label=f"{name}, before", markerfacecolor="white", linestyle="--")
         _curve(ax, after, nth, label=f"{name}, after", linestyle="-")
-    measures = dict.fromkeys(score.method.measure for score in chosen)
-    what = " and ".join(measure.replace("_", " ") for measure in measures)
+    what = " and ".join(dict.fromkeys(_words(score.method.headline) for score in chosen))
     _label(ax, [k for score in chosen for k in score.at], f"mean {what}")
     return ax
 
@@ -108,6 +108,10 @@ def plot_causes(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     ax.locator_params(axis="x", integer=True)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _words(measure: Measure) -> str:
+    return measure.whole.name.replace("_", " ")
 
 
 def _axes(ax: Axes | None, purpose: str) -> Axes:

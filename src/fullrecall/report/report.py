@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ReportError
-from fullrecall.report import frames, saving
+from fullrecall.measures import DEFAULT_KS, Measure, Recall
+from fullrecall.report import frames
+from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.row import Missed, Row
-from fullrecall.report.statistics import CONFIDENCE
-from fullrecall.report.summary import Summary, Tally
+from fullrecall.report.summary import Summary, Tally, default_measures
 from fullrecall.result import Method, Status
 from fullrecall.usage import Spent
 
@@ -20,23 +23,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.report.page import Diagnosis
+    from fullrecall.diagnosis import Diagnosis
     from fullrecall.report.smallest_k import SmallestK
 
 
 class Report:
     """What `evaluate` returns. Iterate over it, or read `rows`, for the samples one by one."""
 
-    def __init__(self, methods: Sequence[Method], *, keep_rows: bool = True) -> None:
+    def __init__(
+        self,
+        methods: Sequence[Method],
+        *,
+        keep_rows: bool = True,
+        measures: Sequence[Measure] = (),
+    ) -> None:
         self.methods = tuple(methods)
         self.spent: Spent | None = None
         """What the run that made this report sent and paid; None for one that was loaded."""
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
         self._rows: list[Row] | None = [] if keep_rows else None
-        self._tallies = [Tally(method) for method in self.methods]
+        self._measures = tuple(measures)
+        self._tallies = self._tallied(self._measures)
         self._counted = 0
         self._length = 0
+        self._ids = array("q")
 
     @classmethod
     def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Report:
@@ -49,10 +60,14 @@ class Report:
     def add(self, row: Row) -> None:
         """Add one sample's results."""
         self._length += 1
-        if self._rows is None:
-            self._count(row)
-        else:
+        if self._rows is not None:
             self._rows.append(row)
+            return
+        group, name = row.sample.group, row.sample.id
+        if group is None and name is not None:
+            self._ids.append(hash(name))
+        for tally, result in zip(self._tallies, row.results, strict=True):
+            tally.add(result, group)
 
     def __len__(self) -> int:
         """The number of samples."""
@@ -68,9 +83,32 @@ class Report:
             raise ReportError('this report keeps no rows: evaluate(…, keep="rows") does')
         return self._rows
 
-    def summary(self) -> Summary:
-        """Return the mean of each score, at each k, with how many samples it stands on."""
-        return Summary([tally.summary() for tally in self.tallies], len(self), self.stopped)
+    @property
+    def groups(self) -> list[str | None]:
+        """The group of each row: its own, else its ID where other rows have the same ID.
+
+        Rows of one group are not independent; None is a row that stands for itself. Raises
+        `ReportError` if only totals were kept.
+        """
+        often = Counter(row.sample.id for row in self.rows if row.sample.group is None)
+        return [
+            row.sample.group
+            if row.sample.group is not None
+            else row.sample.id
+            if row.sample.id is not None and often[row.sample.id] > 1
+            else None
+            for row in self.rows
+        ]
+
+    def summary(self, *measures: Measure) -> Summary:
+        """Return the mean of each measure of each score, with how many samples it stands on.
+
+        By default each score's headline, recall, at k = 1, 3, 5, 10 and over all that was
+        retrieved. Raises `ReportError` for a measure that a report without rows has not counted,
+        and where samples of one ID stand in it more than once: their groups are not known.
+        """
+        scores = [tally.summary() for tally in self._counted_by(measures)]
+        return Summary(scores, len(self), self.stopped)
 
     def totals(self) -> dict[str, Any]:
         """Return what the summary is made from, as plain JSON values for `of_totals`.
@@ -80,7 +118,7 @@ class Report:
         return {
             "samples": len(self),
             "stopped": self.stopped,
-            "tallies": [tally.to_dict() for tally in self.tallies],
+            "tallies": [tally.to_dict() for tally in self._counted_by(self._measures)],
         }
 
     @classmethod
@@ -104,8 +142,8 @@ class Report:
         """Return the parts of one evaluation as a whole, in the order given.
 
         It keeps rows, numbered anew, if all of the parts do, and lacks samples if one of them
-        does. Raises `ReportError` where parts
-        were scored in different ways, or there are none.
+        does. Rows of one sample ID are one group. Raises `ReportError` where parts were scored in
+        different ways, or there are none.
         """
         parts = list(reports)
         if not parts:
@@ -123,68 +161,67 @@ class Report:
                 (replace(row, position=position) for position, row in enumerate(rows, start=1)),
             )
         else:
-            whole = cls(parts[0].methods, keep_rows=False)
+            measures = next((p._measures for p in parts if not p.keeps_rows), ())
+            whole = cls(parts[0].methods, keep_rows=False, measures=measures)
             for part in parts:
                 whole._length += len(part)
-                for ours, theirs in zip(whole._tallies, part.tallies, strict=True):
+                whole._ids += part._ids
+                for ours, theirs in zip(whole._tallies, part._counted_by(measures), strict=True):
                     ours.merge(theirs)
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
-    def missed(self, k: int | None = None) -> list[Missed]:
-        """Return every target that was not found, sample by sample.
+    def missed(self, k: int | None = None, *, score: str | None = None) -> list[Missed]:
+        """Return every target that was not found, sample by sample, for each score or for one.
 
-        Within `k` ranks, or within each scorer's own k if it is None. Only scored samples count:
+        Within `k` ranks, or in all that was retrieved if it is None. Only scored samples count:
         what was not measured was not missed.
         """
-        found = []
-        for row in self.rows:
-            for result in row.results:
-                cut = result.method.k if k is None else k
-                found += [
-                    Missed(
-                        row.label,
-                        row.sample.user_input,
-                        result.method.name if cut is None else f"{result.method.name}@{cut}",
-                        finding.target.label,
-                        finding.credit_at(cut),
-                        finding.rank,
-                    )
-                    for finding in result.findings
-                    if result.status is Status.SCORED and not finding.found_at(cut)
-                ]
-        return found
+        return [
+            Missed(
+                row.label,
+                row.sample.user_input,
+                result.method.name,
+                finding.target.label,
+                finding.credit_at(k),
+                finding.rank,
+            )
+            for row in self.rows
+            for result in row.results
+            if result.status is Status.SCORED and score in (None, result.method.name)
+            for finding in result.findings
+            if not finding.found_at(k)
+        ]
 
     def smallest_k(
         self,
         target: float,
-        confidence: float = CONFIDENCE,
+        measure: Measure = Recall,
         *,
+        confidence: float = CONFIDENCE,
         score: str | None = None,
-        measure: str | None = None,
         largest: int | None = None,
         count_tokens: Callable[[str], int] | None = None,
     ) -> SmallestK:
-        """Return the smallest k at which the mean reaches `target` with `confidence`.
+        """Return the smallest k at which the mean of `measure @ k` reaches `target`.
 
-        The mean of the headline of `score` (which may be left out where there is one score), or
-        of another `measure` of it, at each k from `largest` down: as many contexts as were
-        retrieved at most, if it is None. `confidence` holds over the whole search. "No k reaches
-        it" is an answer too: its `k` is None, its `reason` says why. What the contexts cost is
-        counted in characters, and in tokens as `count_tokens(text)` counts them, else one for
-        every 4 characters.
+        `score` may be left out where there is one. Each k is tested from `largest` down: as many
+        contexts as were retrieved at most, if it is None. `confidence` holds over the whole
+        search. "No k reaches it" is an answer too: its `k` is None, its `reason` says why. What
+        the contexts cost is counted in characters, and in tokens as `count_tokens(text)` counts
+        them, else one for every 4 characters.
 
         Raises `ReportError` where the report keeps no rows or does not have the score,
-        `ParameterError` for a value out of range, `MissingExtraError` without SciPy.
+        `ParameterError` for a value out of range.
         """
         from fullrecall.report.smallest_k import smallest_k
 
         return smallest_k(
             self,
             target,
-            confidence,
+            measure,
+            confidence=confidence,
             score=score,
-            measure=measure,
             largest=largest,
             count_tokens=count_tokens,
         )
@@ -233,35 +270,36 @@ class Report:
             sheet.write(drawn, path)
         return drawn
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row per sample and one column per score, with its status and reason.
+    def to_pandas(self, *measures: Measure) -> pd.DataFrame:
+        """Return one row per sample and one column per measure of each score.
 
-        A score's own column is named after it (`id_recall`, `id_recall@5` with k=5), and there
-        is one for each of its ks. No score is NaN in the frame; the status tells why.
+        Columns are named `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that
+        `summary` reads. A score's status and reason stand beside them. No value is NaN without a
+        status that says why. Raises `MissingExtraError` without pandas.
         """
-        return frames.scores(self)
+        return frames.scores(self, measures)
 
     def findings_to_pandas(self) -> pd.DataFrame:
         """Return one row per target: found or not, at which rank, with which credit."""
         return frames.findings(self)
 
-    def to_json(self, path: str | Path | None = None) -> str:
+    def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, one JSON object: the summary and each sample's scores.
 
         `save` keeps everything, contexts and evidence included; this is for other programs.
         """
         from fullrecall.report import exports
 
-        return exports.written(exports.as_json(self), path)
+        return exports.written(exports.as_json(self, measures), path)
 
-    def to_csv(self, path: str | Path | None = None) -> str:
+    def to_csv(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
 
         A text that a spreadsheet would run as a formula gets an apostrophe in front.
         """
         from fullrecall.report import exports
 
-        return exports.written(exports.as_csv(self), path)
+        return exports.written(exports.as_csv(self, measures), path)
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.
@@ -273,16 +311,19 @@ class Report:
 
         return exports.written(junit.of_report(self), path)
 
-    def to_markdown(self, path: str | Path | None = None) -> str:
+    def to_markdown(
+        self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
+    ) -> str:
         """Return, and write to `path`, the summary as tables in GitHub's Markdown."""
         from fullrecall.report import exports, markdown
 
-        return exports.written(markdown.of_summary(self.summary()), path)
+        return exports.written(markdown.of_summary(self.summary(*measures)), path)
 
     def to_html(
         self,
         path: str | Path | None = None,
         *,
+        measures: Sequence[Measure] = (),
         diagnosis: Diagnosis | None = None,
         title: str | None = None,
     ) -> str:
@@ -295,33 +336,41 @@ class Report:
         """
         from fullrecall.report.page import report_page, write
 
-        page = report_page(self, diagnosis=diagnosis, title=title)
+        page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
         if path is not None:
             write(page, path)
         return page
 
-    def plot_recall_at_k(
-        self, ax: Axes | None = None, *, scores: Iterable[str] | None = None
+    def plot(
+        self,
+        measure: Measure = Recall,
+        ax: Axes | None = None,
+        *,
+        scores: Iterable[str] | None = None,
+        ks: Sequence[int] = DEFAULT_KS,
     ) -> Axes:
-        """Draw the mean of each score over its ks, with 95% intervals as bands; return the axes.
+        """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
 
-        On `ax`, or on new axes if it is None; nothing is shown or saved. `scores` names which,
-        without it all whose headline is recall. Raises `ReportError` where none has a mean,
-        `MissingExtraError` without Matplotlib.
+        One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
+        nothing is shown or saved. Raises `ReportError` where none has a mean, `MissingExtraError`
+        without Matplotlib.
         """
-        from fullrecall.report.plots import recall_at_k
+        from fullrecall.report.plots import curves
 
-        return recall_at_k(self, ax, scores=scores)
+        return curves(self, measure, ax, scores=scores, ks=ks)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, default: Callable[[Any], Any] | None = None) -> None:
         """Write the report as JSON lines: the methods, one line per sample, and an end.
 
-        A file of that name is replaced once all is written. Raises `ReportError` for metadata
-        that JSON cannot hold.
+        What `load` reads is equal to this report. A file of that name is replaced once all is
+        written. Raises `ReportError` for metadata that JSON would change or cannot hold, unless
+        `default`, such as `str`, makes values of it that JSON can hold.
         """
+        from fullrecall.report import file
+
         part = Path(f"{path}.part")
         try:
-            with saving.Writer(part, self.methods) as writer:
+            with file.Writer(part, self.methods, default=default) as writer:
                 for row in self.rows:
                     writer.write(row)
                 writer.stopped = self.stopped
@@ -331,18 +380,20 @@ class Report:
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
-        """Read a saved report; raises `ReportError` for a file that is none.
+        """Read a saved report; `ReportError` names line and field of what no run can give.
 
         What an interrupted or killed run has left is read too: `stopped` then says what ended it,
         and a last line that is cut off is left out with a warning.
         """
-        methods, rows, stopped = saving.read(path)
+        from fullrecall.report import file
+
+        methods, rows, stopped = file.read(path)
         report = cls.of(methods, rows)
         report.stopped = stopped
         return report
 
     def _repr_html_(self) -> str:
-        from fullrecall.notebook import report_html
+        from fullrecall.report.notebook import report_html
 
         return report_html(self)
 
@@ -359,19 +410,41 @@ class Report:
         """Whether the report has the samples one by one, and not their totals only."""
         return self._rows is not None
 
-    @property
-    def tallies(self) -> list[Tally]:
-        """The running totals of each score, with every row in them."""
-        if self._rows is not None:
-            for row in self._rows[self._counted :]:
-                self._count(row)
-            self._counted = len(self._rows)
+    def _tallied(self, measures: Sequence[Measure]) -> list[Tally]:
+        return [Tally(m, tuple(measures) or default_measures(m)) for m in self.methods]
+
+    def _counted_by(self, measures: Sequence[Measure]) -> list[Tally]:
+        """Return the totals of each score by `measures`, every row counted."""
+        if self._rows is None:
+            return self._kept(measures)
+        if tuple(measures) != self._measures or self._counted != len(self._rows):
+            self._measures, self._counted = tuple(measures), len(self._rows)
+            self._tallies = self._tallied(measures)
+            for row, group in zip(self._rows, self.groups, strict=True):
+                for tally, result in zip(self._tallies, row.results, strict=True):
+                    tally.add(result, group)
         return self._tallies
 
-    def _count(self, row: Row) -> None:
-        for tally, result in zip(self._tallies, row.results, strict=True):
-            tally.add(result, row.sample.group)
+    def _kept(self, measures: Sequence[Measure]) -> list[Tally]:
+        """Return the totals of `measures` in a report without rows; `ReportError` if unknown."""
+        import numpy as np
+
+        if np.unique(np.frombuffer(self._ids, dtype=np.int64)).size < len(self._ids):
+            raise ReportError(
+                "sample IDs stand more than once in a report without rows, so it is not known "
+                'which samples are independent: give them a group, or evaluate with keep="rows"'
+            )
+        kept = []
+        for tally in self._tallies:
+            missing = [repr(measure) for measure in measures if measure not in tally.totals]
+            if missing:
+                raise ReportError(
+                    f"the report keeps no rows and has not counted {', '.join(missing)}: name it "
+                    'in measures=, or evaluate with keep="rows"'
+                )
+            kept.append(tally.reading(measures) if measures else tally)
+        return kept
 
 
 def _names(methods: Iterable[Method]) -> str:
-    return ", ".join(method.label for method in methods)
+    return ", ".join(method.name for method in methods)

@@ -24,7 +24,7 @@ class Row:
 
 
 class Missed(NamedTuple):
-    """A target that one scorer did not find in full within its `k`.
+    """A target that one scorer did not find in full within `k`.
 
     `credit` is what it earned of 1.0 within k; `rank` where it does stand beyond k, None if it
     was not retrieved at all.

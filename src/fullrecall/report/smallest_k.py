@@ -8,11 +8,14 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
-from fullrecall.report.choosing import scored
-from fullrecall.report.needed import samples_needed
+from fullrecall.measures import Measure, Recall
+from fullrecall.parameters import check_k, check_share
+from fullrecall.report.bounds import CONFIDENCE, groups_needed, lower_bound, mean_above
+from fullrecall.report.choice import Scored, scored
 from fullrecall.report.report import Report
-from fullrecall.report.statistics import CONFIDENCE, check_share, decision_bounds
-from fullrecall.result import Status, check_k
+from fullrecall.report.row import Row
+from fullrecall.report.sign_flips import alpha_of
+from fullrecall.report.totals import Totals
 
 CHARACTERS_PER_TOKEN = 4.0
 """What a token is taken for where nobody counts: the usual rule of thumb for English text."""
@@ -21,11 +24,11 @@ CountTokens = Callable[[str], int]
 
 
 class Tested(NamedTuple):
-    """One k that was tested: the mean there, and its one-sided lower bound."""
+    """One k that was tested: the mean there, and the p-value of "it is below the target"."""
 
     k: int
     mean: float
-    lower: float | None
+    p: float
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class SmallestK:
     target: float
     confidence: float
     score: str
-    measure: str
+    measure: Measure
     largest: int
     mean: float | None
     lower: float | None
@@ -58,7 +61,8 @@ class SmallestK:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {**self.__dict__, "tested": [list(one) for one in self.tested]}
+        tested = [one._asdict() for one in self.tested]
+        return {**self.__dict__, "measure": self.measure.name, "tested": tested}
 
     def __str__(self) -> str:
         return self.reason
@@ -67,81 +71,81 @@ class SmallestK:
 def smallest_k(
     report: Report,
     target: float,
-    confidence: float = CONFIDENCE,
+    measure: Measure = Recall,
     *,
+    confidence: float = CONFIDENCE,
     score: str | None = None,
-    measure: str | None = None,
     largest: int | None = None,
     count_tokens: CountTokens | None = None,
 ) -> SmallestK:
     """Return the smallest k that reaches the target; see `Report.smallest_k`.
 
-    The hypotheses "the mean at k is below the target" are tested from the largest k down, each at
-    the full level, and the first that is not rejected ends it: a fixed sequence. The k returned
-    can only be too small if the first k, in this order, whose mean *is* below the target was
-    rejected, and one test at level 1 - confidence does that with this probability at most. Going
-    up from k = 1 to the first success would have one chance to err at each k. Source: Maurer,
-    Hothorn, Lehmacher, "Multiple comparisons in drug clinical trials and preclinical assays:
-    a-priori ordered hypotheses", 1995.
+    The hypotheses "the mean at k is below the target" are tested from the largest k down by
+    Gaffke's test, each at the full level, and the first that is not rejected ends it: a fixed
+    sequence. The k returned can only be too small if the first k, in this order, whose mean *is*
+    below the target was rejected, and one test at level 1 - confidence does that with this
+    probability at most. Going up from k = 1 to the first success would have one chance to err at
+    each k. Source: Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical trials and
+    preclinical assays: a-priori ordered hypotheses", 1995.
     """
     check_share(target, "target")
     check_share(confidence, "confidence", whole=False)
-    data = scored(report, score)
-    name = measure or data.method.measure
+    data, alpha = scored(report, score), alpha_of(confidence)
     retrieved = max((result.retrieved for result in data.results), default=0)
     top = retrieved if largest is None else check_k(largest, "largest")
-    tested: list[Tested] = []
-    best: Tested | None = None
-    at_top = None
+    tested, best, at_top = [], None, None
     for k in range(top, 0, -1):
-        spread = data.spread(name, k)
-        if spread is None:
+        totals = data.totals(measure @ k)
+        if totals.mean is None:
             break
-        bounds = decision_bounds(spread, confidence)
-        one = Tested(k, spread.mean, None if bounds is None else bounds.low)
-        at_top = at_top or spread
-        tested.append(one)
-        if one.lower is None or one.lower < target:
+        at_top = at_top or totals
+        p = mean_above(totals.counts()[0], target) if target > 0 else 0.0
+        tested.append(Tested(k, totals.mean, p))
+        if p > alpha:
             break
-        best = one
-    shown = best or (tested[0] if tested else None)
-    cost = _Cost(report, data.method.name, best, count_tokens)
-    needed = None
-    if best is None and at_top is not None and at_top.mean >= target:
-        needed = samples_needed(at_top, len(data.results), target, confidence)
+        best = totals
+    shown = best or at_top
+    k = tested[-1].k if tested and tested[-1].p <= alpha else tested[-1].k + 1 if best else None
+    cost = _Cost(data.rows, k, count_tokens)
     found = SmallestK(
-        None if best is None else best.k,
+        k,
         target,
         confidence,
         data.method.name,
-        name,
+        measure.whole,
         top,
         None if shown is None else shown.mean,
-        None if shown is None else shown.lower,
+        None if shown is None else lower_bound(shown.counts()[0], alpha),
         len(data.results),
-        0 if at_top is None else at_top.groups,
+        0 if shown is None else shown.independent,
         cost.characters,
         cost.tokens,
         cost.tokens_are,
-        needed,
+        _needed(at_top, data, target, alpha) if best is None else None,
         "",
         tuple(tested),
     )
     return replace(found, reason=_reason(found))
 
 
+def _needed(at_top: Totals | None, data: Scored, target: float, alpha: float) -> int | None:
+    """Return how many samples with these values would show that the target is reached."""
+    if at_top is None or (at_top.mean or 0.0) < target:
+        return None
+    groups = groups_needed(at_top.counts()[0], target, alpha)
+    return None if groups is None else -(-groups * len(data.results) // at_top.independent)
+
+
 class _Cost:
     """What the first k contexts hold, in mean over the samples whose texts are all known."""
 
-    def __init__(
-        self, report: Report, score: str, at: Tested | None, count: CountTokens | None
-    ) -> None:
+    def __init__(self, rows: Sequence[Row], k: int | None, count: CountTokens | None) -> None:
         self.tokens_are = (
             f"characters / {CHARACTERS_PER_TOKEN:g}" if count is None else "count_tokens"
         )
         self.characters: float | None = None
         self.tokens: float | None = None
-        texts = [] if at is None else list(_texts(report, score, at.k))
+        texts = [] if k is None else list(_texts(rows, k))
         if not texts:
             return
         self.characters = _mean([sum(map(len, each)) for each in texts])
@@ -152,11 +156,10 @@ class _Cost:
         )
 
 
-def _texts(report: Report, score: str, k: int) -> Iterable[list[str]]:
-    place = next(n for n, method in enumerate(report.methods) if method.name == score)
-    for row in report.rows:
+def _texts(rows: Sequence[Row], k: int) -> Iterable[list[str]]:
+    for row in rows:
         contexts: Sequence[Context] | None = row.sample.retrieved_contexts
-        if row.results[place].status is not Status.SCORED or contexts is None:
+        if contexts is None:
             continue
         texts = [context.text for context in contexts[:k]]
         known = [text for text in texts if text is not None]
@@ -165,38 +168,36 @@ def _texts(report: Report, score: str, k: int) -> Iterable[list[str]]:
 
 
 def _reason(found: SmallestK) -> str:
-    what = f"{found.score}, {found.measure}@k"
-    sure = f"{100 * found.confidence:g}%"
-    if found.mean is None:
-        return f"{what}: no sample has a score, so no k can be told"
+    what = f"{found.score}: {found.measure!r} @ k"
+    sure = f"{100 * found.confidence:g}% confidence"
+    if found.mean is None or found.lower is None:
+        return f"{what}: no sample has a score"
+    lower = f"at least {_down(found.lower)} ({sure})"
     if found.k is not None:
         cost = ""
         if found.characters is not None:
             cost = (
                 f"; {found.characters:,.0f} characters, about {found.tokens:,.0f} tokens "
-                f"({found.tokens_are}), a question"
+                f"({found.tokens_are}) per question"
             )
         return (
-            f"{what}: k = {found.k} reaches {found.target:g}: {sure} sure of at least "
-            f"{_down(found.lower or 0.0)}, the mean is {found.mean:.3f} over {found.samples:,} "
-            f"samples{cost}"
+            f"{what}: k = {found.k} reaches {found.target:g}: {lower}, mean {found.mean:.3f}, "
+            f"{found.samples:,} samples{cost}"
         )
     start = f"{what}: no k up to {found.largest} reaches {found.target:g}"
-    if found.lower is None:
-        return f"{start}: one independent sample tells nothing of the others"
     if found.mean < found.target:
         return (
             f"{start}: the mean at {found.largest} is {found.mean:.3f}; retrieve more, or "
             "retrieve better"
         )
     enough = (
-        "no number of samples would do at this mean"
+        "more samples with this mean would not show it"
         if found.needed is None
-        else f"about {found.needed:,} samples would do if their mean is the same"
+        else f"about {found.needed:,} samples with these values would show it"
     )
     return (
-        f"{start} with {sure} confidence: the mean at {found.largest} is {found.mean:.3f}, but "
-        f"{found.samples:,} samples are only sure of {_down(found.lower)}; {enough}"
+        f"{start}: the mean at {found.largest} is {found.mean:.3f}, {lower}, "
+        f"{found.samples:,} samples; {enough}"
     )
 
 

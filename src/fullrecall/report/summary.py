@@ -1,23 +1,21 @@
-"""Means over samples, with the coverage that each of them stands on."""
+"""Means over samples, with the interval and the coverage that each of them stands on."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import StringIO
 from typing import Any, overload
 
-from fullrecall.errors import MissingExtraError, ReportError
-from fullrecall.report.settled import Settled, Settlements
-from fullrecall.report.statistics import Interval, Spread, mean_interval
-from fullrecall.report.totals import Totals, exact, ratio
+from fullrecall.errors import ReportError
+from fullrecall.measures import DEFAULT_KS, Measure, parse
+from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.report.settlement import Settled, Settlements
+from fullrecall.report.totals import Totals
 from fullrecall.result import Method, Result, Status
-
-MEASURES_SHOWN = (
-    "precision", "f1", "hit", "all_found", "reciprocal_rank", "average_precision", "ndcg",
-)  # fmt: skip
-"""The measures that a summary averages beside the headline, each at the scorer's `k`."""
 
 REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
@@ -29,48 +27,104 @@ ones whatever the order of the samples."""
 _OTHER = "other reasons"
 
 
-@dataclass(frozen=True)
-class ScoreSummary:
-    """One scorer over all samples.
+def default_measures(method: Method) -> tuple[Measure, ...]:
+    """Return what is read of a score unless measures are named: its headline, at each k and whole."""
+    return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
 
-    `mean` is over the `scored` samples only, None if there are none; `undefined` ones have no
-    reference items, `unscored` ones could not be measured, `reasons` counts why. `at` has the
-    mean headline measure at each of the scorer's `ks`, `means` the mean of the other measures.
-    `spread` and `at_spreads` are what intervals of `mean` and `at` are made from. `settled` is
-    how much the first judges of a `Cascade` settled, None where they settled nothing.
+
+@dataclass(frozen=True)
+class Estimate:
+    """One measure of one score over samples.
+
+    `mean` is over the groups of the `samples` that have a value, a sample without a group being
+    one; None without any. `undefined` counts samples of which the measure is undefined.
+    """
+
+    measure: Measure
+    mean: float | None
+    samples: int
+    groups: int
+    undefined: int
+    totals: Totals = field(repr=False, compare=False)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """The 95% interval of `mean`, which holds whatever the distribution of the scores.
+
+        Gaffke's test at 2.5% on either side (`fullrecall.report.bounds`); None without a value.
+        """
+        if self.mean is None:
+            return None
+        low, high = self.totals.counts()
+        alpha = (1 - CONFIDENCE) / 2
+        return Interval(lower_bound(low, alpha), upper_bound(high, alpha))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "mean": self.mean,
+            "interval": None if self.interval is None else self.interval._asdict(),
+            "samples": self.samples,
+            "groups": self.groups,
+            "undefined": self.undefined,
+        }
+
+
+@dataclass(frozen=True)
+class ScoreSummary(Mapping[Measure, Estimate]):
+    """One score over all samples: `score[Recall @ 5].mean`.
+
+    `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
+    ones. `settled` is how much the first judges of a `Cascade` settled, None where they settled
+    nothing.
     """
 
     method: Method
-    mean: float | None
+    estimates: Mapping[Measure, Estimate]
     scored: int
     undefined: int
     unscored: int
-    at: Mapping[int, float | None]
-    means: Mapping[str, float | None]
     reasons: Mapping[str, int]
-    spread: Spread | None = None
-    at_spreads: Mapping[int, Spread | None] = field(default_factory=dict)
     settled: Settled | None = None
+
+    def __getitem__(self, measure: Measure) -> Estimate:
+        try:
+            return self.estimates[measure]
+        except KeyError:
+            names = ", ".join(map(repr, self.estimates))
+            raise KeyError(f"no measure {measure!r} in this summary: it has {names}") from None
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
 
     @property
     def name(self) -> str:
-        """The score's name with its cut-off."""
-        return self.method.label
+        """The score's name."""
+        return self.method.name
 
     @property
-    def groups(self) -> int:
-        """How many independent samples `mean` stands on: those that share a group are one."""
-        return 0 if self.spread is None else self.spread.groups
+    def main(self) -> Estimate:
+        """The headline over all that was retrieved, or the first measure where that is not here."""
+        return self.estimates.get(self.method.headline) or next(iter(self.estimates.values()))
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of `main`; None without a scored sample."""
+        return self.main.mean
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval of `mean`; None below two groups, and without SciPy."""
-        return _known(self.spread)
+        """The 95% interval of `mean`."""
+        return self.main.interval
 
     @property
-    def at_intervals(self) -> Mapping[int, Interval | None]:
-        """The 95% interval of each mean in `at`."""
-        return {k: _known(spread) for k, spread in self.at_spreads.items()}
+    def at(self) -> dict[int, Estimate]:
+        """The estimates of the headline by k, ascending."""
+        cut = {measure.k: measure for measure in self if measure.whole == self.method.headline}
+        return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
 
     @property
     def coverage(self) -> float | None:
@@ -81,26 +135,19 @@ class ScoreSummary:
     @property
     def bounds(self) -> tuple[float, float] | None:
         """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
-        due = self.scored + self.unscored
-        if not due:
-            return None
-        share = (self.mean or 0.0) * self.scored
-        return share / due, (share + self.unscored) / due
+        means = [_mean_with(self.main.totals, gap) for gap in (0.0, 1.0)]
+        low, high = means
+        return None if low is None or high is None else (low, high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "name": self.name,
-            "mean": self.mean,
-            "interval": _plain(self.interval),
             "scored": self.scored,
             "undefined": self.undefined,
             "unscored": self.unscored,
-            "groups": self.groups,
             "bounds": None if self.bounds is None else list(self.bounds),
-            "at": dict(self.at),
-            "at_intervals": {k: _plain(interval) for k, interval in self.at_intervals.items()},
-            **self.means,
+            "measures": {one.measure.name: one.to_dict() for one in self.estimates.values()},
             "reasons": dict(self.reasons),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
         }
@@ -127,10 +174,10 @@ class Summary(Sequence[ScoreSummary]):
     def __getitem__(self, key: int | str | slice) -> ScoreSummary | Sequence[ScoreSummary]:
         if isinstance(key, str):
             for score in self._scores:
-                if key in (score.method.name, score.name):
+                if key == score.name:
                     return score
-            names = ", ".join(score.method.name for score in self._scores)
-            raise KeyError(f"no score {key!r}: there are {names}")
+            names = ", ".join(score.name for score in self._scores)
+            raise KeyError(f"no score {key!r}: choose one of {names}")
         return self._scores[key]
 
     def __iter__(self) -> Iterator[ScoreSummary]:
@@ -145,38 +192,38 @@ class Summary(Sequence[ScoreSummary]):
             "samples": self.samples,
             "complete": self.stopped is None,
             "stopped": self.stopped,
+            "confidence": CONFIDENCE,
             "scores": [score.to_dict() for score in self],
         }
 
     def _repr_html_(self) -> str:
-        from fullrecall.notebook import summary_html
+        from fullrecall.report.notebook import summary_html
 
         return summary_html(self)
 
     def __str__(self) -> str:
-        # Imported when a summary is shown: `terminal` draws with rich, and reads this module.
+        # Imported when a summary is shown: `terminal` draws with rich.
         from fullrecall.report import terminal
 
         console = terminal.console(StringIO(), width=terminal.WIDEST)
-        return terminal.printed(console, [terminal.summary_table(self), *terminal.gaps(self)])
+        return terminal.printed(console, [terminal.summary_table(self), *terminal.notes(self)])
 
     __repr__ = __str__
 
 
 class Tally:
-    """Running totals of one scorer's results; holds no result.
+    """Running totals of one scorer's results by some measures; holds no result.
 
     Its size is constant but for the groups of samples, of which it keeps one sum each. Tallies
     of parts, merged, give the summary of the whole to the last bit.
     """
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: Method, measures: Sequence[Measure]) -> None:
         self.method = method
         self.counts: Counter[Status] = Counter()
         self.reasons: Counter[str] = Counter()
-        self.totals = Totals(1 + len(method.ks))
-        """Of the headline, then of the headline at each of the ks."""
-        self.means = [0] * len(MEASURES_SHOWN)
+        self.totals = {measure: Totals() for measure in measures}
+        self.undefined: Counter[Measure] = Counter()
         self.settled = Settlements()
 
     def add(self, result: Result, group: str | None = None) -> None:
@@ -185,70 +232,83 @@ class Tally:
         if result.status is Status.UNSCORED:
             self.reasons[result.note] += 1
             self._limit_reasons()
+            for totals in self.totals.values():
+                totals.add(None, group)
+        else:
+            for measure, totals in self.totals.items():
+                value = measure.of(result.findings, result.retrieved)
+                if value is None:
+                    self.undefined[measure] += 1
+                else:
+                    totals.add(value, group)
         self.settled.add(result)
-        if result.status is not Status.SCORED:
-            return
-        at = result.at.values_at(self.method.ks)
-        self.totals.add([result.score or 0.0, *(value or 0.0 for value in at)], group)
-        k, means = self.method.k, self.means
-        for position, measure in enumerate(MEASURES_SHOWN):
-            means[position] += exact(result.value(measure, k) or 0.0)
 
     def merge(self, other: Tally) -> None:
         """Add what another part has counted; raises `ReportError` for another method's."""
-        if other.method != self.method:
+        if other.method != self.method or other.totals.keys() != self.totals.keys():
             raise ReportError(
-                f"{other.method.label} was scored in another way than {self.method.label}: "
+                f"{other.method.name} was scored in another way than {self.method.name}: "
                 "only parts of one evaluation add up"
             )
         self.counts.update(other.counts)
         self.reasons.update(other.reasons)
         self._limit_reasons()
-        self.totals.merge(other.totals)
+        self.undefined.update(other.undefined)
+        for measure, totals in self.totals.items():
+            totals.merge(other.totals[measure])
         self.settled.merge(other.settled)
-        self.means = [ours + theirs for ours, theirs in zip(self.means, other.means, strict=True)]
 
     def summary(self) -> ScoreSummary:
         """Return the means so far."""
-        scored = self.counts[Status.SCORED]
-        spreads = [self.totals.spread(figure) for figure in range(1 + len(self.method.ks))]
-        means = [None if spread is None else spread.mean for spread in spreads]
         return ScoreSummary(
             self.method,
-            means[0],
-            scored,
+            {
+                measure: Estimate(
+                    measure,
+                    totals.mean,
+                    totals.samples,
+                    totals.independent,
+                    self.undefined[measure],
+                    totals,
+                )
+                for measure, totals in self.totals.items()
+            },
+            self.counts[Status.SCORED],
             self.counts[Status.UNDEFINED],
             self.counts[Status.UNSCORED],
-            dict(zip(self.method.ks, means[1:], strict=True)),
-            {
-                name: ratio(total, scored) if scored else None
-                for name, total in zip(MEASURES_SHOWN, self.means, strict=True)
-            },
             self._reasons_shown(),
-            spreads[0],
-            dict(zip(self.method.ks, spreads[1:], strict=True)),
             self.settled.so_far(),
         )
 
+    def reading(self, measures: Sequence[Measure]) -> Tally:
+        """Return these totals with some of the measures alone, in the order given."""
+        tally = copy(self)
+        tally.totals = {measure: self.totals[measure] for measure in measures}
+        return tally
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back."""
+        from fullrecall.records import plain_method
+
         return {
-            "method": self.method.to_dict(),
+            "method": plain_method(self.method),
             "counts": {str(status): count for status, count in self.counts.items()},
             "reasons": dict(self.reasons),
-            "totals": self.totals.to_dict(),
-            "means": self.means,
+            "measures": {m.name: totals.to_dict() for m, totals in self.totals.items()},
+            "undefined": {m.name: count for m, count in self.undefined.items()},
             "settled": self.settled.to_dict(),
         }
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Tally:
+    def from_dict(cls, plain: Mapping[str, Any]) -> Tally:
         """Return the tally that `to_dict` wrote."""
-        tally = cls(Method.from_dict(plain["method"]))
+        from fullrecall.records import MethodRecord
+
+        tally = cls(MethodRecord.read(plain["method"]).method, ())
         tally.counts = Counter({Status(name): count for name, count in plain["counts"].items()})
         tally.reasons = Counter(plain["reasons"])
-        tally.totals = Totals.from_dict(plain["totals"])
-        tally.means = list(plain["means"])
+        tally.totals = {parse(m): Totals.from_dict(t) for m, t in plain["measures"].items()}
+        tally.undefined = Counter({parse(m): n for m, n in plain["undefined"].items()})
         tally.settled = Settlements.from_dict(plain["settled"])
         return tally
 
@@ -266,15 +326,9 @@ class Tally:
         return {**shown, _OTHER: others} if others else shown
 
 
-def _known(spread: Spread | None) -> Interval | None:
-    try:
-        return mean_interval(spread)
-    except MissingExtraError:
-        return None
-
-
-def _plain(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else interval._asdict()
+def _mean_with(totals: Totals, gap: float) -> float | None:
+    counts, _ = totals.counts(gap)
+    return counts.mean if counts.values else None
 
 
 def shown(value: float | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from fullrecall.report.statistics import CONFIDENCE, FEW, unseen
+from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.summary import shown
 
 if TYPE_CHECKING:
@@ -14,23 +14,11 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.measures import Measure
+    from fullrecall.report.bounds import Interval
+    from fullrecall.report.comparison import Comparison, Difference, ScoreComparison
     from fullrecall.report.gate import GateResult
-    from fullrecall.report.statistics import Interval
     from fullrecall.report.summary import ScoreSummary, Summary
-    from fullrecall.result import Method
-
-LABELS = {
-    "precision": "precision",
-    "f1": "F1",
-    "hit": "hit rate",
-    "all_found": "all found",
-    "reciprocal_rank": "MRR",
-    "average_precision": "MAP",
-    "ndcg": "nDCG",
-}
-"""The measures of a summary as their means are called."""
-
 
 WIDEST = 240
 """Columns of a table as text: as wide as its scores need, whatever the terminal."""
@@ -121,41 +109,42 @@ def table(heads: Sequence[str], sections: Iterable[Section]) -> Grid:
 def summary_table(summary: Summary) -> Grid:
     """Return a summary with its scores side by side: their means, and what these stand on."""
     scores = list(summary)
-    ks = sorted({k for score in scores for k in score.at})
-    at_k = []
-    for k in ks:
-        at_k.append((f"@{k}", [shown(score.at.get(k)) for score in scores]))
-        at_k += sureness([score.at_intervals.get(k) for score in scores])
-    means = [
-        ("score", [shown(score.mean) for score in scores]),
-        *sureness([score.interval for score in scores]),
-        *((label, [shown(s.means[name]) for s in scores]) for name, label in LABELS.items()),
-    ]
-    sections = [Section("score at k", at_k)] if at_k else []
-    methods = [score.method for score in scores]
-    one_k = len({method.k for method in methods}) == 1
-    cut = _cut(methods[0]) if one_k else "at each score's own k"
-    sections += [Section(cut, means), coverage(scores)]
-    return table([_head(method.name if one_k else method.label) for method in methods], sections)
+    means: list[tuple[str, Sequence[str]]] = []
+    for label, measures in _lines(scores):
+        estimates = [None if m is None else s[m] for s, m in zip(scores, measures, strict=True)]
+        means.append((label, [shown(None if one is None else one.mean) for one in estimates]))
+        intervals = [None if one is None else one.interval for one in estimates]
+        if any(intervals):
+            means.append((f"  {CONFIDENCE:.0%}", [between(one) for one in intervals]))
+    sections = [Section("mean", means), coverage(scores)]
+    return table([_head(score.name) for score in scores], sections)
+
+
+def _lines(scores: Sequence[ScoreSummary]) -> list[tuple[str, list[Measure | None]]]:
+    """Return the lines of a summary: each with its label and the measure of each score there."""
+    lines: dict[str, list[Measure | None]] = {}
+    for place, score in enumerate(scores):
+        for measure in score:
+            if measure == score.method.headline:
+                label = "all retrieved"
+            elif measure.whole == score.method.headline:
+                label = f"@{measure.k}"
+            else:
+                label = measure.name
+            lines.setdefault(label, [None] * len(scores))[place] = measure
+    return list(lines.items())
 
 
 def coverage(scores: Sequence[ScoreSummary]) -> Section:
     """Return how many samples each mean stands on."""
     rows = [("scored", [f"{score.scored:,}" for score in scores])]
-    if any(score.groups < score.scored for score in scores):
-        rows.append(("in groups", [f"{score.groups:,}" for score in scores]))
+    if any(score.main.groups < score.main.samples for score in scores):
+        rows.append(("in groups", [f"{score.main.groups:,}" for score in scores]))
     rows += [
         ("undefined", [f"{score.undefined:,}" for score in scores]),
         ("unscored", [f"{score.unscored:,}" for score in scores]),
     ]
     return Section("samples", rows)
-
-
-def sureness(intervals: Sequence[Interval | None]) -> list[tuple[str, list[str]]]:
-    """Return the row of 95% intervals that stands below a row of means; none if there are none."""
-    if not any(intervals):
-        return []
-    return [("  95%", [between(interval) for interval in intervals])]
 
 
 def between(interval: Interval | None) -> str:
@@ -166,40 +155,43 @@ def between(interval: Interval | None) -> str:
     return f"{low}–{high}"  # noqa: RUF001 - from to
 
 
-def gaps(summary: Summary) -> list[str]:
+def notes(summary: Summary) -> list[str]:
     """Return one sentence for each reason why a mean says less than it seems to."""
     sentences = []
     if summary.stopped is not None:
         sentences.append(partial(f"{summary.samples:,} samples", summary.stopped))
     for score in summary:
-        name = score.method.name
-        if score.undefined:
-            sentences.append(f"{score.undefined:,} undefined in {name}: no reference items")
-        sentences += [
-            f"{count:,} unscored in {name}: {one_line(reason, 300)}"
-            for reason, count in score.reasons.items()
-        ]
-        if score.unscored and score.scored and score.bounds is not None:
-            low, high = map(shown, score.bounds)
-            sentences.append(
-                f"{name} would be {low} if what is unscored were all 0, and {high} if all 1"
-            )
-        if score.settled is not None:
-            by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
-            sentences.append(
-                f"{score.settled.total:,} of {score.settled.targets:,} targets in {name} settled "
-                f"without the last judge ({by}), who was not asked in {score.settled.samples:,} "
-                "samples"
-            )
-        if score.interval is not None and score.groups < FEW:
-            share = unseen(score.groups, CONFIDENCE, tails=1)
-            sentences.append(
-                f"{score.groups:,} independent samples in {name} are few: what is so in up to "
-                f"{share:.0%} of all questions may not show in them, nor in the intervals"
-            )
-    if any(score.groups > 1 and score.interval is None for score in summary):
-        sentences.append("no intervals without SciPy: pip install 'fullrecall[stats]'")
+        sentences += _score_notes(score)
+    if any(score.interval is not None for score in summary):
+        sentences.append(
+            f"{CONFIDENCE:.0%} intervals of the mean over all such questions, whatever the "
+            "distribution of the scores"
+        )
     return sentences
+
+
+def _score_notes(score: ScoreSummary) -> Iterator[str]:
+    name = score.name
+    if score.undefined:
+        yield f"{score.undefined:,} undefined in {name}: no reference items"
+    for reason, count in score.reasons.items():
+        yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
+    if score.unscored and score.scored and score.bounds is not None:
+        low, high = map(shown, score.bounds)
+        yield f"{name}: {low} to {high}, depending on unscored samples"
+    for one in score.estimates.values():
+        if one.undefined > score.undefined:
+            yield (
+                f"{one.undefined - score.undefined:,} more undefined in "
+                f"{score.method.label(one.measure)}: no target counts"
+            )
+    if score.settled is not None:
+        by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
+        yield (
+            f"{score.settled.total:,} of {score.settled.targets:,} targets in {name} settled "
+            f"without the last judge ({by}), which was not asked in {score.settled.samples:,} "
+            "samples"
+        )
 
 
 def partial(what: str, stopped: str) -> str:
@@ -235,35 +227,27 @@ def printed(console: Console, parts: Iterable[RenderableType], *, unbroken: bool
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
-def _cut(method: Method) -> str:
-    if method.k is None:
-        return "all contexts"
-    return f"first {method.k} contexts" if method.k > 1 else "first context"
-
-
 def _head(name: str) -> str:
     return name.replace("_", "\n", 1)
 
 
 def comparison_table(comparison: Comparison) -> Grid:
-    """Return a comparison: for each score and k the means, their difference, its interval, p."""
-    sections = []
-    several = len(comparison) > 1
-    for score in comparison:
-        rows = []
-        if score.difference is not None:
-            cells = _difference(
-                score.before, score.after, score.difference, score.interval, score.p
-            )
-            adjusted = [f"{score.p_adjusted:.4f}"] if several else []
-            rows.append(("score", [*cells, *adjusted]))
-        rows += [
-            (f"@{k}", [*_difference(*one), *([""] if several else [])])
-            for k, one in score.at.items()
-        ]
-        sections.append(Section(score.name, rows))
-    percent = f"{100 * comparison.confidence:g}%"
-    heads = ["before", "after", "difference", f"{percent} interval", "p"]
+    """Return a comparison: for each measure the means, their difference, its interval, p."""
+    asked = [one for score in comparison for one in score.values() if one.p_adjusted is not None]
+    several = len(asked) > 1
+    sections = [
+        Section(
+            score.name,
+            [
+                (label, [*_difference(score[m]), *([_chance(score[m].p_adjusted)] * several)])
+                for label, (m,) in _lines([score])
+                if m is not None and score[m].difference is not None
+            ],
+        )
+        for score in comparison
+    ]
+    percent = f"{100 * comparison.confidence:g}% interval"
+    heads = ["before", "after", "difference", percent, "p"]
     return table([*heads, "p (Holm)"] if several else heads, sections)
 
 
@@ -275,23 +259,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
         if report.stopped is not None:
             notes.append(partial(f"the report {which} has {len(report):,} samples", report.stopped))
     for score in comparison:
-        notes.append(
-            f"{score.name}: {score.wins:,} better, {score.ties:,} the same, {score.losses:,} "
-            f"worse, of {score.samples:,}"
-            + (f" in {score.groups:,} groups" if score.groups < score.samples else "")
-        )
-        if score.margin is not None:
-            notes.append(f"{score.name}: {_inferiority(score)}")
-        kinds = {
-            "unscored": "unscored in one report or both",
-            "undefined_in_one": "without reference items in one report",
-            "undefined": "without reference items",
-        }
-        notes += [
-            f"{score.unpaired[kind]:,} not compared in {score.method.name}: {why}"
-            for kind, why in kinds.items()
-            if score.unpaired[kind]
-        ]
+        notes += _comparison_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
         if labels:
             first = one_line(", ".join(labels[:_NAMED]), 120)
@@ -302,17 +270,55 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     return notes
 
 
+def _comparison_notes(score: ScoreComparison) -> Iterator[str]:
+    one = score.main
+    label = score.method.label(one.measure)
+    in_groups = f" in {one.groups:,} groups" if one.groups < one.samples else ""
+    yield (
+        f"{label}: {one.wins:,} better, {one.ties:,} the same, {one.losses:,} worse, of "
+        f"{one.samples:,}{in_groups}"
+    )
+    for each in score.values():
+        if each.p_adjusted is None:
+            continue
+        label = score.method.label(each.measure)
+        if each.margin is not None:
+            yield f"{label}: {_inferiority(each)}"
+        excluded = each.guaranteed is not None and not each.guaranteed.low <= 0 <= each.guaranteed.high
+        if each.p is not None and each.p <= 1 - CONFIDENCE and not excluded:
+            low, high = (signed(end) for end in (each.guaranteed or (0.0, 0.0))[:2])
+            yield (
+                f"{label}: p assumes that no rare total losses went unseen; without that "
+                f"assumption the change is from {low} to {high}"
+            )
+    if score.differing:
+        yield (
+            f"{score.differing:,} compared in {score.name} over common targets only: their "
+            "targets differ"
+        )
+    kinds = {
+        "no_common_targets": "no target in common",
+        "unscored": "unscored in one report or both",
+        "undefined_in_one": "without reference items in one report",
+        "undefined": "without reference items",
+    }
+    for kind, why in kinds.items():
+        if score.unpaired[kind]:
+            yield f"{score.unpaired[kind]:,} not compared in {score.name}: {why}"
+
+
 def flips(score: ScoreComparison, limit: int) -> Iterator[RenderableType]:
     """Yield the `limit` samples whose score changed most, with the targets that made it."""
     from rich.text import Text
 
-    if not limit or not score.flips:
+    changed = score.main.flips
+    if not limit or not changed:
         return
-    count = len(score.flips)
+    count = len(changed)
     first = f", the {limit} largest changes:" if count > limit else ":"
     some = "samples changed" if count > 1 else "sample changed"
     yield Text(f"{count:,} {some} in {score.name}{first}", style="bold")
-    for flip in score.flips[:limit]:
+    for flip in changed[:limit]:
         yield ""
         yield Text.assemble(
             (one_line(flip.sample, 60), "bold cyan"),
@@ -332,34 +338,30 @@ def signed(value: float) -> str:
     return f"{value:+.3f}".replace("0.", ".", 1)
 
 
-def _difference(
-    before: float | None,
-    after: float | None,
-    difference: float,
-    interval: Interval | None,
-    p: float | None,
-) -> list[str]:
+def _difference(one: Difference) -> list[str]:
+    interval = one.interval
     ends = "-" if interval is None else f"{signed(interval.low)} to {signed(interval.high)}"
-    chance = "-" if p is None else f"{p:.4f}"
-    return [shown(before), shown(after), signed(difference), ends, chance]
+    change = "-" if one.difference is None else signed(one.difference)
+    return [shown(one.before), shown(one.after), change, ends, _chance(one.p)]
 
 
-def _inferiority(score: ScoreComparison) -> str:
-    margin = f"{score.margin:g}"
-    if score.bounds is None:
-        return f"whether the loss is within {margin} cannot be told: too few samples"
-    least = f"{100 * score.bounds.confidence:g}% sure of at least {signed(score.bounds.low)}"
-    if score.non_inferior:
-        return f"not worse by more than {margin} ({least})"
-    return f"a loss of more than {margin} is not ruled out ({least})"
+def _chance(p: float | None) -> str:
+    return "" if p is None else f"{p:.4f}"
 
 
-def verdicts(result: GateResult) -> Iterator[Text]:
-    """Yield one line for each check of a gate, with its verdict in front."""
+def _inferiority(one: Difference) -> str:
+    margin = f"{one.margin:g}"
+    if one.non_inferior is None:
+        return f"no sample shows whether the drop is below {margin}"
+    if one.non_inferior:
+        return f"the drop is below {margin}"
+    return f"a drop of {margin} is not ruled out"
+
+
+def outcomes(result: GateResult) -> Iterator[Text]:
+    """Yield one line for each check of a gate, with its outcome in front."""
     from rich.text import Text
 
     styles = {"pass": "bold green", "fail": "bold red", "cannot_tell": "bold yellow"}
     for check in result.checks:
-        yield Text.assemble(
-            (check.verdict.words.upper(), styles[check.verdict]), "  ", check.reason
-        )
+        yield Text.assemble((check.outcome.words, styles[check.outcome]), "  ", check.reason)

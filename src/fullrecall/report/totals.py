@@ -1,151 +1,129 @@
-"""Sums of figures over samples: exact, and so the same however the samples were parted.
+"""The sum of one measure over samples: exact, and so the same however the samples were parted.
 
-A figure is a float in [-1, 1]. It enters as a whole number of 2⁻⁶⁰, below which it is cut off,
+A value is a float in [-1, 1]. It enters as a whole number of 2⁻⁶⁰, below which it is cut off,
 and whole numbers add up to the same in any order: totals of parts, merged, are those of the whole
-to the last bit. What a mean's interval needs is summed too: squares where a sample stands for
-itself, and one sum for each group of samples that share `Sample.group`.
+to the last bit. Samples that are not independent share a group; a group counts once, by the mean
+of its samples, since only groups are independent of each other (`fullrecall.report.bounds`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fullrecall.report.statistics import Spread
+from fullrecall.report.bounds import Counts
+from fullrecall.report.value_counts import ValueCounts
 
 _UNIT = 2**60
 _AS_FLOAT = float(_UNIT)
 
 
-def exact(value: float) -> int:
-    """Return a figure as a whole number of units; those of [2⁻⁸, 1] lose nothing."""
-    return int(value * _AS_FLOAT)
-
-
-def ratio(total: int, count: int) -> float:
-    """Return the mean of `count` figures whose `exact` values add up to `total`."""
-    return total / (count * _UNIT)
-
-
 class Totals:
-    """Sums of several figures at once over samples; its size grows with the groups alone."""
+    """Running totals of one measure; their size grows with the groups alone.
 
-    __slots__ = ("count", "groups", "squares", "sums")
+    A sample that should have a value and has none is a gap: it is counted, and takes part in
+    `counts` where a value is given for it.
+    """
 
-    def __init__(self, figures: int) -> None:
+    __slots__ = ("count", "gaps", "groups", "total", "values")
+
+    def __init__(self) -> None:
         self.count = 0
-        self.sums = [0] * figures
-        self.squares = [0] * figures
+        self.total = 0
+        self.gaps = 0
+        self.values = ValueCounts()
         self.groups: dict[str, list[int]] = {}
-        """For each group the number of its samples, then their sum for each figure. The three
-        attributes above are of the samples without a group."""
+        """For each group the number of its values, their sum, and its gaps. The attributes above
+        are of the samples without a group."""
 
-    def add(self, values: Sequence[float], group: str | None = None) -> None:
-        """Add one sample: one value for each figure."""
+    def add(self, value: float | None, group: str | None = None) -> None:
+        """Add one sample's value, or a gap if it is None."""
         if group is not None:
-            sums = self.groups.get(group)
-            if sums is None:
-                sums = self.groups[group] = [0] * (len(self.sums) + 1)
-            sums[0] += 1
-            for position, value in enumerate(values, start=1):
-                sums[position] += int(value * _AS_FLOAT)
-            return
-        self.count += 1
-        sums, squares = self.sums, self.squares
-        for position, value in enumerate(values):
-            scaled = int(value * _AS_FLOAT)
-            sums[position] += scaled
-            squares[position] += scaled * scaled
+            sums = self.groups.setdefault(group, [0, 0, 0])
+            if value is None:
+                sums[2] += 1
+            else:
+                sums[0] += 1
+                sums[1] += int(value * _AS_FLOAT)
+        elif value is None:
+            self.gaps += 1
+        else:
+            self.count += 1
+            self.total += int(value * _AS_FLOAT)
+            self.values.add(value)
 
     def merge(self, other: Totals) -> None:
-        """Add what another part has summed of the same figures."""
+        """Add what another part has summed of the same measure."""
         self.count += other.count
-        for position, (more, square) in enumerate(zip(other.sums, other.squares, strict=True)):
-            self.sums[position] += more
-            self.squares[position] += square
+        self.total += other.total
+        self.gaps += other.gaps
+        self.values.merge(other.values)
         for group, theirs in other.groups.items():
-            ours = self.groups.get(group, [0] * len(theirs))
+            ours = self.groups.get(group, (0, 0, 0))
             self.groups[group] = [a + b for a, b in zip(ours, theirs, strict=True)]
 
     @property
     def samples(self) -> int:
-        """How many samples were added, with and without a group."""
-        return self.count + sum(group[0] for group in self.groups.values())
+        """How many samples have a value."""
+        return self.count + sum(count for count, _, _ in self.groups.values())
 
-    def mean(self, figure: int) -> float | None:
-        """Return the mean of the figure at this position; None without samples."""
-        count = self.samples
-        return ratio(self._sum(figure), count) if count else None
+    @property
+    def independent(self) -> int:
+        """How many groups have a value, a sample without a group being one."""
+        return self.count + sum(count > 0 for count, _, _ in self.groups.values())
 
-    def spread(self, figure: int) -> Spread | None:
-        """Return the mean with its variance, None without samples.
-
-        The variance is the cluster-robust CR2 (Bell and McCaffrey, "Bias reduction in standard
-        errors for linear regression with multi-stage samples", Survey Methodology 28(2), 2002)
-        with Satterthwaite's degrees of freedom, for a mean. With every sample for itself, both
-        are the usual s²/n and n - 1. Of one group alone the variance is not known: infinite.
-        """
-        n = self.samples
-        if not n:
+    @property
+    def mean(self) -> float | None:
+        """The mean over groups; None without a value."""
+        groups = self.independent
+        if not groups:
             return None
-        total = self._sum(figure)
-        sizes = {1: self.count} if self.count else {}
-        # Σ (n·x - Σx)² over the groups of each size; exact, so that equal values give 0.
-        squared = {
-            1: n * n * self.squares[figure]
-            - 2 * n * total * self.sums[figure]
-            + self.count * total * total
-        }
-        for group in self.groups.values():
-            size = group[0]
-            off = n * group[figure + 1] - size * total
-            sizes[size] = sizes.get(size, 0) + 1
-            squared[size] = squared.get(size, 0) + off * off
-        mean, independent = total / (n * _UNIT), sum(sizes.values())
-        if independent < 2:  # noqa: PLR2004 - one group has no spread
-            return Spread(mean, inf, 0.0, independent)
-        scale = n**4 * _UNIT**2
-        variance = sum(squared[size] / scale / (1 - size / n) for size in sorted(sizes))
-        return Spread(mean, variance, _satterthwaite(sizes, n), independent)
+        means = sum(total // count for count, total, _ in self.groups.values() if count)
+        return (self.total + means) / (groups * _UNIT)
+
+    def counts(self, gap: float | None = None, *, low: float = 0.0, high: float = 1.0) -> Bounded:
+        """Return the values to decide by, one for each group, every gap counting as `gap`.
+
+        Gaps are left out if `gap` is None. Values are in [`low`, `high`].
+        """
+        whole = ValueCounts()
+        whole.merge(self.values)
+        if gap is not None and self.gaps:
+            whole.add(gap, self.gaps)
+        for count, total, gaps in self.groups.values():
+            more = 0 if gap is None else gaps
+            if count + more:
+                mean = (total / _AS_FLOAT + (gap or 0.0) * more) / (count + more)
+                whole.add(min(high, max(low, mean)))
+        return whole.lower, whole.upper
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back; the sums are whole numbers."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {
+            "count": self.count,
+            "total": self.total,
+            "gaps": self.gaps,
+            "values": self.values.to_dict(),
+            "groups": self.groups,
+        }
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Totals:
+    def from_dict(cls, plain: Mapping[str, Any]) -> Totals:
         """Return the totals that `to_dict` wrote."""
-        totals = cls(len(plain["sums"]))
-        totals.count = plain["count"]
-        totals.sums = list(plain["sums"])
-        totals.squares = list(plain["squares"])
+        totals = cls()
+        totals.count, totals.total, totals.gaps = (plain[n] for n in ("count", "total", "gaps"))
+        totals.values = ValueCounts.from_dict(plain["values"])
         totals.groups = {name: list(sums) for name, sums in plain["groups"].items()}
         return totals
 
-    def _sum(self, figure: int) -> int:
-        return self.sums[figure] + sum(group[figure + 1] for group in self.groups.values())
+
+Bounded = tuple[Counts, Counts]
+"""Values from below and from above, which differ where there are too many to keep them apart."""
 
 
-def spread_of(values: Sequence[float], groups: Sequence[str | None] | None = None) -> Spread | None:
-    """Return the spread of the mean of `values`, each in [-1, 1]; None if there are none.
-
-    `groups` names the group of each value, None for one that stands for itself.
-    """
-    totals = Totals(1)
-    for position, value in enumerate(values):
-        totals.add((value,), groups[position] if groups is not None else None)
-    return totals.spread(0)
-
-
-def _satterthwaite(sizes: dict[int, int], n: int) -> float:
-    """Return the degrees of freedom of CR2 for groups of these sizes; `sizes` counts them.
-
-    n² / (Σ m² + Σ_{g≠h} b_g b_h) with b = m² / (n - m): what the general formula comes to where
-    the only regressor is the constant. Equal groups give their number less one.
-    """
-    squares = sum(count * m * m for m, count in sizes.items())
-    parts = [(m * m / (n - m), count) for m, count in sorted(sizes.items())]
-    together = sum(b * count for b, count in parts)
-    apart = sum(b * b * count for b, count in parts)
-    return n * n / (squares + together * together - apart)
+def totals_of(pairs: Iterable[tuple[float | None, str | None]]) -> Totals:
+    """Return the totals of values, each with its group."""
+    totals = Totals()
+    for value, group in pairs:
+        totals.add(value, group)
+    return totals

@@ -1,6 +1,6 @@
 """The scorers: each finds its own kind of target, and all share the measures."""
 
-from fullrecall.scorers.claims import ClaimRecall, PrecisionRecall
+from fullrecall.scorers.claims import ClaimRecall
 from fullrecall.scorers.entities import EntityRecall
 from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.judged import JudgedScorer
@@ -20,7 +20,6 @@ __all__ = [
     "Found",
     "IdRecall",
     "JudgedScorer",
-    "PrecisionRecall",
     "QuestionRecall",
     "Scorer",
     "SpanRecall",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Target
+from fullrecall.findings import Target
 from fullrecall.judges.protocols import Flow
 from fullrecall.judges.sentences import sentences
 from fullrecall.sample import Claim, Sample
@@ -15,7 +15,6 @@ from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, require, require_retrieval, retrieved_texts
 
 Split = Literal["judge", "sentences"]
-Importance = Literal["all", "vital"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,15 +26,15 @@ class ClaimRecall(JudgedScorer):
     are fixed before anything is judged, and the judge owes one verdict for each: a claim that it
     leaves out is asked for again, and is unscored if it stays out. The denominator never moves.
 
-    `importance="vital"` counts the vital claims only (`Claim(text, vital=False)` is an "okay"
-    one). With `partial_credit` 0.0 or 0.5 this gives the strict and the partial scores, vital
-    and all, of TREC RAG's nuggets (Pradeep et al., "The Great Nugget Recall", SIGIR 2025).
+    A vital claim has grade 1, an "okay" one (`Claim(text, vital=False)`) 0.5, so that
+    `Recall(min_grade=1)` counts the vital ones only. With `partial_credit` 0.0 or 0.5 this gives
+    the strict and the partial scores, vital and all, of TREC RAG's nuggets (Pradeep et al., "The
+    Great Nugget Recall", SIGIR 2025).
 
     With nothing retrieved the score is 0.0 and no judge is asked.
     """
 
     split: Split = "judge"
-    importance: Importance = "all"
 
     kind: ClassVar[str] = "claim_recall"
 
@@ -43,8 +42,6 @@ class ClaimRecall(JudgedScorer):
         super().__post_init__()
         if self.split not in get_args(Split):
             raise ParameterError(f'split is "judge" or "sentences", got {self.split!r}')
-        if self.importance not in get_args(Importance):
-            raise ParameterError(f'importance is "all" or "vital", got {self.importance!r}')
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)
@@ -52,7 +49,6 @@ class ClaimRecall(JudgedScorer):
         targets = [
             Target((claim.text,), grade=1.0 if claim.vital else 0.5)
             for claim in claims
-            if claim.vital or self.importance == "all"
         ]
         return (yield from self._attributed(targets, sample, question=sample.user_input))
 
@@ -68,16 +64,3 @@ class ClaimRecall(JudgedScorer):
         else:
             parts = yield from self._asked.split(reference, kind="claims")
         return [Claim(part) for part in dict.fromkeys(parts)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrecisionRecall(ClaimRecall):
-    """F1 of claim recall and context precision, with the missing claims named.
-
-    `result.recall` is the share of the reference's claims that the contexts support,
-    `result.precision` the share of the contexts that support one, `result.f1` (the score) their
-    harmonic mean, and `result.missed` the claims that are missing: all from one judging.
-    """
-
-    kind: ClassVar[str] = "precision_recall"
-    measure: ClassVar[str] = "f1"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import InputError
 from fullrecall.extras import pandas
+from fullrecall.measures import Recall
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 
@@ -58,20 +59,19 @@ def score_columns(
     references: Iterable[Any],
     *,
     ks: tuple[int | None, ...],
-    plain: bool,
     score: Callable[[Sample], Result],
 ) -> ColumnScores:
     """Return recall at `ks` for columns of retrieved and reference IDs.
 
-    With `plain`, a row that is a list of `str` against a list of `str` is counted in place;
-    `score` takes any other form that a `Sample` takes. Raises `InputError` for columns of
+    A row that is a list of `str` against a list of `str` is counted in place; `score` takes any
+    other form that a `Sample` takes. Raises `InputError` for columns of
     different lengths, and naming the row for values that are no IDs.
     """
     recalls: list[Sequence[float] | None] = []
     gaps: dict[int, tuple[Status, str]] = {}
     cuts = [slice(start, end) for start, end in pairwise((0, *ks))]
     for row, (ids, wanted) in enumerate(_rows(retrieved, references)):
-        missing = _plain(ids, wanted) if plain else None
+        missing = _plain(ids, wanted)
         if missing:
             total = len(missing)
             at = []
@@ -125,5 +125,5 @@ def _sample(row: int, ids: Any, wanted: Any) -> Sample:
 
 
 def _recalls(result: Result, ks: tuple[int | None, ...]) -> list[float] | None:
-    values = [result.value("recall", k) for k in ks]
+    values = [result[Recall if k is None else Recall @ k] for k in ks]
     return None if None in values else [value for value in values if value is not None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.judges.protocols import Flow
 from fullrecall.sample import Sample
 from fullrecall.scorers.entity_rule import find_entities

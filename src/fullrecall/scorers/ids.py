@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
-from fullrecall.errors import ParameterError
 from fullrecall.findings import WholeFindings
-from fullrecall.sample import Reference, Sample
+from fullrecall.measures import DEFAULT_KS
+from fullrecall.parameters import check_k
+from fullrecall.sample import Sample
 from fullrecall.scorers.columns import ColumnScores, score_columns
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -18,54 +19,43 @@ from fullrecall.scorers.scorer import (
     require_retrieval,
 )
 
-Weighting = Literal["equal", "grade"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class IdRecall(DeterministicScorer):
-    """Of the reference IDs, how many did the retriever bring?
+    """How many of the reference IDs did the retriever return?
 
-    A target is a reference ID, or an any-of group of IDs, whose grade is at least `min_grade`;
-    it is found at the first rank that carries one of its IDs. IDs are compared as `str`. Of
-    duplicate retrieved IDs the first counts, and the others still take up their ranks.
-
-    `weighting="grade"` weighs each target by its grade, "equal" (the default) by 1.
+    A target is a reference ID, or an any-of group of IDs, whose grade is above 0; it is found at
+    the first rank that carries one of its IDs. IDs are compared as `str`. A repeated ID keeps
+    its rank but counts once. `Recall(min_grade=2)` counts the targets of a grade or more,
+    `Recall(weight="grade")` weighs them.
     """
-
-    min_grade: float = 1
-    weighting: Weighting = "equal"
 
     kind: ClassVar[str] = "id_recall"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (isinstance(self.min_grade, (int, float)) and self.min_grade > 0):
-            raise ParameterError(f"min_grade is a number above 0, got {self.min_grade!r}")
-        if self.weighting not in get_args(Weighting):
-            raise ParameterError(f'weighting is "equal" or "grade", got {self.weighting!r}')
-
     def score_columns(
-        self, retrieved_context_ids: Iterable[Any], reference_context_ids: Iterable[Any]
+        self,
+        retrieved_context_ids: Iterable[Any],
+        reference_context_ids: Iterable[Any],
+        *,
+        ks: Iterable[int] = DEFAULT_KS,
     ) -> ColumnScores:
-        """Return recall of whole columns, one row for each sample, at `ks` and at `k`.
+        """Return recall of whole columns, one row for each sample, at `ks` and over all.
 
         Each item is what a `Sample` takes for that field; None is a missing value. It gives the
-        numbers that `score` gives, several times faster, and nothing else. Raises `InputError`
-        for columns of different lengths and for values that are no IDs.
+        numbers that `score` gives, several times faster, and nothing else. Raises
+        `ParameterError` for a k below 1, `InputError` for columns of different lengths and for
+        values that are not IDs.
         """
-        cuts = sorted({*self.ks, *(() if self.k is None else (self.k,))})
+        cuts = sorted({check_k(k, "ks") for k in ks})
         return score_columns(
-            retrieved_context_ids,
-            reference_context_ids,
-            ks=(*cuts, *((None,) if self.k is None else ())),
-            # Lists of plain IDs have grade 1: above that threshold, none is a target.
-            plain=self.min_grade <= 1,
-            score=self.score,
+            retrieved_context_ids, reference_context_ids, ks=(*cuts, None), score=self.score
         )
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)
-        references = self._targets(require(sample.reference_context_ids, "reference_context_ids"))
+        references = require(sample.reference_context_ids, "reference_context_ids")
+        if any(grade <= 0 for _, grade in references):
+            references = [reference for reference in references if reference.grade > 0]
         ids = sample.retrieved_context_ids or ()
         # Built back to front, so that the first of several equal IDs is the one that stays.
         rank_of = dict(zip(reversed(ids), range(len(ids), 0, -1), strict=True))
@@ -82,11 +72,4 @@ class IdRecall(DeterministicScorer):
                 ranks.append(() if rank is None else (rank,))
             else:
                 ranks.append(tuple(sorted(rank_of[m] for m in members if m in rank_of)))
-        weights = [r.grade for r in references] if self.weighting == "grade" else None
-        return Found(WholeFindings(references, ranks, weights), len(ids), note)
-
-    def _targets(self, references: Sequence[Reference]) -> Sequence[Reference]:
-        least = self.min_grade
-        if all(grade >= least for _, grade in references):
-            return references
-        return [reference for reference in references if reference.grade >= least]
+        return Found(WholeFindings(references, ranks), len(ids), note)

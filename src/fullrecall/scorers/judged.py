@@ -9,18 +9,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.judges.evidence import Folded, locate
 from fullrecall.judges.flow import arun, run
 from fullrecall.judges.protocols import ChatModel, Flow, Judge, Label, Verdict
-from fullrecall.result import Method, Result, check_k
+from fullrecall.parameters import check_k, check_share
+from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     FindingScorer,
     Found,
     Unmeasured,
     as_sample,
-    check_share,
     retrieved_texts,
 )
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Finding, Target
+from fullrecall.findings import Finding, Target
 from fullrecall.judges.protocols import Flow
+from fullrecall.measures import ContextPrecision as ContextPrecisionMeasure
+from fullrecall.measures import Measure
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.judged import Contexts, JudgedScorer
@@ -33,13 +35,13 @@ class ContextPrecision(JudgedScorer):
     targets are then the contexts themselves, and `missed` those that do not help.
 
     The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
-    `result.precision` is the plain share of relevant contexts.
+    `result[Precision]` is the plain share of relevant contexts.
     """
 
     by: FindingScorer | None = None
 
     kind: ClassVar[str] = "context_precision"
-    measure: ClassVar[str] = "context_precision"
+    headline: ClassVar[Measure] = ContextPrecisionMeasure
     always_judged: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

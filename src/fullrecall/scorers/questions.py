@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fullrecall.finding import Target
+from fullrecall.findings import Target
 from fullrecall.judges.protocols import Flow
 from fullrecall.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer

@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Protocol, get_args, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.finding import Finding
-from fullrecall.measures import PrecisionDenominator
-from fullrecall.result import Method, Result, Status, check_k
+from fullrecall.findings import Findings
+from fullrecall.measures import Measure, Recall
+from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
 
 
@@ -22,7 +21,7 @@ class Scorer(Protocol):
 
     @property
     def method(self) -> Method:
-        """How this scorer scores: its name, measure and parameters."""
+        """How this scorer scores: its name and parameters."""
         ...
 
     def score(self, sample: Sample, /) -> Result:
@@ -31,13 +30,13 @@ class Scorer(Protocol):
 
 
 class Found(NamedTuple):
-    """What a scorer found: no findings means no reference items.
+    """What a scorer found: no findings means that there are no targets.
 
     `retrieved` counts the contexts, `note` adds to the reason, and `unmeasured` names the targets
     that could not be judged, with the reason of each.
     """
 
-    findings: Sequence[Finding]
+    findings: Findings
     retrieved: int
     note: str = ""
     unmeasured: tuple[tuple[str, str], ...] = ()
@@ -49,40 +48,20 @@ class Unmeasured(Exception):  # noqa: N818 - a signal between a scorer and its d
 
 @dataclass(frozen=True, kw_only=True)
 class FindingScorer(ABC):
-    """Base of the scorers that make findings: their shared parameters, and what becomes of them.
+    """Base of the scorers that make findings; what is counted of them is a measure's.
 
-    - `k`: the score counts the first `k` contexts; None, all of them.
-    - `ks`: the cut-offs that reports list, ascending. Findings cover the whole ranking, so
-      `result.at[k]` answers for every other k too.
-    - `zero_division`: the score where there are no reference items; None leaves it undefined.
-    - `precision_denominator`: "retrieved" divides by the contexts there are, "k" by `k`.
     - `name`: the score's name in reports; by default the kind of scorer ("id_recall").
-
-    Raises `ParameterError`, naming the parameter, for values out of range.
     """
 
-    k: int | None = None
-    ks: Sequence[int] = (1, 3, 5, 10)
-    zero_division: float | None = None
-    precision_denominator: PrecisionDenominator = "retrieved"
     name: str | None = None
 
     kind: ClassVar[str]
-    measure: ClassVar[str] = "recall"
+    headline: ClassVar[Measure] = Recall
+    """The measure that `Result.score` is."""
 
     def __post_init__(self) -> None:
-        if self.k is not None:
-            check_k(self.k)
-        ks = tuple(check_k(k, "ks") for k in _as_sequence(self.ks))
-        if any(later <= earlier for earlier, later in pairwise(ks)):
-            raise ParameterError(f"ks are ascending and each once, got {self.ks!r}")
-        object.__setattr__(self, "ks", ks)
-        if self.zero_division is not None:
-            check_share(self.zero_division, "zero_division")
-        if self.precision_denominator not in get_args(PrecisionDenominator):
-            raise ParameterError(
-                f'precision_denominator is "retrieved" or "k", got {self.precision_denominator!r}'
-            )
+        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
+            raise ParameterError(f"name must be a str that is not blank, got {self.name!r}")
 
     @abstractmethod
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
@@ -98,25 +77,14 @@ class FindingScorer(ABC):
 
     @property
     def method(self) -> Method:
-        """How this scorer scores: its name, measure and parameters."""
+        """How this scorer scores: its name and parameters."""
         return self._method  # cached below: a property is what pyright takes for a Scorer's
 
     @cached_property
     def _method(self) -> Method:
-        shared = {shared.name for shared in fields(FindingScorer)}
-        return Method(
-            name=self.name or self.kind,
-            measure=self.measure,
-            k=self.k,
-            ks=tuple(self.ks),
-            zero_division=self.zero_division,
-            precision_denominator=self.precision_denominator,
-            parameters={
-                own.name: _described(getattr(self, own.name))
-                for own in fields(self)
-                if own.name not in shared
-            },
-        )
+        own = (each for each in fields(self) if each.name != "name")
+        parameters = {each.name: _described(getattr(self, each.name)) for each in own}
+        return Method(self.name or self.kind, parameters, self.headline)
 
     def _outcome(self, found: Found) -> Result:
         findings = found.findings
@@ -126,14 +94,8 @@ class FindingScorer(ABC):
             return Result(
                 self._method, Status.SCORED, findings, found.retrieved, found.note, found.unmeasured
             )
-        if self.zero_division is None:
-            return Result(self._method, Status.UNDEFINED, note="no reference items")
-        return Result(
-            self._method,
-            Status.SCORED,
-            retrieved=found.retrieved,
-            note=f"no reference items: zero_division={self.zero_division}",
-        )
+        note = found.note or "no reference items"
+        return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
 
     def _unscored(self, why: Exception) -> Result:
         return Result(self._method, Status.UNSCORED, note=str(why))
@@ -212,19 +174,6 @@ def require(value: Any, name: str) -> Any:
     if value is None:
         raise Unmeasured(f"{name} is missing")
     return value
-
-
-def check_share(value: object, name: str) -> float:
-    """Return `value` if it is a number in [0, 1]; raise `ParameterError` otherwise."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise ParameterError(f"{name} is a number from 0 to 1, got {value!r}")
-    return value
-
-
-def _as_sequence(ks: object) -> Sequence[object]:
-    if isinstance(ks, (str, bytes)) or not isinstance(ks, Sequence):
-        raise ParameterError(f"ks is a sequence of whole numbers, got {ks!r}")
-    return ks
 
 
 def _described(value: object) -> object:

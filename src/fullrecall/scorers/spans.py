@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Evidence, Finding, Step, Target
+from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.sample import Sample
 from fullrecall.scorers.alignment import Interval, Overlap, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
 from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured, require_retrieval
 from fullrecall.scorers.text import reference_groups
-
-SpanWeighting = Literal["reference", "characters"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,23 +31,18 @@ class SpanRecall(DeterministicScorer):
     `fullrecall.scorers.alignment`; `tests/benchmarks` measures it against offsets). Text that
     stands word for word in another document counts as retrieved: only offsets can tell.
 
-    `weighting="reference"` (the default) gives every reference the same weight, "characters"
-    weighs it by its length, as Chroma's chunking evaluation does (Smith and Troynikov, 2024).
+    Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as
+    Chroma's chunking evaluation does (Smith and Troynikov, 2024).
     """
 
     min_run: int = 32
-    weighting: SpanWeighting = "reference"
 
     kind: ClassVar[str] = "span_recall"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.min_run, int) or self.min_run < 1:
-            raise ParameterError(f"min_run is a whole number >= 1, got {self.min_run!r}")
-        if self.weighting not in get_args(SpanWeighting):
-            raise ParameterError(
-                f'weighting is "reference" or "characters", got {self.weighting!r}'
-            )
+            raise ParameterError(f"min_run must be a whole number of at least 1, got {self.min_run!r}")
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)
@@ -77,8 +70,9 @@ class SpanRecall(DeterministicScorer):
             if not steps or credit > steps[-1].credit:
                 steps.append(Step(rank, credit))
         best = max(found, key=lambda finding: finding.credit_at())
+        size = max(finding.target.size for finding in found)  # whatever was retrieved
         return Finding(
-            Target(tuple(passage.label for passage in target), best.target.weight),
+            Target(tuple(passage.label for passage in target), size=size),
             tuple(steps),
             tuple(sorted({rank for finding in found for rank in finding.ranks})),
             best.evidence,
@@ -104,9 +98,9 @@ class SpanRecall(DeterministicScorer):
             for rank, part in parts.items()
             for held in (*part.runs, *(edge for edge in part.edges if within(edge, whole)))
         )
-        weight = float(passage.length) if self.weighting == "characters" else 1.0
         ranks = tuple(dict.fromkeys(item.rank for item in evidence))
-        return Finding(Target((passage.label,), weight), tuple(steps), ranks, evidence)
+        target = Target((passage.label,), size=float(passage.length))
+        return Finding(target, tuple(steps), ranks, evidence)
 
 
 def _evidence(rank: int, held: Interval) -> Evidence:

@@ -9,14 +9,13 @@ from typing import ClassVar, Literal, get_args
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
-from fullrecall.finding import Evidence, Finding, Step, Target
-from fullrecall.findings import LateFindings
+from fullrecall.findings import Evidence, Finding, LateFindings, Step, Target
+from fullrecall.parameters import check_share
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
     Unmeasured,
-    check_share,
     require,
     retrieved_texts,
 )
@@ -81,7 +80,7 @@ class TextRecall(DeterministicScorer):
             rest = {text: rank for text, rank in first_rank.items() if rank >= first}
             return self._finding(groups[position], rest)
 
-        return Found(LateFindings(firsts, make), len(texts))
+        return Found(LateFindings(list(map(Target, groups)), firsts, make), len(texts))
 
     def _first_hit(self, group: tuple[str, ...], first_rank: dict[str, int]) -> int | None:
         """Return the first rank whose text is similar enough; later ones are not looked at."""

@@ -13,10 +13,10 @@ from fullrecall.markup import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from fullrecall.finding import Evidence, Finding
+    from fullrecall.findings import Evidence, Finding
+    from fullrecall.report.bounds import Interval
     from fullrecall.report.comparison import Comparison
     from fullrecall.report.report import Report
-    from fullrecall.report.statistics import Interval
     from fullrecall.report.summary import Summary
     from fullrecall.result import Result
 
@@ -29,7 +29,7 @@ _CHARACTERS_SHOWN = 400
 def result_html(result: Result) -> str:
     """Return a result: its score, its reason, and each target with its evidence."""
     score = str(result.status) if result.score is None else f"{result.score:.3f}"
-    rows = [_target(finding, result) for finding in result.findings[:TARGETS_SHOWN]]
+    rows = [_target(finding) for finding in result.findings[:TARGETS_SHOWN]]
     rows += [
         [_cut(target), visible("not judged"), _dash(None), _dash(None), visible(why)]
         for target, why in result.unmeasured
@@ -37,7 +37,7 @@ def result_html(result: Result) -> str:
     more = len(result.findings) - TARGETS_SHOWN
     return str(
         _markup("<div><p><b>{}</b> {}: {}</p>{}{}</div>").format(
-            visible(result.method.label),
+            visible(result.method.name),
             score,
             visible(result.reason),
             _table(["target", "outcome", "rank", "credit", "evidence"], rows) if rows else "",
@@ -47,18 +47,17 @@ def result_html(result: Result) -> str:
 
 
 def summary_html(summary: Summary) -> str:
-    """Return a summary: for each score its mean, interval and coverage, then the mean at each k."""
-    ks = sorted({k for score in summary for k in score.at})
+    """Return a summary: for each measure of each score its mean and interval, and coverage."""
     heads = ["score", "mean", "95% interval", "scored", "undefined", "unscored"]
     rows = [
         [
-            visible(score.name),
-            _markup("<b>{}</b>").format(_number(score.mean)),
-            _interval(score.interval),
-            *(f"{n:,}" for n in (score.scored, score.undefined, score.unscored)),
-            *(_number(score.at.get(k)) for k in ks),
+            visible(score.method.label(one.measure)),
+            _markup("<b>{}</b>").format(_number(one.mean)),
+            _interval(one.interval),
+            *(f"{n:,}" for n in (one.samples, one.undefined, score.unscored)),
         ]
         for score in summary
+        for one in score.estimates.values()
     ]
     reasons = [
         (score.name, f"{count:,} unscored, {reason}")
@@ -68,7 +67,7 @@ def summary_html(summary: Summary) -> str:
     return str(
         _markup("<div>{}{}{}</div>").format(
             _partial("Not all samples", summary.stopped),
-            _table([*heads, *(f"@{k}" for k in ks)], rows),
+            _table(heads, rows),
             _markup("").join(
                 _markup("<p>{}: {}</p>").format(visible(name), _cut(reason))
                 for name, reason in reasons
@@ -89,19 +88,21 @@ def report_html(report: Report) -> str:
 def comparison_html(comparison: Comparison) -> str:
     """Return a comparison: for each score the paired difference, and what changed."""
     percent = f"{100 * comparison.confidence:g}% interval"
-    heads = ["score", "before", "after", "difference", percent, "p (Holm)"]
+    heads = ["score", "before", "after", "difference", percent, "p", "p (Holm)"]
     heads += ["better", "same", "worse", "compared"]
     rows = [
         [
-            visible(score.name),
-            _number(score.before),
-            _number(score.after),
-            _markup("<b>{}</b>").format(_number(score.difference, "+.3f")),
-            _interval(score.interval, "+.3f"),
-            _number(score.p_adjusted),
-            *(f"{n:,}" for n in (score.wins, score.ties, score.losses, score.samples)),
+            visible(score.method.label(one.measure)),
+            _number(one.before),
+            _number(one.after),
+            _markup("<b>{}</b>").format(_number(one.difference, "+.3f")),
+            _interval(one.interval, "+.3f"),
+            _number(one.p),
+            _number(one.p_adjusted),
+            *(f"{n:,}" for n in (one.wins, one.ties, one.losses, one.samples)),
         ]
         for score in comparison
+        for one in score.values()
     ]
     return str(
         _markup("<div>{}{}{}</div>").format(
@@ -119,10 +120,9 @@ def _partial(what: str, stopped: str | None) -> object:
     return _markup("<p><b>{}:</b> {}</p>").format(what, _cut(stopped))
 
 
-def _target(finding: Finding, result: Result) -> list[object]:
-    k = result.method.k
-    credit = finding.credit_at(k)
-    found = "found" if finding.found_at(k) else "found in part" if credit else "missed"
+def _target(finding: Finding) -> list[object]:
+    credit = finding.credit_at()
+    found = "found" if finding.found_at() else "found in part" if credit else "missed"
     verdict = f", judged {finding.verdict}" if finding.verdict else ""
     return [
         _cut(finding.target.label),

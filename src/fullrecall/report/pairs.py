@@ -1,17 +1,21 @@
-"""Which samples of two reports are the same, and which of their scores can be compared."""
+"""Which samples of two reports are the same, and what of their findings can be compared."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.errors import ReportError
+from fullrecall.findings import Target, restricted
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
-from fullrecall.result import Method
+from fullrecall.result import Method, Result, Status
 
 PairedBy: TypeAlias = Literal["id", "position"]
+Gap: TypeAlias = Literal["unscored", "undefined", "undefined_in_one", "no_common_targets"]
+"""Why a pair is not compared."""
 
 
 class Pairing(NamedTuple):
@@ -21,6 +25,14 @@ class Pairing(NamedTuple):
     pairs: Sequence[tuple[Row, Row]]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+
+
+class Common(NamedTuple):
+    """Two results over the targets that both have; `differ` says that one has others too."""
+
+    before: Result
+    after: Result
+    differ: bool
 
 
 def paired(before: Report, after: Report) -> Pairing:
@@ -44,11 +56,33 @@ def paired(before: Report, after: Report) -> Pairing:
     return _by_id(before, after)
 
 
+def common_targets(before: Result, after: Result) -> Common | Gap:
+    """Return two results of one sample over their common targets, or why they have none.
+
+    A target is the same where its names, grade, and size are. Targets that one side could not
+    measure are left out on both.
+    """
+    statuses = {before.status, after.status}
+    if Status.UNSCORED in statuses:
+        return "unscored"
+    if statuses == {Status.UNDEFINED}:
+        return "undefined"
+    if Status.UNDEFINED in statuses:
+        return "undefined_in_one"
+    ours, theirs = set(before.targets), set(after.targets)
+    if ours == theirs:
+        return Common(before, after, differ=False)
+    both = ours & theirs
+    if not both:
+        return "no_common_targets"
+    return Common(_over(before, both), _over(after, both), differ=True)
+
+
 def same_methods(before: Report, after: Report) -> tuple[list[tuple[int, int]], list[str]]:
     """Return where each score stands that both reports have, and the names that only one has.
 
     Raises `ReportError` where they have none in common, or one under which they measured two
-    things. The `ks` alone may differ.
+    things.
     """
     places = {method.name: place for place, method in enumerate(after.methods)}
     common = []
@@ -64,6 +98,10 @@ def same_methods(before: Report, after: Report) -> tuple[list[tuple[int, int]], 
             f"{', '.join(sorted(theirs))} after"
         )
     return common, sorted(ours ^ theirs)
+
+
+def _over(result: Result, targets: set[Target]) -> Result:
+    return replace(result, findings=restricted(result.findings, targets))
 
 
 def _by_id(before: Report, after: Report) -> Pairing:
@@ -94,9 +132,8 @@ def _rows_by_id(report: Report, name: str) -> dict[str | None, Row]:
     for row in report:
         if row.sample.id in rows:
             raise ReportError(
-                f"the ID {row.sample.id!r} stands twice in the report {name!r}: it does not tell "
-                "which samples belong together, so give each an id of its own, and those that "
-                "are not independent a common group"
+                f"sample ID {row.sample.id!r} appears twice in the report {name!r}: use unique "
+                "ids, and a common group for samples that are not independent"
             )
         rows[row.sample.id] = row
     return rows
@@ -125,26 +162,25 @@ def _differ(ours: Row, theirs: Row) -> bool:
 
 
 def _check_same(ours: Method, theirs: Method) -> None:
-    mine, other = ours.to_dict(), theirs.to_dict()
-    for name in ("measure", "k", "zero_division", "precision_denominator"):
-        _check_equal(ours.name, name, mine[name], other[name])
-    parameters = dict(ours.parameters), dict(theirs.parameters)
-    for name in sorted(parameters[0].keys() | parameters[1].keys()):
-        _check_equal(ours.name, name, *(given.get(name) for given in parameters))
+    before, after = _identity(ours), _identity(theirs)
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            raise ReportError(
+                f"{ours.name} was scored with {name}={before.get(name)!r} before and "
+                f"{name}={after.get(name)!r} after, which do not compare: evaluate both in one "
+                "way, or give one another name="
+            )
 
 
-def _check_equal(score: str, parameter: str, before: object, after: object) -> None:
-    # A loaded report has lists where the scorer had tuples.
-    if _plain(before) != _plain(after):
-        raise ReportError(
-            f"{score} was scored with {parameter}={before!r} before and {parameter}={after!r} "
-            "after, which are two measures: evaluate both in one way, or give one another name="
-        )
+def _identity(method: Method) -> Mapping[str, object]:
+    plain = {"headline": method.headline.name, **method.parameters}
+    return {name: _plain(value) for name, value in plain.items()}
 
 
 def _plain(value: object) -> object:
+    # A loaded report has lists where the scorer had tuples.
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     return value

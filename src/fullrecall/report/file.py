@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.records import MethodRecord, Record, RowRecord, plain_method, plain_row
 from fullrecall.report.row import Row
-from fullrecall.result import Method, Result
-from fullrecall.sample import Sample
+from fullrecall.result import Method
 
-VERSION = 1
+VERSION = 2
 _KIND = "fullrecall report"
 _END = "end of fullrecall report"
 
@@ -33,21 +33,33 @@ class Writer:
     says it too.
     """
 
-    def __init__(self, path: str | Path, methods: Sequence[Method]) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        methods: Sequence[Method],
+        *,
+        default: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._default = default
         # Line by line, so that a killed run keeps every row that it had written.
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._head: dict[str, Any] | None = {
             "kind": _KIND,
             "version": VERSION,
-            "methods": [method.to_dict() for method in methods],
+            "methods": [plain_method(method) for method in methods],
         }
         self._rows = 0
         self.stopped: str | None = None
 
     def write(self, row: Row) -> None:
-        """Write one row; raises `OSError` where the file cannot take it."""
+        """Write one row.
+
+        Raises `OSError` where the file cannot take it, `ReportError` for metadata that JSON would
+        change or cannot hold.
+        """
         self._write_head()
-        self._file.write(as_line(plain_row(row)) + "\n")
+        plain = plain_row(row.sample, row.results, default=self._default)
+        self._file.write(as_line(plain, default=self._default) + "\n")
         self._rows += 1
 
     def _write_head(self) -> None:
@@ -84,36 +96,36 @@ def ending(error: BaseException) -> str:
     return f"the run was stopped: {str(error) or type(error).__name__}"
 
 
-def plain_row(row: Row) -> dict[str, Any]:
-    """Return a row as plain JSON values that `row_of` reads back; its position is its line's."""
-    return {
-        "sample": row.sample.to_dict(),
-        "results": [result.to_dict() for result in row.results],
-    }
+def row_of(plain: object, methods: Sequence[Method], position: int) -> Row:
+    """Return the row of plain JSON values; raises `ReportError` or `InputError` for other values."""
+    sample, results = RowRecord.read(plain).content(methods)
+    return Row(position, sample, results)
 
 
-def row_of(plain: dict[str, Any], methods: Sequence[Method], position: int) -> Row:
-    """Return the row that `plain_row` wrote; raises what values that are no row's come to."""
-    results = tuple(
-        Result.from_dict(result, method)
-        for result, method in zip(plain["results"], methods, strict=True)
-    )
-    return Row(position, Sample(**plain["sample"]), results)
-
-
-def as_line(plain: dict[str, Any]) -> str:
-    """Return plain values as one line of UTF-8; raises `ReportError` for keys that are no str."""
-    try:
-        line = json.dumps(plain, ensure_ascii=False, default=str)
-    except TypeError as error:
-        raise ReportError(
-            f"a sample's metadata does not go into JSON ({error}): its keys are to be str"
-        ) from None
+def as_line(plain: object, *, default: Callable[[Any], Any] | None = None) -> str:
+    """Return plain values as one line of UTF-8."""
+    line = json.dumps(plain, ensure_ascii=False, allow_nan=default is not None, default=default)
     try:
         line.encode()
     except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
-        line = json.dumps(plain, default=str)
+        line = json.dumps(plain, default=default)
     return line
+
+
+class Head(Record):
+    """The first line of a report."""
+
+    kind: str
+    version: int
+    methods: list[MethodRecord]
+
+
+class Foot(Record):
+    """The last line of a report."""
+
+    kind: str
+    samples: int
+    stopped: str | None
 
 
 class Saved(NamedTuple):
@@ -129,23 +141,24 @@ def read(path: str | Path) -> Saved:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise ReportError(f"{path} is no saved report: it is not UTF-8 text ({error})") from None
+        raise ReportError(f"{path} is not a saved report: it is not UTF-8 text ({error})") from None
     head, _, body = text.partition("\n")
     plain = _mapping(head)
     if plain.get("kind") != _KIND:
         raise ReportError(
-            f"{path} is no saved report: Report.save and `fullrecall evaluate --output` write one"
+            f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write one"
         )
     version = plain.get("version")
     if version != VERSION:
         raise ReportError(
             f"{path} has version {version!r} of the format, this fullrecall reads {VERSION}: "
-            "upgrade fullrecall"
+            "evaluate anew, or read it with the fullrecall that wrote it"
         )
     try:
-        methods = [Method.from_dict(method) for method in plain["methods"]]
-    except (TypeError, ValueError, KeyError) as error:
-        raise ReportError(f"{path}:1: no head of a report: {error!r}") from None
+        methods = [record.method for record in Head.read(plain).methods]
+        _check_names(methods)
+    except ReportError as error:
+        raise ReportError(f"{path}:1: {error}") from None
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     *lines, rest = body.split("\n")
     foot = _mapping(lines[-1]) if lines and not rest else {}
@@ -153,13 +166,23 @@ def read(path: str | Path) -> Saved:
         lines += [rest] if rest else []
         return Saved(methods, _rows(path, lines, methods, rest), _NO_END)
     del lines[-1]
-    if foot.get("samples") != len(lines):
+    try:
+        end = Foot.read(foot)
+    except ReportError as error:
+        raise ReportError(f"{path}:{len(lines) + 2}: {error}") from None
+    if end.samples != len(lines):
         raise ReportError(
-            f"{path} has {len(lines)} samples, and its last line says {foot.get('samples')}: some "
+            f"{path} has {len(lines)} samples, and its last line says {end.samples}: some "
             "were added or taken out; save it anew with Report.save"
         )
-    stopped = foot.get("stopped")
-    return Saved(methods, _rows(path, lines, methods), None if stopped is None else str(stopped))
+    return Saved(methods, _rows(path, lines, methods), end.stopped)
+
+
+def _check_names(methods: Sequence[Method]) -> None:
+    names = [method.name for method in methods]
+    for name in names:
+        if names.count(name) > 1:
+            raise ReportError(f"methods must have names of their own, got {name!r} twice")
 
 
 def _mapping(line: str) -> dict[str, Any]:
@@ -177,8 +200,8 @@ def _rows(
     """Yield the rows of `lines`; the last of them may be `cut` off."""
     for position, line in enumerate(lines, start=1):
         try:
-            row = row_of(json.loads(line), methods, position)
-        except (ValueError, TypeError, KeyError, FullrecallError) as error:
+            row = row_of(_json(line), methods, position)
+        except (ValueError, FullrecallError, RecursionError) as error:
             if position == len(lines) and cut:
                 warnings.warn(
                     f"{path}: the last line is cut off, as an interrupted run leaves it; "
@@ -186,5 +209,13 @@ def _rows(
                     stacklevel=4,
                 )
                 return
-            raise ReportError(f"{path}:{position + 1}: no row of a report: {error}") from None
+            raise ReportError(f"{path}:{position + 1}: {error}") from None
         yield row
+
+
+def _json(line: str) -> object:
+    return json.loads(line, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> object:
+    raise ReportError(f"{constant} is not a JSON value")

@@ -1,0 +1,14 @@
+"""Measures as values: what to count of a scorer's findings.
+
+`Recall` is a measure, and so are `Recall @ 5`, which counts the first 5 ranks, and
+`nDCG(gain="exponential") @ 10`, which has a parameter of its own. A measure is frozen, prints as
+it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
+"""
+
+from fullrecall.measures.measure import Measure, Threshold
+from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
+from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
+from fullrecall.measures.text import MEASURES, parse, parse_threshold
+
+DEFAULT_KS = (1, 3, 5, 10)
+"""Where a report reads recall unless told otherwise."""

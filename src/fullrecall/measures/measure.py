@@ -1,0 +1,145 @@
+"""What all measures share: parameters, `@ k`, thresholds, and the form in which they print."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+
+from fullrecall.errors import ParameterError
+from fullrecall.findings import Findings, graded
+from fullrecall.parameters import check_k, check_share
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Measure(ABC):
+    """Base of all measures: a number in [0, 1] from findings, the number retrieved, and `k`.
+
+    Subclass it, name it, and count. A subclass is a frozen dataclass: its annotated fields are
+    parameters.
+
+        class FoundFirst(Measure):
+            text = "found_first"
+
+            def count(self, findings, retrieved):
+                return sum(finding.rank == 1 for finding in findings) / len(findings)
+
+        result[FoundFirst() @ 5]
+
+    - `k`: count the first `k` ranks only; None counts all that was retrieved.
+    - `zero_division`: the value where nothing can be counted; None leaves it undefined.
+
+    Raises `ParameterError`, naming the parameter, for a value out of range.
+    """
+
+    k: int | None = None
+    zero_division: float | None = None
+
+    text: ClassVar[str]
+    """The name in text form, as in files and on the command line."""
+
+    written: ClassVar[str | None] = None
+    """The name as Python has it; the class's own if None."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_k(self.k)
+        if self.zero_division is not None:
+            check_share(self.zero_division, "zero_division")
+
+    @abstractmethod
+    def count(self, findings: Findings, retrieved: int) -> float:
+        """Return the value for at least one finding; `retrieved` counts the contexts."""
+
+    def of(self, findings: Findings, retrieved: int) -> float | None:
+        """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
+        counted = self.counted(findings)
+        return self.count(counted, retrieved) if len(counted) else self.zero_division
+
+    def counted(self, findings: Findings) -> Findings:
+        """Return the findings that this measure counts: all, unless it has a `min_grade`."""
+        return findings
+
+    def __matmul__(self, k: int) -> Self:
+        return replace(self, k=check_k(k))
+
+    def __call__(self, **parameters: Any) -> Self:
+        """Return this measure with other parameters: `Recall(min_grade=2)`."""
+        known = [each.name for each in fields(self) if each.name != "k"]
+        for name in parameters:
+            if name not in known:
+                hint = ": write measure @ k" if name == "k" else ""
+                raise ParameterError(
+                    f"{self.text} has no parameter {name!r}{hint or ': choose from ' + ', '.join(known)}"
+                )
+        return replace(self, **parameters)
+
+    def __ge__(self, least: float) -> Threshold:
+        return Threshold(self, check_share(least, "a threshold"))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults, `k` apart."""
+        given = ((each, getattr(self, each.name)) for each in fields(self) if each.name != "k")
+        return {each.name: value for each, value in given if value != each.default}
+
+    @property
+    def name(self) -> str:
+        """The measure in text form, which `parse` reads: `recall@5`, `ndcg(gain=exponential)@10`."""
+        inside = ",".join(f"{name}={_plain(value)}" for name, value in self.parameters.items())
+        cut = "" if self.k is None else f"@{self.k}"
+        return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
+
+    @property
+    def whole(self) -> Self:
+        """This measure over all that was retrieved."""
+        return self if self.k is None else replace(self, k=None)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        cut = "" if self.k is None else f" @ {self.k}"
+        written = self.written or type(self).__name__
+        return f"{written}({inside}){cut}" if inside else f"{written}{cut}"
+
+
+class Threshold(NamedTuple):
+    """A measure that must reach `least`, as `Recall @ 10 >= 0.9` makes it."""
+
+    measure: Measure
+    least: float
+
+    def __repr__(self) -> str:
+        return f"{self.measure!r} >= {self.least:g}"
+
+
+class GradedMeasure(Measure):
+    """Base of the measures for which a target is relevant or is not.
+
+    - `min_grade`: only targets of at least this grade count; None counts all.
+    """
+
+    min_grade: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        grade = self.min_grade
+        if grade is not None and (isinstance(grade, bool) or not isinstance(grade, (int, float)) or not grade > 0):
+            raise ParameterError(f"min_grade must be a number above 0, got {grade!r}")
+
+    def counted(self, findings: Findings) -> Findings:
+        """Return the findings whose target has at least `min_grade`."""
+        return findings if self.min_grade is None else graded(findings, self.min_grade)
+
+
+def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
+    """Raise `ParameterError` unless `value` is one of `choices`."""
+    if value not in choices:
+        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,65 @@
+"""Measures as text, for files and the command line: `recall@5`, `ndcg(gain=exponential)@10`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any
+
+from fullrecall.errors import ParameterError
+from fullrecall.measures.measure import Measure, Threshold
+from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
+from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
+
+MEASURES: dict[str, Measure] = {
+    measure.text: measure
+    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision)
+}
+"""Each measure by its name in text form. Add your own to have `parse` read it."""
+
+_FORM = re.compile(r"(?P<name>\w+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
+
+
+def parse(text: str) -> Measure:
+    """Return the measure that `text` names, as `Measure.name` or Python writes it.
+
+    Raises `ParameterError` for another name, parameter or value, naming the choices.
+    """
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise ParameterError(f"expected a measure such as recall@5, got {text!r}")
+    by_name = {name.replace("_", ""): measure for name, measure in MEASURES.items()}
+    named = by_name.get(match["name"].lower().replace("_", ""))
+    if named is None:
+        raise ParameterError(f"no measure {match['name']!r}: choose one of {', '.join(MEASURES)}")
+    measure = named(**_parameters(named, match["inside"] or ""))
+    return measure if match["k"] is None else measure @ _number(match["k"], int)
+
+
+def parse_threshold(text: str) -> Threshold:
+    """Return the threshold that `text` states, such as `recall@10 >= 0.9`.
+
+    Raises `ParameterError` where it states none.
+    """
+    measure, sign, least = text.partition(">=")
+    if not sign:
+        raise ParameterError(f"expected a threshold such as recall@10>=0.9, got {text!r}")
+    return parse(measure) >= _number(least.strip(), float)
+
+
+def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    numeric = {each.name for each in fields(measure) if "float" in str(each.type)}
+    for part in filter(None, map(str.strip, inside.split(","))):
+        name, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign or name in given:
+            raise ParameterError(f"expected name=value once each in {measure.text}(…), got {part!r}")
+        given[name] = _number(value, float) if name in numeric else value.strip("'\"")
+    return given
+
+
+def _number(text: str, kind: type[int] | type[float]) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ParameterError(f"expected a number, got {text!r}") from None

@@ -1,0 +1,61 @@
+"""Which score of a report is meant, and its values sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fullrecall.errors import ReportError
+from fullrecall.measures import Measure
+from fullrecall.report.report import Report
+from fullrecall.report.row import Row
+from fullrecall.report.totals import Totals, totals_of
+from fullrecall.result import Method, Result, Status
+
+
+class Scored(NamedTuple):
+    """One score's results that have a value, each with its row and its sample's group."""
+
+    method: Method
+    rows: Sequence[Row]
+    results: Sequence[Result]
+    groups: Sequence[str | None]
+
+    def totals(self, measure: Measure) -> Totals:
+        """Return the totals of a measure over the results of which it is defined."""
+        values = ((result[measure], group) for result, group in zip(self.results, self.groups, strict=True))
+        return totals_of((value, group) for value, group in values if value is not None)
+
+
+def place_of(report: Report, score: str | None) -> int:
+    """Return the place of a score in each row, by its name; of the only one if it is None.
+
+    Raises `ReportError` for a name that the report does not have, and for None where it has
+    several.
+    """
+    names = [method.name for method in report.methods]
+    if score is None:
+        if len(names) == 1:
+            return 0
+        raise ReportError(
+            f"the report has {len(names)} scores ({', '.join(names)}): choose one by its name"
+        )
+    if score in names:
+        return names.index(score)
+    raise ReportError(f"no score {score!r} in the report: choose one of {', '.join(names)}")
+
+
+def scored(report: Report, score: str | None) -> Scored:
+    """Return the results of a score that have a value; `ReportError` as for `place_of`."""
+    place = place_of(report, score)
+    kept = [
+        (row, group)
+        for row, group in zip(report.rows, report.groups, strict=True)
+        if row.results[place].status is Status.SCORED
+    ]
+    return Scored(
+        report.methods[place],
+        [row for row, _ in kept],
+        [row.results[place] for row, _ in kept],
+        [group for _, group in kept],
+    )
