@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall import ClaimRecall, LLMJudge, ParameterError, Report, Sample, evaluate
+from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.errors import ParameterError
 from fullrecall.evaluation.budget import Budget, BudgetSpent, account_of
 from fullrecall.judges import Ask, ChatRequest, Completion, Message, Panel
 from fullrecall.testing import ScriptedChatModel

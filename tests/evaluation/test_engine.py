@@ -16,23 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import (
-    Budget,
-    ClaimRecall,
-    IdRecall,
-    InputError,
-    LLMJudge,
-    ParameterError,
-    Sample,
-    Status,
-)
-from fullrecall.errors import Interrupted, RunStopped
+from fullrecall import Budget, ClaimRecall, IdRecall, LLMJudge, Sample
+from fullrecall.errors import InputError, Interrupted, ParameterError, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.evaluation.event_loop import EventLoop
 from fullrecall.judges import Completion, Failure
 from fullrecall.judges.protocols import ChatRequest
 from fullrecall.judges.retries import Retries
-from fullrecall.scorers import PrecisionRecall
+from fullrecall.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -146,7 +137,7 @@ class TestOrder:
         """What two scorers ask in the same words is asked once, and is in the usage of both."""
         model = DelayedModel()
         judge = LLMJudge(model)
-        asked = [ClaimRecall(judge=judge), PrecisionRecall(judge=judge)]
+        asked = [ClaimRecall(judge=judge), ClaimRecall(judge=judge, name="other")]
         report = evaluate(samples(2), asked, progress=False)
         assert len(model.sent) == 3
         assert [result.usage for row in report for result in row.results] == [(2, 18, 8)] * 4

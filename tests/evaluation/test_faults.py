@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import ClaimRecall, LLMJudge, Report, Sample, Status, evaluate
+from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import RunStopped
 from fullrecall.judges.openai import OpenAIChatModel
 from fullrecall.judges.retries import Retries
+from fullrecall.result import Status
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 Fault = Callable[[Exchange], None]

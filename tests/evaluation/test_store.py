@@ -26,17 +26,14 @@ from fullrecall import (
     ContextPrecision,
     IdRecall,
     LLMJudge,
-    ParameterError,
-    PrecisionRecall,
     Report,
     Sample,
-    Status,
     aevaluate,
     evaluate,
 )
-from fullrecall.errors import RunStopped, StoreError
-from fullrecall.evaluation.contents import read_contents
+from fullrecall.errors import ParameterError, RunStopped, StoreError
 from fullrecall.evaluation.cache import Cache
+from fullrecall.evaluation.contents import read_contents
 from fullrecall.evaluation.keys import completion_key, result_key
 from fullrecall.evaluation.store import Store
 from fullrecall.evaluation.store_file import writing
@@ -52,6 +49,7 @@ from fullrecall.judges import (
     Prompts,
 )
 from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.result import Status
 from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 from fullrecall.usage import Spent
 
@@ -105,7 +103,7 @@ def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
 def test_without_a_store_a_run_asks_each_thing_once() -> None:
     """Two scorers of the same judge share what it answers, and samples their reference's claims."""
     model = ScriptedChatModel(answers)
-    scorers = [ClaimRecall(judge=LLMJudge(model)), PrecisionRecall(judge=LLMJudge(model))]
+    scorers = [ClaimRecall(judge=LLMJudge(model)), ClaimRecall(judge=LLMJudge(model), name="other")]
     report = evaluate(SAMPLES, scorers, progress=False)
     assert len(model.requests) == CALLS
     assert {result.usage.calls for row in report.rows for result in row.results} == {2}
@@ -267,7 +265,6 @@ PLAIN = Sample(
 @pytest.mark.parametrize(
     "scorer",
     [
-        PrecisionRecall(judge=JUDGE),
         ClaimRecall(judge=LexicalJudge()),
         ClaimRecall(judge=LexicalJudge(threshold=0.7)),
         ClaimRecall(judge=EmbeddedJudge()),
@@ -284,7 +281,6 @@ PLAIN = Sample(
         ClaimRecall(judge=JUDGE, require_evidence=True),
         ClaimRecall(judge=JUDGE, depth=3),
         ClaimRecall(judge=JUDGE, min_measured=0.5),
-        ClaimRecall(judge=JUDGE, zero_division=0.0),
         ClaimRecall(judge=JUDGE, split="sentences"),
         ClaimRecall(judge=JUDGE, importance="vital"),
         ContextPrecision(judge=JUDGE),
@@ -325,7 +321,7 @@ def test_what_is_not_read_is_not_in_a_results_key() -> None:
         ],
     })  # fmt: skip
     key = result_key(ClaimRecall(judge=JUDGE), PLAIN)
-    assert result_key(ClaimRecall(judge=JUDGE, name="mine", ks=(7,)), other) == key
+    assert result_key(ClaimRecall(judge=JUDGE, name="mine"), other) == key
 
 
 def test_what_cannot_be_keyed_has_no_key() -> None:

@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import (
-    Budget,
-    ClaimRecall,
-    LLMJudge,
-    MissingExtraError,
-    ParameterError,
-    Report,
-    Sample,
-    Status,
-    evaluate,
-)
+from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.openai import OpenAIChatModel
 from fullrecall.judges.retries import Retries
+from fullrecall.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -173,9 +173,7 @@ async def arows_of(
 
 
 @asynccontextmanager
-async def _store_of(
-    run: Run, away: Callable[..., Awaitable[Any]]
-) -> AsyncIterator[Store | None]:
+async def _store_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Store | None]:
     """Open the run's store and close it again away from the loop: both wait for the disk."""
     store = opened(run.limits.store)
     yielded: Store | None = await away(store.__enter__)

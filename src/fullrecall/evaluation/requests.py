@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import count
 
 from fullrecall.evaluation.budget import Account
@@ -14,11 +13,9 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.judges.flow import NotAsked, counted
 from fullrecall.judges.protocols import Ask, ChatModel, Completion, Failure
 from fullrecall.judges.retries import Attempt
+from fullrecall.judges.transport import closed
 
 LATE = "the run's deadline passed before it was judged"
-
-_CLOSING_SECONDS = 1.0
-"""How long models may take to close their connections."""
 
 
 class Requests:
@@ -53,12 +50,18 @@ class Requests:
         calls, pardoned = 0, False
         endpoint = self._endpoint(ask.model)
         try:
-            async with asyncio.timeout(self._seconds_left()) as limit, self._cache.turn(ask) as turn:
+            async with (
+                asyncio.timeout(self._seconds_left()) as limit,
+                self._cache.turn(ask) as turn,
+            ):
                 if turn.kept is not None:
                     return turn.kept
                 async with endpoint.asking() as began:
                     for sent in count(1):
-                        async with endpoint.slot() as entered, self._account.charged(ask, sent) as charge:
+                        async with (
+                            endpoint.slot() as entered,
+                            self._account.charged(ask, sent) as charge,
+                        ):
                             calls = sent
                             attempt = await self._attempt(ask)
                             turn.keep(counted(attempt, sent))
@@ -83,11 +86,8 @@ class Requests:
 
     async def close(self) -> None:
         """Close the connections that the models opened in this event loop, as far as they do."""
-        closing = [getattr(model, "aclose", None) for model in self._models.values()]
-        with suppress(Exception):  # a connection that does not close ends with the loop
-            async with asyncio.timeout(_CLOSING_SECONDS):
-                calls = (close() for close in closing if close is not None)
-                await asyncio.gather(*calls, return_exceptions=True)
+        closing = (getattr(model, "aclose", None) for model in self._models.values())
+        await closed(close for close in closing if close is not None)
 
     async def _attempt(self, ask: Ask) -> Attempt:
         """Send one request; whatever its client raises is a failed one."""

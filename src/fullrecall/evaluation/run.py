@@ -13,9 +13,9 @@ from fullrecall.errors import FullrecallError, InputError, Interrupted, Paramete
 from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
 from fullrecall.judges.retries import Retries
-from fullrecall.report.report import Report
 from fullrecall.measures import Measure
 from fullrecall.report.file import ending
+from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer

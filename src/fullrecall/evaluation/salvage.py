@@ -80,13 +80,13 @@ def _rows(path: Path) -> tuple[dict[int, str], list[Row], list[Row]]:
         match row:
             case [None, str(name)]:
                 names[number] = name
-            case [bytes(key), int(), int() | float(), *told, int(checksum), int()] if len(
-                told
-            ) == 5 and checksum_of(key, *told) == checksum:  # noqa: PLR2004 - its columns
+            case [bytes(key), int(), int() | float(), *told, int(checksum), int()] if (
+                len(told) == 5 and checksum_of(key, *told) == checksum
+            ):  # noqa: PLR2004 - its columns
                 completions.append(row)
-            case [bytes(key), int(), int() | float(), *told, int(checksum)] if len(
-                told
-            ) == 5 and checksum_of(key, *told) == checksum:  # noqa: PLR2004 - of version 1
+            case [bytes(key), int(), int() | float(), *told, int(checksum)] if (
+                len(told) == 5 and checksum_of(key, *told) == checksum
+            ):  # noqa: PLR2004 - of version 1
                 completions.append([*row, 1])
             case [bytes(key), int(), int() | float(), str(), bytes(plain), int(checksum)] if (
                 checksum_of(key, plain) == checksum
@@ -104,7 +104,7 @@ class _Pages:
         size = 65_536 if size == 1 else size
         self.size = size if 512 <= size <= 65_536 and size & (size - 1) == 0 else _PAGE  # noqa: PLR2004
         reserved = self._content[20] if len(self._content) > 20 else 0  # noqa: PLR2004
-        self.usable = self.size - (reserved if reserved <= self.size - 480 else 0)  # noqa: PLR2004
+        self.usable = self.size - (reserved if reserved <= self.size - 480 else 0)
         log = path.with_name(f"{path.name}-wal")
         self._newer = _logged(log.read_bytes(), self.size) if log.exists() else {}
 

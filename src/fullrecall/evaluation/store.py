@@ -330,7 +330,9 @@ class Store:
                     return [self._renewal()]
             if not self._jobs:
                 return None
-            self._taken = [self._jobs.popleft() for _ in range(min(len(self._jobs), _MOST_TOGETHER))]
+            self._taken = [
+                self._jobs.popleft() for _ in range(min(len(self._jobs), _MOST_TOGETHER))
+            ]
             return self._taken
 
     def _renewal(self) -> _Job:

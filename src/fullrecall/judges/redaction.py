@@ -27,7 +27,9 @@ _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
 _PUBLIC = frozenset({"api-version", "version"})
 """Parameters of an address that say what is asked, and not who asks."""
 
-_SECRET_NAME = re.compile(r"key|token(?!s)|secret|passw|auth|cookie|credential|signature", re.I)
+_SECRET_NAME = re.compile(
+    r"key|token(?!s)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
+)
 
 _PATTERNS = (
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@\"'<>]+@"), rf"\1{REDACTED}@"),
