@@ -282,10 +282,9 @@ PLAIN = Sample(
         ClaimRecall(judge=JUDGE, depth=3),
         ClaimRecall(judge=JUDGE, min_measured=0.5),
         ClaimRecall(judge=JUDGE, split="sentences"),
-        ClaimRecall(judge=JUDGE, importance="vital"),
         ContextPrecision(judge=JUDGE),
     ],
-    ids=lambda scorer: json.dumps(scorer.method.to_dict())[-60:],
+    ids=lambda scorer: json.dumps(scorer.method.parameters, default=str)[-60:],
 )
 def test_every_parameter_is_in_a_results_key(scorer: Any) -> None:
     """Any other scorer, parameter, judge, model or prompt has results of its own."""

@@ -192,13 +192,18 @@ def _serve(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing]) -> None:
     """Run a loop until it is stopped; give up what is in flight, and close what it opened."""
     try:
         loop.run_forever()
-        pending = asyncio.all_tasks(loop)
-        for task in pending:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        loop.run_until_complete(closed(closing))
+        loop.run_until_complete(_wound_up(closing))
     finally:
         loop.close()
+
+
+async def _wound_up(closing: Sequence[Closing]) -> None:
+    pending = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
+    await closed(closing)
+    await asyncio.get_running_loop().shutdown_asyncgens()
 
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:
@@ -211,3 +216,4 @@ async def closed(closing: Iterable[Closing]) -> None:
     with suppress(Exception):
         async with asyncio.timeout(_CLOSING_SECONDS):
             await asyncio.gather(*(close() for close in closing), return_exceptions=True)
+            await asyncio.sleep(0)  # a transport ends in the loop's next turn
