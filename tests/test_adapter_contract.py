@@ -15,7 +15,7 @@ from fullrecall.testing import ADAPTER_CASES, Through, check_adapter, check_adap
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullrecall import Result
+    from fullrecall.result import Result
     from fullrecall.scorers import FindingScorer
 
 
@@ -94,5 +94,5 @@ def test_a_faithful_adapter_passes(case: Any) -> None:
 )  # fmt: skip
 def test_a_lossy_adapter_is_caught(wrong: Through) -> None:
     """Each loss that the field's integrations know breaks a case, and the message names it."""
-    with pytest.raises(AssertionError, match=r"\w+: (status|score|missed|retrieved|findings) is"):
+    with pytest.raises(AssertionError, match=r"\w+: (method|status|score|missed|retrieved|findings) is"):
         check_adapter(wrong)

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from fullrecall.cli import app
 from fullrecall.collections import documents
 from fullrecall.demo import install_command
-from fullrecall.demo import running as demo_running
+from fullrecall.demo import demonstration as demo_demonstration
 
 pytestmark = pytest.mark.frameworks
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall import (
-    Context,
-    IdRecall,
-    InputError,
-    ParameterError,
-    Sample,
-    SpanRecall,
-    Status,
-    TextRecall,
-    evaluate,
-)
+from fullrecall import Context, IdRecall, Sample, SpanRecall, TextRecall, evaluate
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.measures import MEASURES, Precision, Recall, nDCG
+from fullrecall.result import Status
 
 
 class TestNoReferenceItems:
@@ -32,9 +25,14 @@ class TestNoReferenceItems:
     @pytest.mark.parametrize("convention", [0.0, 1.0])
     def test_zero_division_reproduces_the_conventions_of_others(self, convention: float) -> None:
         """`zero_division` gives reval's 0.0 and the claim convention's 1.0."""
-        scorer = IdRecall(zero_division=convention)
-        result = scorer.score(retrieved_context_ids=["a"], reference_context_ids=[])
-        assert (result.status, result.score, result.at[3]) == ("scored", convention, convention)
+        result = IdRecall().score(retrieved_context_ids=["a"], reference_context_ids=[])
+        assert (result.status, result.score) == ("undefined", None)
+        assert result[Recall(zero_division=convention) @ 3] == convention
+        report = evaluate(
+            [Sample(retrieved_ids=["a"], expected_ids=[])], IdRecall(), progress=False
+        )
+        measure = Recall(zero_division=convention)
+        assert report.summary(measure)["id_recall"][measure].mean == convention
 
     def test_blank_ids_and_empty_groups_are_no_items(self) -> None:
         """`[""]`, `[[]]` and `[[""]]` hold no reference item."""
@@ -52,7 +50,7 @@ class TestNothingRetrieved:
         result = scorer.score(
             retrieved_contexts=[], reference_context_ids=["a"], reference_contexts=["a text"]
         )
-        assert result.score == result.precision == result.f1 == result.ndcg == 0.0
+        assert {result[measure] for measure in MEASURES.values()} == {0.0}
         assert result.missed in {("a",), ("a text",)}
 
 
@@ -132,8 +130,8 @@ class TestIdentifiers:
     def test_duplicate_retrieved_ids_are_cut_at_k_first(self) -> None:
         """The duplicate takes up its rank, and counts once."""
         sample = Sample(retrieved_context_ids=["a", "a", "b"], reference_context_ids=["a", "b"])
-        result = IdRecall(k=2).score(sample)
-        assert (result.recall, result.precision) == (0.5, 0.5)
+        result = IdRecall().score(sample)
+        assert (result[Recall @ 2], result[Precision @ 2]) == (0.5, 0.5)
 
     def test_duplicate_reference_ids_are_one_target(self) -> None:
         """`[a, 'a', b]` is two targets, graded or not, in groups or not."""
@@ -149,25 +147,32 @@ class TestIdentifiers:
 
 
 class TestCutOffs:
-    """Rows: k larger than the list; k = 0 or negative; grade threshold; unsorted `ks`."""
+    """Rows: k larger than the list; k = 0 or negative; unsorted `ks`."""
 
     def test_k_larger_than_the_list(self) -> None:
         """Recall as for the whole list; precision over what there was, or over k as trec_eval."""
         sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
-        assert IdRecall(k=10).score(sample).recall == 0.5
-        assert IdRecall(k=10).score(sample).precision == 1.0
-        assert IdRecall(k=10, precision_denominator="k").score(sample).precision == 0.1
+        result = IdRecall().score(sample)
+        assert result[Recall @ 10] == 0.5
+        assert result[Precision @ 10] == 1.0
+        assert result[Precision(denominator="k") @ 10] == 0.1
 
     @pytest.mark.parametrize(
         ("name", "value"),
-        [("k", 0), ("k", -3), ("ks", (5, 1)), ("ks", (1, 1)), ("min_grade", 0), ("min_grade", -1)],
+        [("k", 0), ("k", -3), ("k", 2.5), ("k", True), ("min_grade", 0), ("min_grade", -1)],
     )
     def test_bad_parameters_are_named(self, name: str, value: object) -> None:
         """Each is a `ValueError` that names the parameter and the value."""
         with pytest.raises(ParameterError, match=name) as caught:
-            IdRecall(**{name: value})  # type: ignore[arg-type]
+            Recall @ value if name == "k" else Recall(**{name: value})  # type: ignore[operator]
         assert isinstance(caught.value, ValueError)
         assert repr(value) in str(caught.value)
+
+    def test_unsorted_ks_are_columns_in_order(self) -> None:
+        """Columns of recall come in ascending k, each once, and a bad k is named."""
+        assert IdRecall().score_columns([["a"]], [["a"]], ks=(5, 1, 5)).ks == (1, 5, None)
+        with pytest.raises(ParameterError, match="ks must be a whole number"):
+            IdRecall().score_columns([["a"]], [["a"]], ks=(0, 1))
 
 
 class TestGradedReferences:
@@ -178,22 +183,23 @@ class TestGradedReferences:
     )
 
     def test_min_grade_makes_binary_targets(self) -> None:
-        """Grade 0 is never a target; a higher threshold leaves fewer."""
-        assert [len(IdRecall(min_grade=g).score(self.SAMPLE).findings) for g in (1, 2, 3)] == [
-            2, 1, 1,
-        ]  # fmt: skip
-        assert IdRecall(min_grade=4).score(self.SAMPLE).status is Status.UNDEFINED
+        """Grade 0 is never a target; a higher grade leaves fewer, or none: then undefined."""
+        result = IdRecall().score(self.SAMPLE)
+        assert len(result.findings) == 2
+        at_two = [result[Recall(min_grade=grade) @ 2] for grade in (0.5, 1, 2, 3, 4)]
+        assert at_two == [0.5, 0.5, 0.0, 0.0, None]
+        assert result[nDCG] == IdRecall().score(self.SAMPLE)[nDCG]
 
     def test_weighting_by_grade(self) -> None:
-        """`weighting="grade"` weighs recall by grade."""
-        assert IdRecall(k=1).score(self.SAMPLE).recall == 0.5
-        assert IdRecall(k=1, weighting="grade").score(self.SAMPLE).recall == 0.25
+        """`Recall(weight="grade")` weighs targets by grade."""
+        result = IdRecall().score(self.SAMPLE)
+        assert (result[Recall @ 1], result[Recall(weight="grade") @ 1]) == (0.5, 0.25)
 
     def test_ndcg_uses_grades(self) -> None:
         """Gains are the grades, the ideal order is by grade."""
         ideal = 3 / 1 + 1 / 1.584962500721156
         reached = 1 / 1 + 3 / 2
-        assert IdRecall().score(self.SAMPLE).ndcg == pytest.approx(reached / ideal)
+        assert IdRecall().score(self.SAMPLE)[nDCG] == pytest.approx(reached / ideal)
 
 
 class TestTextSimilarity:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall import EntityRecall, ParameterError
+from fullrecall import EntityRecall
+from fullrecall.errors import ParameterError
 from fullrecall.scorers.entity_rule import find_entities
 
 

@@ -10,22 +10,20 @@ from typing import Any
 
 import pytest
 
-from fullrecall import (
-    Claim,
-    ClaimRecall,
-    ContextPrecision,
-    IdRecall,
-    LLMJudge,
-    Result,
-    Status,
-    TextRecall,
-)
+from fullrecall import Claim, ClaimRecall, ContextPrecision, IdRecall, LLMJudge, TextRecall
 from fullrecall.judges import ChatRequest
+from fullrecall.measures import AP, F1, Measure, Precision, Recall, parse
+from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
 CASES = [
     json.loads(line)
     for line in (Path(__file__).parent / "golden" / "cases.jsonl").read_text("utf-8").splitlines()
+]
+
+GRADED = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "golden" / "graded.jsonl").read_text("utf-8").splitlines()
 ]
 
 
@@ -34,13 +32,13 @@ def of_kind(*kinds: str) -> list[Any]:
     return [pytest.param(case, id=case["id"]) for case in CASES if case["kind"] in kinds]
 
 
-def id_result(case: dict[str, Any], **parameters: Any) -> Result:
-    """Return the ID result of a case's `rel` and `ret`."""
+def id_value(case: dict[str, Any], measure: Measure, **parameters: Any) -> float | None:
+    """Return a measure of a case's `rel` and `ret`, at its k and relevance level."""
+    result = IdRecall().score(retrieved_context_ids=case["ret"], reference_context_ids=case["rel"])
     if "rel_level" in case:
         parameters["min_grade"] = case["rel_level"]
-    return IdRecall(k=case.get("k"), **parameters).score(
-        retrieved_context_ids=case["ret"], reference_context_ids=case["rel"]
-    )
+    measure = measure(**parameters)
+    return result[measure @ case["k"] if "k" in case else measure]
 
 
 def test_every_kind_of_case_is_run() -> None:
@@ -56,20 +54,20 @@ def test_every_kind_of_case_is_run() -> None:
 @pytest.mark.parametrize("case", of_kind("recall"))
 def test_recall(case: dict[str, Any]) -> None:
     """Recall at k and at a grade threshold."""
-    assert id_result(case).score == pytest.approx(case["expected"])
+    assert id_value(case, Recall) == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("recall_empty0"))
 def test_recall_where_empty_is_zero(case: dict[str, Any]) -> None:
     """The same under `zero_division=0.0`."""
-    assert id_result(case, zero_division=0.0).score == pytest.approx(case["expected"])
+    assert id_value(case, Recall, zero_division=0.0) == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("mean_recall_empty0"))
 def test_mean_recall(case: dict[str, Any]) -> None:
     """The mean over queries."""
     scores = [
-        id_result({**query, "rel_level": case["rel_level"]}, zero_division=0.0).score
+        id_value({**query, "rel_level": case["rel_level"]}, Recall, zero_division=0.0)
         for query in case["queries"]
     ]
     assert fmean(score for score in scores if score is not None) == pytest.approx(case["expected"])
@@ -79,13 +77,13 @@ def test_mean_recall(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", of_kind("precision_len"))
 def test_precision(case: dict[str, Any]) -> None:
     """Precision over what was retrieved."""
-    assert id_result(case).precision == pytest.approx(case["expected"])
+    assert id_value(case, Precision) == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("ap"))
 def test_average_precision(case: dict[str, Any]) -> None:
     """Average precision over all targets."""
-    assert id_result(case).average_precision == pytest.approx(case["expected"])
+    assert id_value(case, AP) == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("ap_verdicts"))
@@ -105,7 +103,7 @@ def test_any_of_groups(case: dict[str, Any]) -> None:
     result = IdRecall().score(
         retrieved_context_ids=case["ret"], reference_context_ids=case["groups"]
     )
-    assert [result.recall, result.precision, result.f1] == pytest.approx(case["expected"])
+    assert [result[one] for one in (Recall, Precision, F1)] == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("anyof_excluded"))
@@ -132,7 +130,7 @@ def test_a_custom_similarity(case: dict[str, Any]) -> None:
     result = TextRecall(similarity=rouge_l_recall, threshold=0.7).score(
         retrieved_contexts=case["chunks"], reference_contexts=case["refs"]
     )
-    assert [result.precision, result.recall, result.f1] == pytest.approx(case["expected"])
+    assert [result[one] for one in (Precision, Recall, F1)] == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("claims"))
@@ -148,15 +146,29 @@ def test_nuggets(case: dict[str, Any]) -> None:
     words = [{"support": "supported", "partial_support": "partial"}[n[1]] for n in case["nuggets"]]
     vital = [importance == "vital" for importance, _ in case["nuggets"]]
     got = {
-        name: claim_recall(words, vital, importance=importance, partial_credit=partial).score
-        for name, importance, partial in (
-            ("strict_vital", "vital", 0.0),
-            ("strict_all", "all", 0.0),
-            ("vital", "vital", 0.5),
-            ("all", "all", 0.5),
+        name: claim_recall(words, vital, partial_credit=partial)[measure]
+        for name, measure, partial in (
+            ("strict_vital", Recall(min_grade=1), 0.0),
+            ("strict_all", Recall, 0.0),
+            ("vital", Recall(min_grade=1), 0.5),
+            ("all", Recall, 0.5),
         )
     }
     assert got == pytest.approx(case["expected"])
+
+
+@pytest.mark.parametrize("case", GRADED, ids=lambda case: case["id"])
+def test_graded_measures_equal_those_of_other_tools(case: dict[str, Any]) -> None:
+    """trec_eval at two relevance levels, and linear and exponential gains of three others.
+
+    Computed by the tools named on random rankings of ours (trec_eval through pytrec_eval-terrier
+    0.5.11). ir_measures takes the exponential gain from gdeval, which rounds to five digits.
+    """
+    result = IdRecall().score(retrieved_context_ids=case["ret"], reference_context_ids=case["rel"])
+    for tool, values in case["values"].items():
+        for text, expected in values.items():
+            got = result[parse(text)]
+            assert got == pytest.approx(expected, abs=6e-6 if "ir_" in tool else 1e-9), (tool, text)
 
 
 def claim_recall(words: list[str], vital: list[bool] | None = None, **parameters: Any) -> Result:

@@ -22,17 +22,15 @@ from fullrecall import (
     Context,
     ContextPrecision,
     IdRecall,
-    InputError,
     LLMJudge,
-    ParameterError,
-    Result,
     Sample,
     SpanRecall,
-    Status,
     TextRecall,
     datasets,
     evaluate,
 )
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
 FRANCE = (  # the context of low recall in ragas's documentation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log2
 from random import Random
 from typing import Any
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fullrecall import IdRecall, Sample, TextRecall
-from fullrecall.measures import MEASURES
+from fullrecall.measures import MEASURES, Recall, nDCG
+from fullrecall.measures.measure import GradedMeasure
 
 IDS = st.integers(0, 12).map(lambda n: n if n % 3 else str(n))
 RANKED = st.lists(IDS, max_size=15)
@@ -22,19 +24,22 @@ KS = st.integers(1, 20)
 
 def score(retrieved: list[int | str], references: list[int | str], k: int | None = None) -> float:
     """Return recall@k as the library computes it."""
-    result = IdRecall(k=k).score(retrieved_context_ids=retrieved, reference_context_ids=references)
-    assert result.score is not None
-    return result.score
+    result = IdRecall().score(retrieved_context_ids=retrieved, reference_context_ids=references)
+    value = result[Recall if k is None else Recall @ k]
+    assert value is not None
+    return value
 
 
 class Obvious:
     """The measures written as their definitions read, on sets and loops."""
 
-    def __init__(self, retrieved: list[str], grades: dict[str, float], k: int) -> None:
+    def __init__(
+        self, retrieved: list[str], grades: dict[str, float], k: int, least: int = 1
+    ) -> None:
         self.top = retrieved[:k]
         self.k = k
         self.grades = grades
-        self.relevant = {name for name, grade in grades.items() if grade >= 1}
+        self.relevant = {name for name, grade in grades.items() if grade >= least}
         self.first = [
             name in self.relevant and name not in self.top[:rank]
             for rank, name in enumerate(self.top)
@@ -65,11 +70,11 @@ class Obvious:
         """Return whether everything relevant is there."""
         return float(self.relevant <= set(self.top))
 
-    def reciprocal_rank(self) -> float:
+    def rr(self) -> float:
         """Return the inverse rank of the first relevant."""
         return next((1 / rank for rank, good in enumerate(self.first, 1) if good), 0.0)
 
-    def average_precision(self) -> float:
+    def ap(self) -> float:
         """Return the sum of precisions at the relevant ranks over all relevant."""
         at = [self.precision_at(rank) for rank, good in enumerate(self.first, 1) if good]
         return sum(at) / len(self.relevant)
@@ -79,12 +84,13 @@ class Obvious:
         at = [self.precision_at(rank) for rank, good in enumerate(self.first, 1) if good]
         return sum(at) / len(at) if at else 0.0
 
-    def ndcg(self) -> float:
-        """Return discounted gain over the ideal order of all grades."""
+    def ndcg(self, gain: Callable[[float], float] = float) -> float:
+        """Return discounted gain over the ideal order of all grades, whatever the level."""
         gains = [
-            self.grades[n] if good else 0.0 for n, good in zip(self.top, self.first, strict=True)
+            gain(self.grades.get(name, 0)) * (name not in self.top[:rank])
+            for rank, name in enumerate(self.top)
         ]
-        ideal = sorted((self.grades[name] for name in self.relevant), reverse=True)[: self.k]
+        ideal = sorted(map(gain, self.grades.values()), reverse=True)[: self.k]
         reached, best = (
             sum(gain / log2(rank + 1) for rank, gain in enumerate(order, 1))
             for order in (gains, ideal)
@@ -101,9 +107,27 @@ def test_every_measure_equals_its_obvious_reference(
     if not any(grade >= 1 for grade in grades.values()):
         grades = {**grades, "a": 1}
     slow = Obvious(retrieved, dict(grades), k)
-    result = IdRecall(k=k).score(retrieved_context_ids=retrieved, reference_context_ids=grades)
-    for name in MEASURES:
-        assert result.value(name, k) == pytest.approx(getattr(slow, name)()), name
+    result = IdRecall().score(retrieved_context_ids=retrieved, reference_context_ids=grades)
+    for name, measure in MEASURES.items():
+        assert result[measure @ k] == pytest.approx(getattr(slow, name)()), name
+    exponential = slow.ndcg(lambda grade: 2.0**grade - 1)
+    assert result[nDCG(gain="exponential") @ k] == pytest.approx(exponential)
+
+
+@given(st.lists(st.sampled_from("abcdefghxyz"), max_size=12), GRADED, KS, st.integers(2, 4))
+@settings(max_examples=400)
+def test_a_relevance_level_never_touches_gains(
+    retrieved: list[str], grades: dict[str, int], k: int, level: int
+) -> None:
+    """`min_grade` counts targets from a grade on; nDCG has no such parameter and keeps all."""
+    slow = Obvious(retrieved, dict(grades), k, level)
+    result = IdRecall().score(retrieved_context_ids=retrieved, reference_context_ids=grades)
+    for name, measure in MEASURES.items():
+        if isinstance(measure, GradedMeasure):
+            expected = pytest.approx(getattr(slow, name)()) if slow.relevant else None
+            assert result[measure(min_grade=level) @ k] == expected, name
+    if any(grades.values()):
+        assert result[nDCG @ k] == pytest.approx(slow.ndcg())
 
 
 @given(RANKED, REFERENCES, KS)
@@ -160,17 +184,15 @@ ROWS = st.lists(
 )
 
 
-@given(ROWS, st.one_of(st.none(), KS), st.sampled_from([1, 2]), st.sampled_from([None, 0.0, 1.0]))
+@given(ROWS, st.lists(KS, max_size=4))
 @settings(max_examples=300)
-def test_columns_give_what_samples_give(
-    rows: list[tuple[Any, Any]], k: int | None, min_grade: int, zero_division: float | None
-) -> None:
+def test_columns_give_what_samples_give(rows: list[tuple[Any, Any]], ks: list[int]) -> None:
     """`score_columns` equals `score` on every row, status and reason included."""
-    scorer = IdRecall(k=k, min_grade=min_grade, zero_division=zero_division)
-    columns = scorer.score_columns([ids for ids, _ in rows], [refs for _, refs in rows])
+    scorer = IdRecall()
+    columns = scorer.score_columns([ids for ids, _ in rows], [refs for _, refs in rows], ks=ks)
     for position, (ids, references) in enumerate(rows):
         result = scorer.score(Sample(retrieved_context_ids=ids, reference_context_ids=references))
-        expected = [result.value("recall", cut) for cut in columns.ks]
+        expected = [result[Recall if cut is None else Recall @ cut] for cut in columns.ks]
         assert [columns.at(cut)[position] for cut in columns.ks] == expected
         gap = columns.gaps.get(position)
         assert gap == (None if result.score is not None else (result.status, result.reason))

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from fullrecall import Context, InputError, Reference, Sample, Stage
+from fullrecall import Context, Reference, Sample, Stage
+from fullrecall.errors import InputError
 
 
 class TestNamesOfOtherTools:

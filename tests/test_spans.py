@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fullrecall import Context, Sample, SpanRecall
+from fullrecall.measures import Hit, Recall
 from fullrecall.scorers.alignment import Overlap, covered, overlap, squeezed, union
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lm", "rt", "nd", "st", "p")]
@@ -60,8 +61,8 @@ def test_credit_comes_with_each_chunk() -> None:
         retrieved_contexts=[second, "nothing of use", first], reference_contexts=[REFERENCE]
     )
     share = len(squeezed(second)) / len(squeezed(REFERENCE))
-    assert result.at[1] == result.at[2] == pytest.approx(share)
-    assert result.at[3] == 1.0
+    assert result[Recall @ 1] == result[Recall @ 2] == pytest.approx(share)
+    assert result[Recall @ 3] == 1.0
     assert result.findings[0].ranks == (1, 3)
 
 
@@ -84,7 +85,7 @@ def test_short_common_phrases_are_no_cover() -> None:
     """Runs below `min_run` inside a stranger count for nothing."""
     stranger = f"zzz {REFERENCE[50:70]} qqq {REFERENCE[90:110]} xxx"
     result = SpanRecall().score(retrieved_contexts=[stranger], reference_contexts=[REFERENCE])
-    assert (result.score, result.hit) == (0.0, 0.0)
+    assert (result.score, result[Hit]) == (0.0, 0.0)
 
 
 def test_an_edited_word_costs_its_own_characters() -> None:
@@ -100,8 +101,8 @@ def test_any_of_references() -> None:
     result = SpanRecall().score(
         retrieved_contexts=[REFERENCE[:100], other], reference_contexts=[[REFERENCE, other]]
     )
-    assert result.at[1] == pytest.approx(0.45, abs=0.05)
-    assert result.at[2] == 1.0
+    assert result[Recall @ 1] == pytest.approx(0.45, abs=0.05)
+    assert result[Recall @ 2] == 1.0
     assert result.findings[0].target.any_of == (REFERENCE, other)
 
 
@@ -109,8 +110,9 @@ def test_weighting_by_characters() -> None:
     """A long reference weighs more by characters, the same by reference."""
     long, short = PASSAGE[:300], text_of(3, 5)
     sample = Sample(retrieved_contexts=[long], reference_contexts=[long, short])
-    assert SpanRecall().score(sample).score == 0.5
-    by_characters = SpanRecall(weighting="characters").score(sample).score
+    result = SpanRecall().score(sample)
+    assert result.score == 0.5
+    by_characters = result[Recall(weight="size")]
     sizes = [len(squeezed(text)) for text in (long, short)]
     assert by_characters == pytest.approx(sizes[0] / sum(sizes))
 
@@ -141,11 +143,10 @@ def test_a_range_without_characters_is_no_reference() -> None:
     empty = Context(id="r", source="d", start=5, end=5)
     full = Context(id="s", source="d", start=0, end=3)
     retrieved = [Context("abc", source="d", start=0, end=3)]
-    for weighting in ("reference", "characters"):
-        scorer = SpanRecall(weighting=weighting)  # type: ignore[arg-type]
-        alone = scorer.score(retrieved_contexts=retrieved, reference_contexts=[empty])
-        both = scorer.score(retrieved_contexts=retrieved, reference_contexts=[empty, full])
-        assert (alone.status, both.score) == ("undefined", 1.0)
+    alone = SpanRecall().score(retrieved_contexts=retrieved, reference_contexts=[empty])
+    both = SpanRecall().score(retrieved_contexts=retrieved, reference_contexts=[empty, full])
+    for measure in (Recall, Recall(weight="size")):
+        assert (alone.status, alone[measure], both[measure]) == ("undefined", None, 1.0)
 
 
 def test_a_group_given_twice_is_one_target() -> None:

@@ -25,23 +25,14 @@ import fullrecall
 from fullrecall import (
     Budget,
     ClaimRecall,
-    Comparison,
     Context,
-    Diagnosis,
     EntityRecall,
-    Finding,
-    FullrecallError,
     IdRecall,
-    Interval,
     LLMJudge,
-    Missed,
     Report,
-    Result,
     Sample,
-    Scorer,
     SpanRecall,
     Stage,
-    Status,
     TextRecall,
     aevaluate,
     compare,
@@ -49,6 +40,12 @@ from fullrecall import (
     diagnose,
     evaluate,
 )
+from fullrecall.diagnosis import Diagnosis
+from fullrecall.errors import FullrecallError
+from fullrecall.findings import Finding
+from fullrecall.report import Comparison, Interval, Missed
+from fullrecall.result import Result, Status
+from fullrecall.scorers import Scorer
 from fullrecall.judges import ChatModel, ChatRequest, Completion, Judge, LexicalJudge, Panel
 from fullrecall.testing import ScriptedChatModel
 

@@ -160,9 +160,7 @@ class WholeFindings(ColumnFindings):
 
     __slots__ = ("_relevant", "ranks", "references")
 
-    def __init__(
-        self, references: Sequence[Reference], ranks: Sequence[tuple[int, ...]]
-    ) -> None:
+    def __init__(self, references: Sequence[Reference], ranks: Sequence[tuple[int, ...]]) -> None:
         self.references = references
         self.ranks = tuple(ranks)
         self._relevant: tuple[int, ...] | None = None

@@ -1,13 +1,13 @@
 """The gate in a pytest run: the fixture and the marker `recall_gate`.
 
-    @pytest.mark.recall_gate(min_recall=0.9, at=10)
+    @pytest.mark.recall_gate(Recall @ 10 >= 0.9, RR >= 0.7)
     def test_recall(recall_gate):
         recall_gate(evaluate(samples, IdRecall()))
 
-The fixture takes the parameters of `fullrecall.report.Gate` too; those of the marker hold where a
-call names none. It fails the test where the gate fails, and where it cannot tell: the option
-`--recall-cannot-tell` makes a warning or a skip of that. Every check goes to a section at the end
-of the run and into JUnit's properties.
+Rules may be text: "recall@10>=0.9". The fixture takes what `fullrecall.report.Gate` takes, too;
+what a call names wins over the marker. It fails the test where the gate fails, and where it cannot
+tell: the option `--recall-cannot-tell` makes that a warning or a skip. Every check is listed at the
+end of the run and in JUnit's properties.
 
 pytest loads this module in every run: it imports the rest when a gate is used.
 """
@@ -15,6 +15,7 @@ pytest loads this module in every run: it imports the rest when a gate is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +25,16 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from fullrecall.report import GateResult, Report
+    from fullrecall.report.gate import Rule
 
 _OPTION = "--recall-cannot-tell"
 _CHOICES = ("fail", "warn", "skip")
 _PROPERTY = "recall_gate"
 _CALLED = pytest.StashKey[bool]()
+_PARAMETERS = ("margin", "baseline", "scores", "confidence", "min_coverage", "point")
 
 RecallGate = Callable[..., "GateResult"]
-"""Called with a `Report`, or the path of one, and the parameters of a gate."""
+"""Called with a `Report`, or the path of one, then rules and parameters of a gate."""
 
 
 class RecallGateWarning(UserWarning):
@@ -39,12 +42,12 @@ class RecallGateWarning(UserWarning):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that says what "cannot tell" comes to."""
+    """Add the option for gates that cannot tell."""
     parser.getgroup("fullrecall").addoption(
         _OPTION,
         choices=_CHOICES,
         default="fail",
-        help="what a recall gate comes to that cannot tell: fail (the default), warn or skip",
+        help="outcome when a gate cannot tell: fail (default), warn, skip",
     )
 
 
@@ -52,8 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
         "markers",
-        "recall_gate(min_recall=None, margin=None, at=None, baseline=None, …): the parameters of "
-        "the gate that this test's recall_gate fixture checks a report by",
+        "recall_gate(*rules, margin=None, baseline=None, …): the gate of this test's recall_gate "
+        'fixture, with rules such as Recall @ 10 >= 0.9 or "recall@10>=0.9"',
     )
 
 
@@ -61,24 +64,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
     """Return what checks a report by a gate, and fails the test unless it passes.
 
-    `recall_gate(report, min_recall=0.9, at=10)`; with `margin=` also `baseline=`. Reports are
+    `recall_gate(report, Recall @ 10 >= 0.9)`; with `margin=` also `baseline=`. Reports are
     `Report`s or paths of saved ones. Returns the `GateResult` where the test goes on.
     """
 
-    def check(
-        report: Report | str | Path,
-        *,
-        baseline: Report | str | Path | None = None,
-        **parameters: Any,
-    ) -> GateResult:
-        from fullrecall.report import Gate
+    def check(report: Report | str | Path, *rules: Rule | str, **parameters: Any) -> GateResult:
+        from fullrecall.errors import FullrecallError
 
         request.node.stash[_CALLED] = True
-        given = {**_marked(request.node), **parameters}
-        before = given.pop("baseline", None) if baseline is None else baseline
-        given.pop("baseline", None)
-        gate = Gate(**given)
-        result = gate.check(_loaded(report), None if before is None else _loaded(before))
+        try:
+            result = _checked(report, *_given(request.node, rules, parameters))
+        except FullrecallError as error:
+            pytest.fail(f"recall_gate: {error}", pytrace=False)
         request.node.user_properties.extend(_properties(result))
         _act(result, request.config.getoption(_OPTION))
         return result
@@ -102,37 +99,60 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """List every check of the run, whichever process made it."""
     lines = [
-        (verdict.partition(":")[0], f"{report.nodeid}: {verdict}")
+        (said.partition(":")[0], f"{report.nodeid}: {said}")
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", None) == "call"
-        for name, verdict in getattr(report, "user_properties", ())
+        for name, said in getattr(report, "user_properties", ())
         if name == _PROPERTY
     ]
     if not lines:
         return
-    colours = {"pass": "green", "fail": "red"}
+    colors = {"PASS": "green", "FAIL": "red"}
     terminalreporter.section("recall gates")
-    for verdict, line in lines:
-        terminalreporter.line(line, **{colours.get(verdict, "yellow"): True})
+    for outcome, line in lines:
+        terminalreporter.line(line, **{colors.get(outcome, "yellow"): True})
 
 
-def _marked(item: pytest.Item) -> dict[str, Any]:
-    """Return what the markers of a test say, the nearest one winning."""
-    given: dict[str, Any] = {}
+def _given(
+    item: pytest.Item, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
+) -> tuple[tuple[Rule | str, ...], dict[str, Any]]:
+    """Return rules and parameters: a call's, then those of the markers, the nearest first."""
+    given = dict(parameters)
     for marker in item.iter_markers(_PROPERTY):
-        if marker.args:
-            raise pytest.UsageError(
-                f"recall_gate takes its parameters by name, such as min_recall={marker.args[0]!r}"
-            )
+        rules = rules or marker.args
         given = {**marker.kwargs, **given}
-    return given
+    return rules, given
+
+
+def _checked(
+    report: Report | str | Path, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
+) -> GateResult:
+    from fullrecall.errors import ParameterError
+    from fullrecall.report import Gate
+
+    for name in parameters:
+        if name not in _PARAMETERS:
+            close = get_close_matches(name, _PARAMETERS, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(_PARAMETERS)}"
+            raise ParameterError(f"no parameter {name!r}: {hint}")
+    baseline = parameters.pop("baseline", None)
+    gate = Gate(*map(_rule, rules), **parameters)
+    return gate.check(_loaded(report), None if baseline is None else _loaded(baseline))
+
+
+def _rule(rule: Rule | str) -> Rule:
+    from fullrecall.measures import parse, parse_threshold
+
+    if not isinstance(rule, str):
+        return rule
+    return parse_threshold(rule) if ">" in rule else parse(rule)
 
 
 def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
     """Yield what `record_property` would be given; that warns with --junitxml's own default."""
     for check in result.checks:
-        yield _PROPERTY, f"{check.verdict}: {check.reason}"
+        yield _PROPERTY, f"{check.outcome.words}: {check.reason}"
         for name in ("value", "lower", "upper", "samples"):
             value = getattr(check, name)
             if value is not None:
@@ -146,13 +166,13 @@ def _loaded(report: Report | str | Path) -> Report:
 
 
 def _act(result: GateResult, on_cannot_tell: str) -> None:
-    if result.verdict == "pass":
+    if result.outcome == "pass":
         return
-    if result.verdict == "cannot_tell" and on_cannot_tell == "warn":
+    if result.outcome == "cannot_tell" and on_cannot_tell == "warn":
         import warnings
 
         warnings.warn(RecallGateWarning(str(result)), stacklevel=3)
         return
-    if result.verdict == "cannot_tell" and on_cannot_tell == "skip":
+    if result.outcome == "cannot_tell" and on_cannot_tell == "skip":
         pytest.skip(str(result))
     pytest.fail(str(result), pytrace=False)

@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fullrecall import Calibration, ClaimRecall, Label, Report, Row, Sample, calibrate, evaluate
+from fullrecall import ClaimRecall, Label, Report, Sample, calibrate, evaluate
+from fullrecall.calibration import Calibration
+from fullrecall.report import Row
 from fullrecall.judges import LexicalJudge
 
 WORDS = ("not_supported", "supported")

@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import pytest
 
-from fullrecall import InputError, Sample
+from fullrecall import Sample
+from fullrecall.errors import InputError
 
 Write: TypeAlias = Callable[[str, str | bytes], Path]
 UntilError: TypeAlias = Callable[[Iterator[Sample]], tuple[list[Sample], InputError]]

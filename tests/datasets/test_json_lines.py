@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall import Context, InputError, Sample
+from fullrecall import Context, Sample
 from fullrecall.datasets import read_jsonl, write_jsonl
-from fullrecall.errors import ParameterError
+from fullrecall.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

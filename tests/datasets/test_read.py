@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullrecall import InputError, Sample
+from fullrecall import Sample
 from fullrecall.datasets import read
-from fullrecall.errors import ParameterError
+from fullrecall.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import Context, InputError, Reference, Sample
+from fullrecall import Context, Reference, Sample
 from fullrecall.datasets import from_rows
+from fullrecall.errors import InputError
 
 if TYPE_CHECKING:
     from conftest import UntilError

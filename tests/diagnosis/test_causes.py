@@ -11,14 +11,13 @@ from fullrecall import (
     Context,
     EntityRecall,
     IdRecall,
-    InputError,
-    ParameterError,
     Sample,
     SpanRecall,
     Stage,
     TextRecall,
     evaluate,
 )
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.diagnosis import Cause, Diagnosed, Diagnosis, diagnose
 from fullrecall.diagnosis.causes import FIXES
 from fullrecall.judges.protocols import Citation, Verdict
@@ -66,7 +65,7 @@ def test_beyond_k_tells_the_stage_that_had_it_higher() -> None:
         expected_ids=["c"],
         retrieval_stages=[Stage("dense", (Context(id="c"), Context(id="a")))],
     )
-    miss = one(diagnose(report_of(IdRecall(k=2), sample)))
+    miss = one(diagnose(report_of(IdRecall(), sample), k=2))
     assert (miss.cause, miss.rank) == (Cause.BEYOND_K, 3)
     assert miss.detail == "at rank 3 of the list, beyond k = 2; dense had it at rank 1"
 
@@ -310,8 +309,8 @@ def test_what_it_adds_up_to() -> None:
                retrieved_contexts=["x", "y"])
         for n in range(3)
     ]  # fmt: skip
-    report = evaluate(samples, [IdRecall(k=1), EntityRecall()], progress=False)
-    found = diagnose(report, corpus=[Context("x", id="a"), Context("y", id="b")])
+    report = evaluate(samples, [IdRecall(), EntityRecall()], progress=False)
+    found = diagnose(report, k=1, corpus=[Context("x", id="a"), Context("y", id="b")])
     assert found.counts("id_recall@1") == {Cause.BEYOND_K: 3, Cause.NOT_IN_CORPUS: 3}
     assert found.counts() == {Cause.NOT_IN_CORPUS: 6, Cause.BEYOND_K: 3}
     assert sum(found.shares().values()) == 1.0
@@ -328,9 +327,9 @@ def test_what_it_adds_up_to() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "why"),
     [
-        ({"k": 0}, ParameterError, "k is a whole number"),
-        ({"deep_k": 0}, ParameterError, "deep_k is"),
-        ({"near_duplicate": 90}, ParameterError, "near_duplicate is a number from 0 to 1"),
+        ({"k": 0}, ParameterError, "k must be a whole number"),
+        ({"deep_k": 0}, ParameterError, "deep_k must be"),
+        ({"near_duplicate": 90}, ParameterError, "near_duplicate must be a number from 0 to 1"),
         ({"corpus": "file.jsonl"}, InputError, "corpus is an iterable of contexts"),
         ({"corpus": [1]}, InputError, "corpus, item 0: a context is a str"),
         ({"corpus": {"a": None}}, InputError, "corpus, item 'a'"),

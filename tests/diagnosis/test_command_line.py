@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import Context, IdRecall, InputError, Sample, evaluate
+from fullrecall import Context, IdRecall, Sample, evaluate
+from fullrecall.errors import InputError
 from fullrecall.cli import app
 from fullrecall.datasets import read_contexts
 

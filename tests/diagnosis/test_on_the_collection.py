@@ -102,8 +102,8 @@ def test_an_item_deleted_from_the_index(
     kept = [page for page in pages if page.id not in gone]
     search = Searcher(kept)
     samples = [sample.with_retrieval(search(sample.user_input, K)) for _, sample in wanted.values()]
-    report = evaluate(samples, IdRecall(k=K), progress=False)
-    found = diagnose(report, corpus=kept, retriever=search)
+    report = evaluate(samples, IdRecall(), progress=False)
+    found = diagnose(report, k=K, corpus=kept, retriever=search)
     assert causes(found.misses) == {
         (name, target): Cause.NOT_IN_CORPUS for name, (target, _) in wanted.items()
     }
@@ -119,9 +119,9 @@ def test_a_list_cut_too_short(
         brought = index(sample.user_input, K)
         ranks[name, target] = [context.id for context in brought].index(target) + 1
         samples.append(sample.with_retrieval(brought[: ranks[name, target] - 1]))
-    report = evaluate(samples, IdRecall(k=K), progress=False)
+    report = evaluate(samples, IdRecall(), progress=False)
     index.asked.clear()
-    found = diagnose(report, corpus=pages, retriever=index, deep_k=50)
+    found = diagnose(report, k=K, corpus=pages, retriever=index, deep_k=50)
     assert causes(found.misses) == dict.fromkeys(ranks, Cause.BEYOND_K)
     assert {(miss.sample, miss.target): miss.rank for miss in found} == ranks
     assert index.asked == [(sample.user_input, 50) for sample in samples]
@@ -132,12 +132,12 @@ def test_a_list_longer_than_k_needs_no_deeper_search(
 ) -> None:
     """A rank beyond k in the list itself is the report's own knowledge."""
     samples = [s.with_retrieval(index(s.user_input, 50)) for _, s in wanted.values()]
-    report = evaluate(samples, IdRecall(k=1), progress=False)
+    report = evaluate(samples, IdRecall(), progress=False)
     index.asked.clear()
-    found = diagnose(report, retriever=index)
+    found = diagnose(report, k=1, retriever=index)
     assert len(found) > 0
     assert {miss.cause for miss in found} == {Cause.BEYOND_K}
-    assert [miss.rank for miss in found] == [missed.rank for missed in report.missed()]
+    assert [miss.rank for miss in found] == [missed.rank for missed in report.missed(1)]
     assert index.asked == []
 
 
@@ -155,7 +155,7 @@ def test_a_reranker_that_drops(
 
     samples, _ = by_id(wanted, reranked)
     found = diagnose(
-        evaluate(samples, IdRecall(k=K), progress=False), corpus=pages, retriever=index
+        evaluate(samples, IdRecall(), progress=False), k=K, corpus=pages, retriever=index
     )
     assert causes(found.misses) == {
         (name, target): Cause.DROPPED_BY_STAGE for name, (target, _) in wanted.items()
@@ -185,7 +185,7 @@ def test_a_duplicate_that_was_kept_instead(
             samples.append(sample.with_retrieval(brought))
             made[name, target] = Cause.NEAR_DUPLICATE
     assert len(made) > len(with_twin) / 2
-    found = diagnose(evaluate(samples, IdRecall(k=K), progress=False), corpus=both)
+    found = diagnose(evaluate(samples, IdRecall(), progress=False), k=K, corpus=both)
     assert causes(found.misses) == made
 
 
@@ -208,8 +208,8 @@ def test_chunks_where_documents_are_expected(
         hits = [b for b in brought if any(str(c.id).startswith(f"{b[1]}#") for c in b[3])]
         assert len(hits) >= 10
         samples = [sample.with_retrieval(contexts) for _, _, sample, contexts in hits]
-        report = evaluate(samples, IdRecall(k=K), progress=False)
-        found = diagnose(report, corpus=corpus)
+        report = evaluate(samples, IdRecall(), progress=False)
+        found = diagnose(report, k=K, corpus=corpus)
         assert causes(found.misses) == {
             (name, target): Cause.WRONG_ID_LEVEL for name, target, _, _ in hits
         }
@@ -240,8 +240,8 @@ def test_a_chunker_that_splits(pages: list[Context]) -> None:
         )  # fmt: skip
         made[page.id, passage] = Cause.SPLIT_ACROSS_CHUNKS if nth % 2 else Cause.BEYOND_K
     assert len(set(made.values())) == 2
-    report = evaluate(samples, TextRecall(k=K, threshold=0.9), progress=False)
-    found = diagnose(report, corpus=chunks, retriever=search)
+    report = evaluate(samples, TextRecall(threshold=0.9), progress=False)
+    found = diagnose(report, k=K, corpus=chunks, retriever=search)
     assert causes(found.misses) == made
     split = [miss for miss in found if miss.cause is Cause.SPLIT_ACROSS_CHUNKS]
     assert all("of it was retrieved" in miss.detail for miss in split)

@@ -28,9 +28,9 @@ from fullrecall.calibration.needed import FEWEST
 from fullrecall.calibration.raters import rater_agreements
 from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.errors import InputError
-from fullrecall.report.report import Report
 from fullrecall.parameters import check_share
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.report import Report
 
 
 def calibrate(
@@ -43,10 +43,11 @@ def calibrate(
 ) -> Calibration:
     """Return how far a judge's verdicts agree with people's labels, and the mean recall corrected.
 
-    `labels` say of claims whether the contexts that were judged support them: `Label` objects, as `fullrecall.datasets.read_labels` reads them, or a mapping
-    from (sample, claim) to "supported", "not_supported" or "partial". In the mean a partial one
-    is worth what the scorer's `partial_credit` says; the agreement is on what is supported in
-    full. Where several people label a claim, it counts as their mean.
+    `labels` say of claims whether the contexts that were judged support them: `Label` objects,
+    as `fullrecall.datasets.read_labels` reads them, or a mapping from (sample, claim) to
+    "supported", "not_supported" or "partial". In the mean a partial one is worth what the
+    scorer's `partial_credit` says; the agreement is on what is supported in full. Where several
+    people label a claim, it counts as their mean.
 
     What is estimated is the mean recall that people's labels of *all* judged claims would give,
     over questions like these: over the samples that have a score, each with its own claims, in

@@ -17,8 +17,8 @@ from fullrecall.calibration.judged import (
 )
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.calibration.matching import labels_by_item
-from fullrecall.report.report import Report
 from fullrecall.parameters import check_k
+from fullrecall.report.report import Report
 
 FEWEST = 2
 """Claims drawn of each stratum, if it has as many: of one alone no spread is known."""

@@ -19,6 +19,7 @@ from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
 
+
 class JudgedClaim(NamedTuple):
     """One claim with what the judge made of it.
 
@@ -182,6 +183,8 @@ def _judged_score(report: Report) -> str:
     if len(made) == 1:
         return made[0]
     if made:
-        raise ReportError(f"judges made {len(made)} scores ({', '.join(made)}): choose one by its name")
+        raise ReportError(
+            f"judges made {len(made)} scores ({', '.join(made)}): choose one by its name"
+        )
     names = ", ".join(method.name for method in report.methods)
     raise ReportError(f"no judged recall score: the report has {names}")

@@ -13,29 +13,29 @@ from typing import Annotated
 import typer
 
 from fullrecall.cli import (
-    calibrating,
-    comparing,
-    demonstrating,
-    diagnosing,
+    calibration,
+    comparison,
+    demo,
+    diagnosis,
     doctor,
-    evaluating,
-    gating,
-    inspecting,
-    paging,
-    summarizing,
+    evaluation,
+    gate,
+    inspection,
+    page,
+    summary,
 )
 
 __all__ = ["app", "main"]
 
 _HELP = """\
-Of everything a question needs, how much did the retriever bring?
+How much of what a question needs does your retriever find?
 
-Measures the context recall of retrievers: by document ID, text, characters, entities, claims.
+Measures context recall: by document ID, text, characters, entities, and claims.
 
 [bold]Start here[/]
   fullrecall demo
   fullrecall evaluate answers.jsonl --k 5 --missed 20
-  fullrecall gate report.jsonl --min-recall 0.9 --at 10
+  fullrecall gate report.jsonl --require 'recall@10>=0.9'
 """
 
 app = typer.Typer(
@@ -68,16 +68,16 @@ def _fullrecall(
     """Take the options that stand before a command."""
 
 
-app.command(help=demonstrating.HELP)(demonstrating.demo)
-app.command(help=evaluating.HELP)(evaluating.evaluate)
-app.command(help=summarizing.HELP)(summarizing.summary)
-app.command(help=comparing.HELP)(comparing.compare)
-app.command(help=gating.HELP)(gating.gate)
-app.command(help=diagnosing.HELP)(diagnosing.diagnose)
-app.command(help=calibrating.LABEL_HELP)(calibrating.label)
-app.command(help=calibrating.CALIBRATE_HELP)(calibrating.calibrate)
-app.command(help=inspecting.HELP)(inspecting.inspect)
-app.command(help=paging.HELP)(paging.page)
+app.command(help=demo.HELP)(demo.demo)
+app.command(help=evaluation.HELP)(evaluation.evaluate)
+app.command(help=summary.HELP)(summary.summary)
+app.command(help=comparison.HELP)(comparison.compare)
+app.command(help=gate.HELP)(gate.gate)
+app.command(help=diagnosis.HELP)(diagnosis.diagnose)
+app.command(help=calibration.LABEL_HELP)(calibration.label)
+app.command(help=calibration.CALIBRATE_HELP)(calibration.calibrate)
+app.command(help=inspection.HELP)(inspection.inspect)
+app.command(help=page.HELP)(page.page)
 app.command(help=doctor.HELP)(doctor.doctor)
 
 

@@ -22,7 +22,7 @@ def budget_of(
 ) -> Budget | None:
     """Return the budget, None where no option sets one.
 
-    `price` is "PROMPT,ANSWER", for a million tokens each of the model that `judge` names. Raises
+    `price` is "PROMPT,COMPLETION", for a million tokens each of the model that `judge` names. Raises
     `typer.BadParameter` for values out of range.
     """
     if calls is None and tokens is None and cost is None and price is None:
@@ -32,11 +32,11 @@ def budget_of(
     kind, _, model = (judge or "").partition(":")
     if kind != "openai":
         raise typer.BadParameter(
-            "only --judge openai:MODEL costs anything", param_hint="--budget-…, --price"
+            "needs --judge openai:MODEL", param_hint="--budget-…, --price"
         )
     if cost is not None and price is None:
         raise typer.BadParameter(
-            "give --price PROMPT,ANSWER, what a million tokens of each cost",
+            "needs --price PROMPT,COMPLETION",
             param_hint="--budget-cost",
         )
     prices = {} if price is None else {model: _price(price)}
@@ -51,6 +51,6 @@ def _price(text: str) -> tuple[float, float]:
         prompt, answer = (float(part) for part in text.split(","))
     except ValueError:
         raise typer.BadParameter(
-            f"PROMPT,ANSWER is meant, such as 0.15,0.60, got {text!r}", param_hint="--price"
+            f"must be PROMPT,COMPLETION such as 0.15,0.60, got {text!r}", param_hint="--price"
         ) from None
     return prompt, answer

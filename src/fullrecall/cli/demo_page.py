@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +13,16 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from fullrecall.cli.missing import place
+from fullrecall.cli.misses import place
+from fullrecall.measures import DEFAULT_KS, RR, AllFound, Measure, Precision, Recall, nDCG
 from fullrecall.report import terminal
-from fullrecall.report.summary import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from fullrecall.demo import Demonstration
-    from fullrecall.finding import Finding
-    from fullrecall.report import Report, Row, ScoreSummary
+    from fullrecall.findings import Finding
+    from fullrecall.report import Report, Row
     from fullrecall.result import Result
 
 _THROUGH = {"BM25": "LangChain", "dense": "LlamaIndex"}
@@ -40,14 +41,14 @@ def page(
         f"{depth} chunks retrieved for each."
     )
     yield ""
-    yield _table(demonstration.reports, k)
+    yield _table(demonstration.reports, k, depth)
     yield ""
     yield (
-        "k counts chunks: several chunks of one document take several ranks, and the first of "
-        "them finds it. " + _about_the_judge()
+        "k counts chunks: several chunks of one document take several ranks, and the first "
+        "finds it. " + _about_the_judge()
     )
-    for report in demonstration.reports.values():
-        yield from terminal.gaps(report.summary())
+    notes = (terminal.notes(report.summary()) for report in demonstration.reports.values())
+    yield from dict.fromkeys(chain.from_iterable(notes))
     if missed:
         yield from _missed(demonstration.reports, k, missed)
     yield ""
@@ -59,59 +60,58 @@ def _about_the_judge() -> str:
     from fullrecall.judges.lexical import LexicalJudge
 
     return (
-        f"The built-in judge agrees with people in {LexicalJudge().agreement:.0%} of cases "
-        "(balanced accuracy)."
+        f"Balanced accuracy of the built-in judge: {LexicalJudge().agreement:.2f} "
+        "(chance: 0.50)."
     )
 
 
-def _table(reports: Mapping[str, Report], k: int) -> terminal.Grid:
+def _table(reports: Mapping[str, Report], k: int, depth: int) -> terminal.Grid:
     early = min(5, k)
-    summaries = [report.summary() for report in reports.values()]
-    by_id = [summary["id_recall"] for summary in summaries]
-    by_span = [summary["span_recall"] for summary in summaries]
-    by_claim = [summary["claim_recall"] for summary in summaries]
-    documents = _recalls(by_id, by_id[0].method.ks)
-    documents += [
-        (f"precision@{early}", [shown(_mean(r, "precision", early)) for r in reports.values()]),
-        (f"all found@{k}", [shown(score.means["all_found"]) for score in by_id]),
-        (f"MRR@{k}", [shown(score.means["reciprocal_rank"]) for score in by_id]),
-        (f"nDCG@{k}", [shown(score.means["ndcg"]) for score in by_id]),
-    ]
-    two = sorted({early, k} & set(by_id[0].method.ks))
-    characters, claims = _recalls(by_span, two), _recalls(by_claim, two)
+    ks = sorted({one for one in (*DEFAULT_KS, k) if one <= depth})
+    ranked = [Precision @ early, AllFound @ k, RR @ k, nDCG @ k]
+    recalls = [Recall @ one for one in ks]
+    few = [Recall @ one for one in sorted({early, k})]
     sections = [
-        terminal.Section("by document (IdRecall)", documents),
-        terminal.Section("by characters (SpanRecall)", characters),
-        terminal.Section("by claims, built-in judge (ClaimRecall)", claims),
-        terminal.coverage(by_id),
+        terminal.Section(title, _means(reports, score, measures))
+        for title, score, measures in (
+            ("by document (IdRecall)", "id_recall", [*recalls, *ranked]),
+            ("by characters (SpanRecall)", "span_recall", few),
+            ("by claims, built-in judge (ClaimRecall)", "claim_recall", few),
+        )
     ]
-    return terminal.table([f"{name}\n{_THROUGH[name]}" for name in reports], sections)
+    by_id = [report.summary()["id_recall"] for report in reports.values()]
+    heads = [f"{name}\n{_THROUGH[name]}" for name in reports]
+    return terminal.table(heads, [*sections, terminal.coverage(by_id)])
 
 
-def _recalls(scores: Sequence[ScoreSummary], ks: Iterable[int]) -> list[tuple[str, list[str]]]:
-    """Return a row for recall at each of `ks`, and below it one for its intervals."""
+def _means(
+    reports: Mapping[str, Report], score: str, measures: Iterable[Measure]
+) -> list[tuple[str, list[str]]]:
+    """Return a row for each measure of a score, and below it one for its intervals."""
+    summaries = [report.summary(*measures)[score] for report in reports.values()]
     rows = []
-    for k in ks:
-        rows.append((f"recall@{k}", [shown(score.at[k]) for score in scores]))
-        rows += terminal.sureness([score.at_intervals[k] for score in scores])
+    for measure in summaries[0]:
+        estimates = [summary[measure] for summary in summaries]
+        rows.append((measure.name, [terminal.shown(one.mean) for one in estimates]))
+        rows.append(("  95%", [terminal.between(one.interval) for one in estimates]))
     return rows
 
 
 def _missed(reports: Mapping[str, Report], k: int, limit: int) -> Iterator[RenderableType]:
     """Yield some of the questions for which a document was missed, and where each one stands."""
     rows_of = zip(*(report.rows for report in reports.values()), strict=True)
-    lacking = [rows for rows in rows_of if any(_by_id(row).missed for row in rows)]
-    # The nearest misses first: they are what a larger k or a reranker would bring.
-    lacking.sort(key=lambda rows: min(map(_nearest_miss, rows)))
+    lacking = [rows for rows in rows_of if any(_misses(row, k) for row in rows)]
+    # The nearest misses first: a larger k or a reranker would find them.
+    lacking.sort(key=lambda rows: min(_nearest_miss(row, k) for row in rows))
     shares = ", ".join(
-        f"{sum(bool(_by_id(row).missed) for row in report.rows)} with {name}"
+        f"{sum(_misses(row, k) for row in report.rows)} with {name}"
         for name, report in reports.items()
     )
     yield ""
     yield Text(f"Missed in the first {k} chunks", style="bold")
-    yield f"Questions that lack a document: {shares}. The nearest misses:"
+    yield f"Questions that miss a document: {shares}. The nearest misses:"
     yield ""
-    yield _Places(lacking[:limit], list(reports))
+    yield _Places(lacking[:limit], list(reports), k)
     if len(lacking) > limit:
         yield ""
         yield f"… and {len(lacking) - limit} more: --missed {len(lacking)} lists them all."
@@ -123,6 +123,7 @@ class _Places:
 
     questions: Sequence[tuple[Row, ...]]
     names: Sequence[str]
+    k: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         places = len("not in the first 50") + 2
@@ -142,7 +143,8 @@ class _Places:
             yield Text(terminal.one_line(rows[0].sample.user_input or "", 200), style="cyan")
             body = self._grid(width, places)
             for findings in zip(*(result.findings for result in results), strict=True):
-                body.add_row(Text(_named(findings[0])), *map(_place_cell, findings, results))
+                cells = [_place_cell(*one, self.k) for one in zip(findings, results, strict=True)]
+                body.add_row(Text(_named(findings[0])), *cells)
             yield terminal.indented(body)
 
     def _grid(self, width: int, places: int) -> Table:
@@ -153,31 +155,33 @@ class _Places:
         return grid
 
 
-def _place_cell(finding: Finding, result: Result) -> Text:
-    found = finding.found_at(result.method.k)
-    return Text(place(finding, result), style="" if found else "yellow")
+def _place_cell(finding: Finding, result: Result, k: int) -> Text:
+    return Text(place(finding, result, k), style="" if finding.found_at(k) else "yellow")
 
 
 def _named(finding: Finding) -> str:
     return " or ".join(finding.target.any_of)
 
 
-def _nearest_miss(row: Row) -> float:
-    """Return the first rank beyond k at which something missed stands; infinity for none."""
-    result = _by_id(row)
-    missed = (f.rank for f in result.findings if not f.found_at(result.method.k))
+def _misses(row: Row, k: int) -> bool:
+    """Return whether the first `k` chunks miss a document."""
+    return any(not finding.found_at(k) for finding in _by_id(row).findings)
+
+
+def _nearest_miss(row: Row, k: int) -> float:
+    """Return the first rank beyond `k` at which something missed stands; infinity for none."""
+    missed = (f.rank for f in _by_id(row).findings if not f.found_at(k))
     return min((rank for rank in missed if rank is not None), default=inf)
 
 
 def _next_steps(*, k: int, missed: int, output: Path | None) -> Iterator[RenderableType]:
     steps = [
         ("fullrecall demo --k 5 --missed 20", "a shorter list, more of what was missed"),
-        ("fullrecall demo --output reports", "each question with its ranks, in JSON"),
+        ("fullrecall demo --output reports", "save reports and web pages"),
         ("fullrecall evaluate --help", "the options, and what a line of FILE holds"),
     ]
     if output is not None:
-        yield Text(f"Saved in {output}: every question with its ranks, one line for each, and as")
-        yield "web pages; compared.html has both retrievers side by side."
+        yield Text(f"Saved in {output}: reports and web pages; compared.html has both side by side.")
         yield ""
         del steps[1]
     if (k, missed) == (5, 20):  # what was just run is no next step
@@ -191,10 +195,3 @@ def _next_steps(*, k: int, missed: int, output: Path | None) -> Iterator[Rendera
 
 def _by_id(row: Row) -> Result:
     return next(result for result in row.results if result.method.name == "id_recall")
-
-
-def _mean(report: Report, measure: str, k: int) -> float | None:
-    """Return the mean of a measure of ID recall at another k than the report's own."""
-    values = [_by_id(row).value(measure, k) for row in report.rows]
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None

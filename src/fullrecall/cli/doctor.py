@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.examining import Check, State, examined
-from fullrecall.cli.judging import KINDS, JudgeOptions, judge_of
-from fullrecall.cli.printing import fail, show, write
+from fullrecall.cli.installation import Check, State, examined
+from fullrecall.cli.judge import KINDS, JudgeOptions, judge_of
+from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
 from fullrecall.report import terminal
@@ -26,9 +26,8 @@ NOT_WELL = 1
 HELP = """\
 Check the installation: versions, extras, frameworks, the built-in judge, a store, a model.
 
-What is not installed is listed with the command that installs it; it is no fault. What is there \
-and does not work is: then the exit code is 1. Nothing is sent anywhere, unless --judge names a \
-model: then it is asked for one verdict.
+Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is \
+sent anywhere, unless --judge names a model: it is then asked for one verdict.
 
 [bold]Examples[/]
   fullrecall doctor
@@ -46,20 +45,20 @@ def doctor(
             show_default=False,
             exists=True,
             file_okay=False,
-            help="Try a store there, and not where temporary files are.",
+            help="Try a store here. Default: where temporary files are.",
         ),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(metavar="JUDGE", show_default=False, help=f"Ask this judge too: {KINDS}."),
+        typer.Option(metavar="JUDGE", show_default=False, help=f"Also ask this judge: {KINDS}."),
     ] = None,
     base_url: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", show_default=False, help="The endpoint of --judge openai:MODEL."
+            metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
     """Check the installation; see `HELP`."""
     try:
@@ -105,8 +104,8 @@ def _notes(checks: Sequence[Check]) -> list[str]:
     """Return what to do about what is absent, then about what is broken; commands unbroken."""
     absent = dict.fromkeys(check.advice for check in checks if check.state is State.ABSENT)
     broken = [check for check in checks if check.state is State.BROKEN]
-    lines = ["", "What is not installed comes with:", *(f"  {one}" for one in absent)]
+    lines = ["", "Not installed; to install:", *(f"  {one}" for one in absent)]
     if not broken:
-        return [*(lines if absent else []), "", "All that is installed works."]
-    lines = [*(lines if absent else []), "", f"{len(broken)} of {len(checks)} do not work:"]
+        return [*(lines if absent else []), "", "Every installed part works."]
+    lines = [*(lines if absent else []), "", f"{len(broken)} of {len(checks)} fail:"]
     return [*lines, *(f"  {check.name}: {check.advice}" for check in broken)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import typer
 
+from fullrecall.measures import Measure
 from fullrecall.report import Report
 
 _OPTION = "--output"
@@ -32,13 +33,12 @@ def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
     there = [given for given in inputs if given is not None and given.exists()]
     if path.exists() and any(map(path.samefile, there)):
         raise typer.BadParameter(
-            f"{path} is what is read: the report would overwrite it", param_hint=_OPTION
+            f"must not be an input file, got {path}", param_hint=_OPTION
         )
     check_writable(path, _OPTION)
     if not _is_device(path) and path.suffix not in STARTS:
         raise typer.BadParameter(
-            f"{path.name!r} ends in none of {', '.join(STARTS)}: .jsonl is what fullrecall reads "
-            "back, the others are for spreadsheets, CI and people",
+            f"must end in {', '.join(STARTS)}, got {path.name!r}: fullrecall reads back .jsonl only",
             param_hint=_OPTION,
         )
 
@@ -47,13 +47,13 @@ def check_writable(path: Path, option: str) -> None:
     """Raise `typer.BadParameter` where writing to `path` would overwrite what is not ours."""
     if not path.exists():
         if not path.parent.is_dir():
-            raise typer.BadParameter(f"there is no directory {path.parent}", param_hint=option)
+            raise typer.BadParameter(f"no directory {path.parent}", param_hint=option)
         return
     if path.is_dir():
         raise typer.BadParameter(f"{path} is a directory: name a file", param_hint=option)
     if path.is_file() and not _is_replaceable(path):
         raise typer.BadParameter(
-            f"{path} exists and is no saved report: name another file", param_hint=option
+            f"{path} exists and is not a saved report: name another file", param_hint=option
         )
 
 
@@ -67,19 +67,19 @@ def is_exported(path: Path | None) -> bool:
     )
 
 
-def export(report: Report, path: Path) -> None:
+def export(report: Report, path: Path, measures: Sequence[Measure] = ()) -> None:
     """Write the report to `path` as what its name says."""
     match path.suffix:
         case ".json":
-            report.to_json(path)
+            report.to_json(path, measures=measures)
         case ".csv":
-            report.to_csv(path)
+            report.to_csv(path, measures=measures)
         case ".md":
-            report.to_markdown(path)
+            report.to_markdown(path, measures=measures)
         case ".xml":
             report.to_junit(path)
         case ".html":
-            report.to_html(path)
+            report.to_html(path, measures=measures)
 
 
 def _is_device(path: Path) -> bool:

@@ -11,20 +11,25 @@ _IN_PYTHON = (
     (re.compile(r"rename=\{…: None\}"), "--rename COLUMN="),
     (re.compile(r"read\(path, format='(\w+)'\)"), r"--format \1"),
     (re.compile(r"pass format="), "pass --format"),
-    (re.compile(r"^target is"), "--smallest-k is"),
     (re.compile(r"read_trec\(qrels, run\)"), "--run"),
     (re.compile(r"or None to leave the column out"), "or leave the column out: OLD="),
     (re.compile(r", or give a callable"), ""),
+    (re.compile(r"[Gg]ive diagnose more to look at: .*"), "Add --corpus to find more causes."),
+    (re.compile(r"; retrieve deeper to learn its rank: retriever="), ""),
+    (re.compile(r"to tell, give (?:.* and )?corpus=.*"), "add --corpus to learn more"),
+    (re.compile(r"to tell, give .*"), "nothing given has it"),
+    (re.compile(r"choose one by its name"), "choose with --score"),
+    (re.compile(r"\bmin_coverage\b"), "--min-coverage"),
     (
         re.compile(r"set OPENAI_API_KEY, give api_key=…, or give the base_url of"),
-        "set OPENAI_API_KEY, or give with --base-url the address of",
+        "set OPENAI_API_KEY, or pass --base-url with the address of",
     ),
 )
-"""What the library advises in Python, with the option that does the same."""
+"""What the library suggests in Python, with the option that does the same."""
 
 
 def explained(error: BaseException) -> tuple[str, ...]:
-    """Return an error as a title and lines below it: where it stands, what it is, the way out."""
+    """Return an error as a title and lines below it: the place, the problem, what to do."""
     if isinstance(error, InputError):
         lines = as_options(error.problem).splitlines()
         if error.field is not None:
@@ -45,7 +50,7 @@ def _place(error: InputError) -> str:
 
 
 def as_options(problem: str) -> str:
-    """Return what a library function says of a problem, as the command line says it."""
+    """Return a sentence of the library with options in place of Python's parameters."""
     for pattern, option in _IN_PYTHON:
         problem = pattern.sub(option, problem)
     return problem

@@ -7,7 +7,7 @@ whatever ends a run early, what was scored until then is shown and saved.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall.cli.choosing import ScorerName, Settings, chosen, is_left_unjudged
-from fullrecall.cli.missing import MissedSamples
+from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
+from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_exported
-from fullrecall.cli.printing import INTERRUPTED, fail, show, write
+from fullrecall.cli.console import INTERRUPTED, fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.datasets import read, read_trec
 from fullrecall.errors import FullrecallError, InputError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
+from fullrecall.measures import Measure
 from fullrecall.report import Report, terminal
-from fullrecall.report.saving import Writer, ending
+from fullrecall.report.file import Writer, ending
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Request:
     rename: list[str]
     scorers: list[ScorerName]
     settings: Settings
+    k: int | None
+    measures: Sequence[Measure]
     limits: RunOptions
     missed: int
     output: Path | None
@@ -81,7 +84,7 @@ def _samples(request: Request) -> Iterator[Sample]:
         return read(request.file, format=request.format, rename=_renamed(request.rename))
     for option, value in (("--format", request.format), ("--rename", request.rename)):
         if value:
-            raise typer.BadParameter("TREC files have one form: leave it out", param_hint=option)
+            raise typer.BadParameter("must be left out with --run", param_hint=option)
     return read_trec(request.file, request.run)
 
 
@@ -90,7 +93,7 @@ def _renamed(pairs: Iterable[str]) -> dict[str, str | None]:
     for pair in pairs:
         old, equals, new = pair.rpartition("=")
         if not equals or not old:
-            raise typer.BadParameter(f"OLD=NEW is meant, got {pair!r}", param_hint="--rename")
+            raise typer.BadParameter(f"must be OLD=NEW, got {pair!r}", param_hint="--rename")
         if renamed.setdefault(old, new or None) != (new or None):
             raise typer.BadParameter(f"{old!r} is renamed twice", param_hint="--rename")
     return renamed
@@ -106,7 +109,8 @@ def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
 def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
     exported = is_exported(request.output)
     methods = [scorer.method for scorer in scorers]
-    outcome = Outcome(Report(methods, keep_rows=exported), MissedSamples(request.missed, methods))
+    report = Report(methods, keep_rows=exported, measures=request.measures)
+    outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
     try:
         with ExitStack() as opened:
             sinks = [outcome.missed.add]
@@ -119,6 +123,7 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
                 progress=not (request.quiet or request.as_json),
                 sink=lambda row: [sink(row) for sink in sinks],
                 keep="rows" if exported else "summary",
+                measures=request.measures,
             )
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
@@ -128,7 +133,7 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
             outcome.report = so_far
     if request.output is not None and exported:
         try:
-            export(outcome.report, request.output)
+            export(outcome.report, request.output, request.measures)
         except (FullrecallError, OSError) as stopped:
             outcome.stopped = outcome.stopped or stopped
     return outcome
@@ -137,7 +142,7 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
 def _show(
     outcome: Outcome, scorers: list[FindingScorer], request: Request, *, unjudged: bool
 ) -> None:
-    summary = outcome.report.summary()
+    summary = outcome.report.summary(*request.measures)
     spent = outcome.report.spent
     if request.as_json:
         plain = summary.to_dict()
@@ -150,41 +155,45 @@ def _show(
     show(terminal.summary_table(summary))
     if request.quiet:
         return
-    notes = terminal.gaps(summary)
+    notes = terminal.notes(summary)
     if spent is not None and spent.sentence():
         notes.append(spent.sentence())
     if not request.scorers:
         names = ", ".join(scorer.method.name for scorer in scorers)
-        notes.append(f"Scored by what the first sample has: {names}. --scorer chooses others.")
+        notes.append(
+            f"Scorers chosen from the first sample: {names}. Override with --scorer."
+        )
     if unjudged:
-        notes.append("The reference answers were not judged: --scorer claim does, with no model.")
+        notes.append(
+            "Reference answers were not judged: add --scorer claim_recall, which needs no model."
+        )
     if request.output is not None and outcome.stopped is None:
         notes.append(f"Saved to {request.output}.")
     missed = list(outcome.missed.shown())
     show("", *notes, *(["", *missed] if notes and missed else missed))
 
 
-def _check_something_scored(outcome: Outcome) -> None:
+def _check_something_scored(outcome: Outcome, request: Request) -> None:
     """Fail where no sample has any score: a pipeline is not to take that for a result."""
-    scores = outcome.report.summary()
+    scores = outcome.report.summary(*request.measures)
     if any(score.scored for score in scores):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
     if any(score.undefined for score in scores):
         names = " and ".join(score.method.name for score in scores if score.undefined)
-        reasons.append(f"{names} found nothing to look for: --scorer names another (see --help)")
+        reasons.append(f"{names}: no targets in any sample; choose another with --scorer")
     fail("nothing could be scored", *reasons[:3])
 
 
 def _stop(outcome: Outcome, request: Request) -> None:
     """Say what ended the run early, if anything did, and exit with its code."""
     if outcome.stopped is None:
-        _check_something_scored(outcome)
+        _check_something_scored(outcome, request)
         return
     count = len(outcome.report)
     if isinstance(outcome.stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
-        count = max(score.scored + score.undefined for score in outcome.report.summary())
+        count = max(score.scored + score.undefined for score in outcome.report.summary(*request.measures))
     kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
     scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):

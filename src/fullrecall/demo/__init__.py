@@ -4,6 +4,6 @@ The one place in this distribution that imports the frameworks, and only when th
 Nothing is downloaded and nothing is written to disk.
 """
 
-from fullrecall.demo.running import Demonstration, install_command, run
+from fullrecall.demo.demonstration import Demonstration, install_command, run
 
 __all__ = ["Demonstration", "install_command", "run"]

@@ -10,5 +10,23 @@ from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
 from fullrecall.measures.text import MEASURES, parse, parse_threshold
 
+__all__ = [
+    "AP",
+    "DEFAULT_KS",
+    "F1",
+    "MEASURES",
+    "RR",
+    "AllFound",
+    "ContextPrecision",
+    "Hit",
+    "Measure",
+    "Precision",
+    "Recall",
+    "Threshold",
+    "nDCG",
+    "parse",
+    "parse_threshold",
+]
+
 DEFAULT_KS = (1, 3, 5, 10)
 """Where a report reads recall unless told otherwise."""

@@ -72,10 +72,8 @@ class Measure(ABC):
         known = [each.name for each in fields(self) if each.name != "k"]
         for name in parameters:
             if name not in known:
-                hint = ": write measure @ k" if name == "k" else ""
-                raise ParameterError(
-                    f"{self.text} has no parameter {name!r}{hint or ': choose from ' + ', '.join(known)}"
-                )
+                way = "write measure @ k" if name == "k" else f"choose one of {', '.join(known)}"
+                raise ParameterError(f"{self.text} has no parameter {name!r}: {way}")
         return replace(self, **parameters)
 
     def __ge__(self, least: float) -> Threshold:
@@ -89,7 +87,7 @@ class Measure(ABC):
 
     @property
     def name(self) -> str:
-        """The measure in text form, which `parse` reads: `recall@5`, `ndcg(gain=exponential)@10`."""
+        """The text form, which `parse` reads: `recall@5`, `ndcg(gain=exponential)@10`."""
         inside = ",".join(f"{name}={_plain(value)}" for name, value in self.parameters.items())
         cut = "" if self.k is None else f"@{self.k}"
         return f"{self.text}({inside}){cut}" if inside else f"{self.text}{cut}"
@@ -127,7 +125,9 @@ class GradedMeasure(Measure):
     def __post_init__(self) -> None:
         super().__post_init__()
         grade = self.min_grade
-        if grade is not None and (isinstance(grade, bool) or not isinstance(grade, (int, float)) or not grade > 0):
+        if grade is not None and (
+            isinstance(grade, bool) or not isinstance(grade, (int, float)) or not grade > 0
+        ):
             raise ParameterError(f"min_grade must be a number above 0, got {grade!r}")
 
     def counted(self, findings: Findings) -> Findings:
@@ -142,4 +142,4 @@ def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
 
 
 def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(value).removesuffix(".0")

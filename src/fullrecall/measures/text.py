@@ -10,6 +10,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import Measure, Threshold
 from fullrecall.measures.ranking import AP, RR, ContextPrecision, nDCG
 from fullrecall.measures.sets import F1, AllFound, Hit, Precision, Recall
+from fullrecall.parameters import check_share
 
 MEASURES: dict[str, Measure] = {
     measure.text: measure
@@ -44,7 +45,7 @@ def parse_threshold(text: str) -> Threshold:
     measure, sign, least = text.partition(">=")
     if not sign:
         raise ParameterError(f"expected a threshold such as recall@10>=0.9, got {text!r}")
-    return parse(measure) >= _number(least.strip(), float)
+    return Threshold(parse(measure), check_share(_number(least.strip(), float), "a threshold"))
 
 
 def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
@@ -53,12 +54,14 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
     for part in filter(None, map(str.strip, inside.split(","))):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not sign or name in given:
-            raise ParameterError(f"expected name=value once each in {measure.text}(…), got {part!r}")
+            raise ParameterError(
+                f"expected name=value once each in {measure.text}(…), got {part!r}"
+            )
         given[name] = _number(value, float) if name in numeric else value.strip("'\"")
     return given
 
 
-def _number(text: str, kind: type[int] | type[float]) -> Any:
+def _number(text: str, kind: type[int | float]) -> Any:
     try:
         return kind(text)
     except ValueError:

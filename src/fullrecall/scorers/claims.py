@@ -46,10 +46,7 @@ class ClaimRecall(JudgedScorer):
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)
         claims = yield from self._claims(sample)
-        targets = [
-            Target((claim.text,), grade=1.0 if claim.vital else 0.5)
-            for claim in claims
-        ]
+        targets = [Target((claim.text,), grade=1.0 if claim.vital else 0.5) for claim in claims]
         return (yield from self._attributed(targets, sample, question=sample.user_input))
 
     def _claims(self, sample: Sample) -> Flow[Sequence[Claim]]:

@@ -16,13 +16,7 @@ from fullrecall.judges.protocols import ChatModel, Flow, Judge, Label, Verdict
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import (
-    FindingScorer,
-    Found,
-    Unmeasured,
-    as_sample,
-    retrieved_texts,
-)
+from fullrecall.scorers.scorer import FindingScorer, Found, Unmeasured, as_sample, retrieved_texts
 
 if TYPE_CHECKING:
     from fullrecall.judges.protocols import Relation

@@ -42,7 +42,9 @@ class SpanRecall(DeterministicScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.min_run, int) or self.min_run < 1:
-            raise ParameterError(f"min_run must be a whole number of at least 1, got {self.min_run!r}")
+            raise ParameterError(
+                f"min_run must be a whole number of at least 1, got {self.min_run!r}"
+            )
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)

@@ -37,20 +37,24 @@ _A, _B, _X = (Context(WORDS[c], id=c, metadata={"source": c.upper()}) for c in "
 
 ADAPTER_CASES: tuple[AdapterCase, ...] = (
     AdapterCase("all found", IdRecall(), (_A, _B), {"reference_context_ids": ["a", "b"]}),
-    AdapterCase("one missed", IdRecall(k=2), (_X, _A), {"reference_context_ids": ["a", "b"]}),
+    AdapterCase("one missed", IdRecall(), (_X, _A), {"reference_context_ids": ["a", "b"]}),
     AdapterCase("int IDs", IdRecall(), (Context("t", id=7), _X), {"reference_context_ids": [7]}),
-    AdapterCase(
-        "graded", IdRecall(weighting="grade"), (_A,), {"reference_context_ids": {"a": 3, "b": 1}}
-    ),
+    AdapterCase("graded", IdRecall(), (_A,), {"reference_context_ids": {"a": 3, "b": 1}}),
     AdapterCase("any of", IdRecall(), (_B,), {"reference_context_ids": [["a", "b"], ["x"]]}),
     AdapterCase(
         "order is rank, not score",
-        IdRecall(k=1),
+        IdRecall(),
         (Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)),
         {"reference_context_ids": ["a"]},
     ),
     AdapterCase("duplicates", IdRecall(), (_A, _A, _B), {"reference_context_ids": ["a", "b"]}),
     AdapterCase("texts", TextRecall(), (_X, _A), {"reference_contexts": [WORDS["a"]]}),
+    AdapterCase(
+        "parameters",
+        TextRecall(threshold=1.0),
+        (Context(WORDS["a"] + "!"),),
+        {"reference_contexts": [WORDS["a"]]},
+    ),
     AdapterCase("spans", SpanRecall(), (_A,), {"reference_contexts": [WORDS["a"] + " " * 9]}),
     AdapterCase("entities", EntityRecall(), (_A,), {"reference": "It is in Arles near Cork."}),
     AdapterCase("precision", ContextPrecision(), (_X, _A), {"reference_context_ids": ["a"]}),
@@ -72,13 +76,14 @@ def check_adapter_case(through: Through, case: AdapterCase) -> None:
     )
     got = through(case.scorer, case.retrieved, case.references)
     for what, mine, theirs in (
+        ("method", expected.method, got.method),
         ("status", expected.status, got.status),
         ("score", expected.score, got.score),
         ("missed", expected.missed, got.missed),
         ("retrieved", expected.retrieved, got.retrieved),
         ("findings", tuple(expected.findings), tuple(got.findings)),
     ):
-        expect(mine == theirs, f"{case.name}: {what} is {theirs!r}, the scorer's own is {mine!r}")
+        expect(mine == theirs, f"{case.name}: {what} is {theirs!r}, the scorer gives {mine!r}")
 
 
 def check_adapter(through: Through) -> None:

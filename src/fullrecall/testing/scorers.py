@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import FrozenInstanceError
 from itertools import combinations, pairwise, permutations, product
 from math import isclose
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.measures import MEASURES
+from fullrecall.findings import Finding
+from fullrecall.measures import MEASURES, ContextPrecision, Measure, Recall
+from fullrecall.records import RowRecord, plain_row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers import FindingScorer
@@ -20,7 +24,9 @@ from fullrecall.testing.expecting import expect
 from fullrecall.testing.letters import WORDS, sample_of
 
 ScorerFactory: TypeAlias = Callable[..., FindingScorer]
-"""A scorer's class, or anything that takes the shared parameters and makes a scorer."""
+"""A scorer's class, or anything that takes `name` and makes a scorer."""
+
+_KS = (1, 2, 3, 4, 10)
 
 
 def check_perfect_and_nothing(factory: ScorerFactory) -> None:
@@ -35,20 +41,31 @@ def check_perfect_and_nothing(factory: ScorerFactory) -> None:
 
 
 def check_one_finding_per_target(factory: ScorerFactory) -> None:
-    """Each target has one finding, with the rank at which it stands."""
+    """Each target has one finding, with the rank at which it stands, and contexts are counted."""
     result = factory().score(sample_of("xayb", "abc"))
     ranks = [finding.rank for finding in result.findings]
-    expect(ranks == [2, 4, None], f"a at rank 2, b at 4, c nowhere; findings say {ranks}")
+    expect(ranks == [2, 4, None], f"a at rank 2, b at 4, c nowhere; findings have {ranks}")
+    expect(result.retrieved == 4, f"4 contexts, but retrieved is {result.retrieved}")  # noqa: PLR2004
+
+
+def check_findings_are_well_formed(factory: ScorerFactory) -> None:
+    """Ranks are within the list and rise, credits rise to 1.0 at most, targets have a grade."""
+    for sample in _small_world():
+        result = factory().score(sample)
+        for finding in result.findings:
+            problem = _problem(finding, result.retrieved)
+            expect(not problem, f"{problem}: {finding} for {_letters(sample)}")
 
 
 def check_recall_at_every_k(factory: ScorerFactory) -> None:
-    """`value("recall", k)` is the share found in the first k, and `at` takes every k."""
+    """`result[Recall @ k]` is the share found in the first k, for every k."""
     result = factory().score(sample_of("xayb", "abc"))
     expected = {1: 0.0, 2: 1 / 3, 3: 1 / 3, 4: 2 / 3, 5: 2 / 3, 100: 2 / 3}
     for k, share in expected.items():
-        found = result.value("recall", k)
-        expect(found is not None and isclose(found, share), f"recall@{k} is {found}, not {share}")
-        expect(result.at[k] is not None, f"at[{k}] is None for a scored sample")
+        found = result[Recall @ k]
+        expect(
+            found is not None and isclose(found, share), f"{Recall @ k!r} is {found}, not {share}"
+        )
 
 
 def check_degenerate_samples(factory: ScorerFactory) -> None:
@@ -69,57 +86,52 @@ def check_degenerate_samples(factory: ScorerFactory) -> None:
         expect(result.score == score, f"{case}: score {result.score}, not {score}")
         expect(bool(result.reason), f"{case}: no reason given")
         if status is not Status.SCORED:
-            values = {name: result.value(name) for name in MEASURES}
+            values = {measure: result[measure] for measure in _measures()}
             expect(set(values.values()) == {None}, f"{case}: measures are not None: {values}")
     why = factory().score(failed).reason
     expect("TimeoutError" in why, f"the retriever's error is not in the reason {why!r}")
 
 
 def check_zero_division(factory: ScorerFactory) -> None:
-    """`zero_division` is the score where there are no reference items, and nowhere else."""
-    for value in (0.0, 1.0):
-        result = factory(zero_division=value).score(sample_of("abc", ""))
-        got = (result.status, result.score)
-        expect(got == (Status.SCORED, value), f"zero_division={value} gives {got}")
-        unseen = factory(zero_division=value).score(sample_of(None, ""))
-        expect(
-            unseen.status is Status.UNSCORED, f"zero_division={value} scores an unseen retrieval"
-        )
+    """A measure's `zero_division` holds where there are no reference items, and nowhere else."""
+    undefined = factory().score(sample_of("abc", ""))
+    unseen = factory().score(sample_of(None, ""))
+    scored = factory().score(sample_of("xa", "ab"))
+    for measure, value in product(_measures(), (0.0, 1.0)):
+        asked = measure(zero_division=value)
+        got = undefined[asked]
+        expect(got == value, f"no reference items: {asked!r} is {got}, not {value}")
+        expect(unseen[asked] is None, f"unscored: {asked!r} is {unseen[asked]}, not None")
+        expect(scored[asked] == scored[measure], f"{asked!r} changes a sample that has targets")
 
 
-def check_parameters(factory: ScorerFactory) -> None:
-    """Parameters out of range raise `ValueError` that names them."""
-    wrong: list[tuple[str, Any]] = [
-        ("k", 0), ("k", -1), ("k", 2.5), ("k", True), ("ks", (3, 1)), ("ks", (1, 1)),
-        ("ks", (0, 1)), ("ks", "15"), ("zero_division", 2), ("zero_division", -0.1),
-        ("precision_denominator", "n"),
-    ]  # fmt: skip
-    for name, value in wrong:
+def check_name(factory: ScorerFactory) -> None:
+    """A scorer is called as its `name` says, else as its kind, and results know it."""
+    plain, named = factory(), factory(name="mine")
+    expect(plain.method.name == plain.kind, f"without a name it is {plain.method.name!r}")
+    expect(named.method.name == "mine", f"name='mine' makes it {named.method.name!r}")
+    result = named.score(sample_of("a", "a"))
+    expect(result.method == named.method, "a result has another method than its scorer")
+    for wrong in ("", " ", 1):
         try:
-            factory(**{name: value})
+            factory(name=wrong)
         except ValueError as error:
-            expect(name in str(error), f"{name}={value!r}: the message {error} does not name it")
+            expect("name" in str(error), f"name={wrong!r}: the message {error} does not name it")
         else:
-            expect(condition=False, promise=f"{name}={value!r} is accepted")
-    for k in (0, -1, 1.5):
-        try:
-            factory().score(sample_of("a", "a")).at[k]  # type: ignore[index]
-        except ValueError:
-            continue
-        expect(condition=False, promise=f"result.at[{k}] is accepted")
+            expect(condition=False, promise=f"name={wrong!r} is accepted")
 
 
 def check_bounds_and_monotony(factory: ScorerFactory) -> None:
     """Every measure is in [0, 1] at every k, and recall never falls as k grows."""
     for sample in _small_world():
         result = factory().score(sample)
-        for name, k in product(MEASURES, (1, 2, 3, 4, None)):
-            value = result.value(name, k)
+        for measure in _measures():
+            value = result[measure]
             expect(
                 value is not None and 0.0 <= value <= 1.0,
-                f"{name}@{k} is {value} for {_letters(sample)}",
+                f"{measure!r} is {value} for {_letters(sample)}",
             )
-        recalls = [result.value("recall", k) or 0.0 for k in (1, 2, 3, 4)]
+        recalls = [result[Recall @ k] or 0.0 for k in _KS] + [result[Recall] or 0.0]
         expect(
             all(later >= earlier for earlier, later in pairwise(recalls)),
             f"recall falls as k grows: {recalls} for {_letters(sample)}",
@@ -135,34 +147,33 @@ def check_duplicates_never_raise(factory: ScorerFactory) -> None:
                 continue  # a copy before the original would be an earlier find, not a duplicate
             doubled = retrieved[:place] + letter + retrieved[place:]
             again = factory().score(sample_of(doubled, references))
-            for name, k in product(MEASURES, (1, 2, 3, 4, None)):
-                if name == "context_precision" and k is not None:
+            for measure in _measures():
+                if measure.whole == ContextPrecision and measure.k is not None:
                     continue  # a mean over the relevant *retrieved*: fewer of them may raise it
-                before, after = plain.value(name, k) or 0.0, again.value(name, k) or 0.0
+                before, after = plain[measure] or 0.0, again[measure] or 0.0
                 expect(
                     after <= before + 1e-12,
-                    f"{name}@{k} rises from {before} to {after}: {retrieved} → {doubled}",
+                    f"{measure!r} rises from {before} to {after}: {retrieved} → {doubled}",
                 )
 
 
 def check_strangers_change_no_recall(factory: ScorerFactory) -> None:
     """Contexts of no use, appended, leave recall as it was."""
     for retrieved in ("", "a", "ab", "xa"):
-        for k in (None, 1, 2):
-            before = factory().score(sample_of(retrieved, "ab")).value("recall", k)
-            after = factory().score(sample_of(retrieved + "yz", "ab")).value("recall", k)
-            if k is None or k <= len(retrieved):
-                expect(before == after, f"recall@{k} of {retrieved!r} moves {before} → {after}")
+        plain = factory().score(sample_of(retrieved, "ab"))
+        longer = factory().score(sample_of(retrieved + "yz", "ab"))
+        for measure in (Recall, Recall @ 1, Recall @ 2):
+            before, after = plain[measure], longer[measure]
+            expect(before == after, f"{measure!r} of {retrieved!r} moves {before} → {after}")
 
 
 def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
     """The references' order changes no measure, and a reference given twice is one target."""
     plain = factory().score(sample_of("xbza", "abc"))
-    for order in permutations("abc"):
-        other = factory().score(sample_of("xbza", order))
-        for name, k in product(MEASURES, (1, 2, 4, None)):
-            before, after = plain.value(name, k) or 0.0, other.value(name, k) or 0.0
-            expect(isclose(before, after), f"{name}@{k} depends on the references' order {order}")
+    for order, measure in product(permutations("abc"), _measures()):
+        before = plain[measure] or 0.0
+        after = factory().score(sample_of("xbza", order))[measure] or 0.0
+        expect(isclose(before, after), f"{measure!r} depends on the references' order {order}")
     doubled = factory().score(sample_of("xbza", "abcab"))
     expect(
         len(doubled.findings) == len(plain.findings),
@@ -175,20 +186,16 @@ def check_order_is_rank(factory: ScorerFactory) -> None:
     contexts = [Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)]
     result = factory().score(sample_of("", "a").with_retrieval(contexts))
     ranks = [finding.rank for finding in result.findings]
-    expect(ranks == [2], f"the target stands at rank 2, findings say {ranks}")
+    expect(ranks == [2], f"the target stands at rank 2, findings have {ranks}")
 
 
-def check_k_cuts(factory: ScorerFactory) -> None:
-    """`k` cuts the score, the measures and `missed`; precision divides by what there was."""
-    sample = sample_of("xab", "ab")
-    result = factory(k=2).score(sample)
-    expect(result.recall == 0.5, f"k=2: recall {result.recall}, not 0.5")  # noqa: PLR2004
-    expect(result.precision == 0.5, f"k=2: precision {result.precision}, not 0.5")  # noqa: PLR2004
-    expect(len(result.missed) == 1, f"k=2: missed {result.missed}, not one target")
-    wide = factory(k=10).score(sample)
-    expect(wide.precision == 2 / 3, f"k=10 of 3: precision {wide.precision}, not 2/3")
-    trec = factory(k=10, precision_denominator="k").score(sample)
-    expect(trec.precision == 0.2, f"precision_denominator='k': {trec.precision}, not 0.2")  # noqa: PLR2004
+def check_identity_of_targets(factory: ScorerFactory) -> None:
+    """A result's digest is that of its targets, whatever was retrieved, and of no others."""
+    digest = factory().score(sample_of("xab", "ab")).digest
+    same = factory().score(sample_of("y", "ba")).digest
+    expect(digest == same, "the digest of the same targets differs between retrievals")
+    other = factory().score(sample_of("xab", "abc")).digest
+    expect(digest != other, "other targets have the same digest")
 
 
 def check_async_agrees(factory: ScorerFactory) -> None:
@@ -204,40 +211,75 @@ def check_async_agrees(factory: ScorerFactory) -> None:
 
 
 def check_values_are_plain(factory: ScorerFactory) -> None:
-    """Scorers and results pickle, results survive JSON form, and nothing can be changed."""
-    scorer = factory(k=3)
+    """Scorers and results pickle and copy, and nothing can be changed."""
+    scorer = factory()
     result = scorer.score(sample_of("xab", "abc"))
     expect(pickle.loads(pickle.dumps(scorer)) == scorer, "the scorer does not pickle")  # noqa: S301
+    expect(pickle.loads(pickle.dumps(result)) == result, "the result does not pickle")  # noqa: S301
     expect(copy.deepcopy(result) == result, "the result does not copy")
-    expect(
-        Result.from_dict(result.to_dict(), result.method) == result,
-        "the result does not survive to_dict and from_dict",
-    )
-    for thing, name in ((scorer, "k"), (result, "note")):
+    for thing, name in ((scorer, "name"), (result, "note")):
         try:
-            setattr(thing, name, 1)
-        except AttributeError:
+            setattr(thing, name, "changed")
+        except FrozenInstanceError:
             continue
         expect(condition=False, promise=f"{type(thing).__name__}.{name} can be changed")
+
+
+def check_results_are_saved_whole(factory: ScorerFactory) -> None:
+    """What a report's file holds of a result, read back, equals it, with every measure of it."""
+    for sample in (sample_of("xab", "abc"), sample_of("a", ""), sample_of(None, "a")):
+        result = factory().score(sample)
+        plain = json.loads(json.dumps(plain_row(sample, [result])))
+        _, (read,) = RowRecord.read(plain).content([result.method])
+        expect(read == result, f"saved and read, {result!r} becomes {read!r}")
+        for measure in _measures():
+            expect(read[measure] == result[measure], f"saved and read, {measure!r} changes")
 
 
 SCORER_CHECKS: tuple[Callable[[ScorerFactory], None], ...] = (
     check_perfect_and_nothing,
     check_one_finding_per_target,
+    check_findings_are_well_formed,
     check_recall_at_every_k,
     check_degenerate_samples,
     check_zero_division,
-    check_parameters,
+    check_name,
     check_bounds_and_monotony,
     check_duplicates_never_raise,
     check_strangers_change_no_recall,
     check_reference_order_and_duplicates,
     check_order_is_rank,
-    check_k_cuts,
+    check_identity_of_targets,
     check_async_agrees,
     check_values_are_plain,
+    check_results_are_saved_whole,
 )
 """The scorer contract: call each with the scorer's class."""
+
+
+def _measures() -> Iterator[Measure]:
+    """Yield every measure, over all that was retrieved and at every k."""
+    for measure in MEASURES.values():
+        yield measure
+        yield from (measure @ k for k in _KS)
+
+
+def _problem(finding: Finding, retrieved: int) -> str:
+    """Return what is wrong with a finding among so many contexts; "" if nothing."""
+    ranks, steps = finding.ranks, finding.steps
+    if list(ranks) != sorted(set(ranks)) or not all(1 <= rank <= retrieved for rank in ranks):
+        return "ranks do not rise within the list"
+    if not {step.rank for step in steps} <= set(ranks):
+        return "credit is earned at a rank that is not among the ranks"
+    if any(a.rank >= b.rank or a.credit >= b.credit for a, b in pairwise(steps)):
+        return "steps do not rise"
+    if not all(0 < step.credit <= 1 for step in steps):
+        return "a credit is not in (0, 1]"
+    if not all(evidence.rank in ranks for evidence in finding.evidence):
+        return "evidence is at a rank that is not among the ranks"
+    if not finding.target.any_of or not finding.target.grade > 0 or not finding.target.size > 0:
+        return "the target has no name, grade, or size"
+    return ""
 
 
 def _small_world() -> Iterable[Sample]:

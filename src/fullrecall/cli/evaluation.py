@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from fullrecall.cli.budgeting import budget_of
-from fullrecall.cli.checking import above_zero, at_least
-from fullrecall.cli.choosing import ScorerName, Settings
-from fullrecall.cli.judging import KINDS, JudgeOptions
+from fullrecall.cli.options import above_zero, at_least, cut, measures_option, share
+from fullrecall.cli.scorers import ScorerName, Settings
+from fullrecall.cli.judge import KINDS, JudgeOptions
+from fullrecall.measures import Measure
 
 HELP = """\
-Score the samples of a file: one question each, what was retrieved, what should have been.
+Score a file of samples: questions with retrieved and reference contexts.
 
 [bold]A line of a .jsonl file[/]
   {"user_input": "Where is the Eiffel Tower?",
@@ -21,14 +22,14 @@ Score the samples of a file: one question each, what was retrieved, what should 
    "reference_context_ids": ["doc_2", "doc_9"]}
 
 Texts go into retrieved_contexts and reference_contexts, the reference answer into reference. \
-What ragas, LangChain and LlamaIndex call these fields is taken too.
+Field names of ragas, LangChain, and LlamaIndex also work.
 
 [bold]Examples[/]
   fullrecall evaluate answers.jsonl --k 5
   fullrecall evaluate answers.csv --rename doc_ids=retrieved_context_ids
-  fullrecall evaluate answers.jsonl --scorer text --threshold 0.8
-  fullrecall evaluate qrels.txt --run bm25.run --output bm25.jsonl
-  fullrecall evaluate answers.jsonl --scorer claim --judge openai:gpt-4o-mini
+  fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
+  fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
+  fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini --output r.jsonl
 """
 
 _MEASURING = "What to measure"
@@ -43,8 +44,8 @@ def evaluate(
         typer.Argument(
             metavar="FILE",
             show_default=False,
-            help="Samples: .jsonl, .ndjson, .json, .csv, .tsv or .parquet, all but the last also "
-            "as .gz. With --run: TREC's relevance judgements (qrels).",
+            help="Samples: .jsonl, .ndjson, .json, .csv, .tsv, or .parquet; all but the last also "
+            "as .gz. With --run: TREC relevance judgments (qrels).",
         ),
     ],
     *,
@@ -56,8 +57,8 @@ def evaluate(
             metavar="NAME",
             show_default=False,
             rich_help_panel=_MEASURING,
-            help="id, text, span, entity, precision or claim; repeat it for several. Without "
-            "it: each one that the fields of the first sample allow.",
+            help=f"{', '.join(ScorerName)}; repeatable. Default: every scorer the first sample "
+            "supports; claim_recall only with reference_claims or --judge.",
         ),
     ] = None,
     k: Annotated[
@@ -66,24 +67,29 @@ def evaluate(
             "--k",
             "-k",
             metavar="K",
+            callback=at_least(1),
             show_default=False,
             rich_help_panel=_MEASURING,
-            help="Count the first K contexts. Without it: all of them.",
+            help="Show recall of the first K contexts, and list what they miss. Default: recall "
+            "at 1, 3, 5, 10, and over all retrieved contexts.",
         ),
     ] = None,
-    ks: Annotated[
-        str,
-        typer.Option(
-            metavar="K,K,…", rich_help_panel=_MEASURING, help="The cut-offs that the table lists."
+    measure: Annotated[
+        list[Measure] | None,
+        measures_option(
+            "Measure to show in their place, or beside --k: precision@5, "
+            "'ndcg(gain=exponential)@10'; repeatable.",
+            _MEASURING,
         ),
-    ] = "1,3,5,10",
+    ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
             metavar="0…1",
             show_default=False,
             rich_help_panel=_MEASURING,
-            help="text: how similar two texts must be to count as the same. Without it: 0.5.",
+            callback=share,
+            help="text_recall: similarity at which two texts count as the same. Default: 0.5.",
         ),
     ] = None,
     similarity: Annotated[
@@ -92,26 +98,7 @@ def evaluate(
             metavar="NAME",
             show_default=False,
             rich_help_panel=_MEASURING,
-            help="text: a RapidFuzz similarity such as partial_ratio. Without it: levenshtein.",
-        ),
-    ] = None,
-    min_grade: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GRADE",
-            show_default=False,
-            rich_help_panel=_MEASURING,
-            help="id: the lowest grade that must be retrieved. Without it: 1.",
-        ),
-    ] = None,
-    zero_division: Annotated[
-        float | None,
-        typer.Option(
-            metavar="0…1",
-            show_default=False,
-            rich_help_panel=_MEASURING,
-            help="The score of a sample without reference items. Without it: undefined, counted "
-            "and left out of the means.",
+            help="text_recall: RapidFuzz similarity, such as partial_ratio. Default: levenshtein.",
         ),
     ] = None,
     judge: Annotated[
@@ -120,7 +107,7 @@ def evaluate(
             metavar="JUDGE",
             show_default=False,
             rich_help_panel=_JUDGING,
-            help=f"claim: {KINDS}. Without it: lexical, which needs no model.",
+            help=f"claim_recall: {KINDS}. Default: lexical, which needs no model.",
         ),
     ] = None,
     base_url: Annotated[
@@ -129,7 +116,7 @@ def evaluate(
             metavar="URL",
             show_default=False,
             rich_help_panel=_JUDGING,
-            help="claim: the endpoint of openai:MODEL, for vLLM, Ollama, LM Studio and others.",
+            help="Endpoint of openai:MODEL, for vLLM, Ollama, LM Studio, and others.",
         ),
     ] = None,
     require_evidence: Annotated[
@@ -137,7 +124,7 @@ def evaluate(
         typer.Option(
             "--require-evidence",
             rich_help_panel=_JUDGING,
-            help="claim: no credit for what the judge does not quote from the context.",
+            help="claim_recall: require a verified quote for credit.",
         ),
     ] = False,
     max_concurrency: Annotated[
@@ -146,7 +133,7 @@ def evaluate(
             metavar="N",
             callback=at_least(1),
             rich_help_panel=_JUDGING,
-            help="How many requests are on their way to a model at a time.",
+            help="Maximum concurrent requests.",
         ),
     ] = 16,
     timeout: Annotated[
@@ -155,7 +142,7 @@ def evaluate(
             metavar="SECONDS",
             callback=above_zero,
             rich_help_panel=_JUDGING,
-            help="How long one request may take; then it is sent once more.",
+            help="Time limit per request; retried once.",
         ),
     ] = 60.0,
     deadline: Annotated[
@@ -165,8 +152,7 @@ def evaluate(
             callback=above_zero,
             show_default=False,
             rich_help_panel=_JUDGING,
-            help="How long the whole run may take; what is left is unscored. Without it: as long "
-            "as it takes.",
+            help="Time limit for the run; the rest is unscored. Default: none.",
         ),
     ] = None,
     store: Annotated[
@@ -175,8 +161,7 @@ def evaluate(
             metavar="FILE",
             show_default=False,
             rich_help_panel=_JUDGING,
-            help="Keep what the model answers in this file (.sqlite): a run that was stopped goes "
-            "on from there, and nothing is paid twice.",
+            help="Save model answers here (.sqlite) to resume a stopped run.",
         ),
     ] = None,
     budget_calls: Annotated[
@@ -185,8 +170,7 @@ def evaluate(
             metavar="N",
             show_default=False,
             rich_help_panel=_JUDGING,
-            help="Send so many requests at most; what is left is unscored, and with --store a "
-            "later run goes on.",
+            help="Maximum requests; the rest is unscored.",
         ),
     ] = None,
     budget_tokens: Annotated[
@@ -195,7 +179,7 @@ def evaluate(
             metavar="N",
             show_default=False,
             rich_help_panel=_JUDGING,
-            help="Stop likewise at so many tokens of prompts and answers.",
+            help="Maximum prompt plus completion tokens.",
         ),
     ] = None,
     budget_cost: Annotated[
@@ -204,16 +188,16 @@ def evaluate(
             metavar="COST",
             show_default=False,
             rich_help_panel=_JUDGING,
-            help="Stop likewise at this cost, by --price.",
+            help="Maximum cost, by --price.",
         ),
     ] = None,
     price: Annotated[
         str | None,
         typer.Option(
-            metavar="PROMPT,ANSWER",
+            metavar="PROMPT,COMPLETION",
             show_default=False,
             rich_help_panel=_JUDGING,
-            help="What a million prompt tokens and a million answer tokens of the model cost.",
+            help="Price per million prompt and completion tokens.",
         ),
     ] = None,
     run: Annotated[
@@ -222,7 +206,7 @@ def evaluate(
             metavar="RUN",
             show_default=False,
             rich_help_panel=_READING,
-            help="TREC: what a system retrieved, `query Q0 document rank score tag`.",
+            help="TREC run to score: `query Q0 document rank score tag`.",
         ),
     ] = None,
     rename: Annotated[
@@ -231,7 +215,7 @@ def evaluate(
             metavar="OLD=NEW",
             show_default=False,
             rich_help_panel=_READING,
-            help="Read the column OLD as the field NEW, or leave it out: OLD=. Repeatable.",
+            help="Read column OLD as field NEW; OLD= leaves it out. Repeatable.",
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
@@ -240,7 +224,7 @@ def evaluate(
             metavar="FORMAT",
             show_default=False,
             rich_help_panel=_READING,
-            help="Read FILE as jsonl, json, csv, tsv or parquet, whatever its name ends in.",
+            help="Read FILE as jsonl, json, csv, tsv, or parquet. Default: by its ending.",
         ),
     ] = None,
     missed: Annotated[
@@ -249,7 +233,7 @@ def evaluate(
             metavar="N",
             callback=at_least(0),
             rich_help_panel=_SHOWING,
-            help="List what was missed in the first N samples that miss something.",
+            help="List what the first N samples miss that miss something.",
         ),
     ] = 5,
     output: Annotated[
@@ -260,9 +244,8 @@ def evaluate(
             metavar="REPORT",
             show_default=False,
             rich_help_panel=_SHOWING,
-            help="Save every sample with its results as it is scored (.jsonl): what compare and "
-            "gate read. A run that is stopped keeps what it had. Or write at the end, by the "
-            "name's ending: .csv, .json, .md, .xml (JUnit), .html.",
+            help="Save the report: .jsonl as samples are scored, for the other commands; .csv, "
+            ".json, .md, .xml (JUnit), or .html at the end.",
         ),
     ] = None,
     as_json: Annotated[
@@ -279,7 +262,7 @@ def evaluate(
             "--quiet",
             "-q",
             rich_help_panel=_SHOWING,
-            help="Print the table alone: no progress, no notes, nothing of what was missed.",
+            help="Print the table only: no progress, notes, or misses.",
         ),
     ] = False,
 ) -> None:
@@ -295,14 +278,12 @@ def evaluate(
             rename=rename or [],
             scorers=scorer or [],
             settings=Settings(
-                k=k,
-                ks=ks,
                 threshold=threshold,
                 similarity=similarity,
-                min_grade=min_grade,
-                zero_division=zero_division,
                 judging=JudgeOptions(judge, base_url, require_evidence),
             ),
+            k=k,
+            measures=cut(k, measure),
             limits=RunOptions(
                 max_concurrency=max_concurrency,
                 timeout=timeout,

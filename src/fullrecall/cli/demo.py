@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.checking import at_least
+from fullrecall.cli.options import at_least
 
 if TYPE_CHECKING:
     from fullrecall.demo import Demonstration
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 HELP = """\
 Measure two real retrievers on this machine: no key, no download, less than a minute.
 
-The documents are those of the standard library of the Python that runs this, with judged \
-questions about them. BM25 retrieves through LangChain, static word embeddings through a \
-LlamaIndex query engine.
+Documents: your Python's standard library docs, with 141 questions. BM25 retrieves through \
+LangChain, static word embeddings through a LlamaIndex query engine.
 
 [bold]Examples[/]
   fullrecall demo
@@ -32,19 +31,19 @@ def demo(
     k: Annotated[
         int,
         typer.Option(
-            "--k", "-k", metavar="K", callback=at_least(1), help="Count the first K chunks."
+            "--k", "-k", metavar="K", callback=at_least(1), help="Show recall up to this k, and what it misses."
         ),
     ] = 10,
     depth: Annotated[
         int,
         typer.Option(
-            metavar="N", callback=at_least(1), help="How many chunks each retriever is asked for."
+            metavar="N", callback=at_least(1), help="Chunks to ask each retriever for."
         ),
     ] = 50,
     missed: Annotated[
         int,
         typer.Option(
-            metavar="N", callback=at_least(0), help="List what was missed for N of the questions."
+            metavar="N", callback=at_least(0), help="List the misses of N questions."
         ),
     ] = 5,
     output: Annotated[
@@ -54,26 +53,25 @@ def demo(
             "-o",
             metavar="DIRECTORY",
             show_default=False,
-            help="Save both reports there, as bm25.jsonl and dense.jsonl, and as web pages: each "
-            "one, and both side by side as compared.html.",
+            help="Save both reports, their pages, and compared.html here.",
         ),
     ] = None,
 ) -> None:
     """Run the demo and print its page; see `HELP`."""
-    from fullrecall.cli.printing import INTERRUPTED, fail, show
+    from fullrecall.cli.console import INTERRUPTED, fail, show
     from fullrecall.demo import install_command, run
     from fullrecall.report import terminal
 
     if k > depth:
         raise typer.BadParameter(
-            f"{k} chunks cannot be counted of the {depth} that --depth retrieves",
+            f"must not exceed --depth ({depth}), got {k}",
             param_hint="--k",
         )
     command = install_command()
     if command is not None:
         fail("the demo needs packages that are not installed", command)
     if output is not None and output.exists() and not output.is_dir():
-        raise typer.BadParameter(f"{output} is no directory", param_hint="--output")
+        raise typer.BadParameter(f"must be a directory, got {output}", param_hint="--output")
     try:
         with terminal.console(sys.stderr).status("Two retrievers answer 141 questions…"):
             demonstration = run(k=k, depth=depth)
@@ -87,7 +85,7 @@ def demo(
 
 
 def _save(demonstration: Demonstration, directory: Path) -> None:
-    from fullrecall.cli.printing import fail
+    from fullrecall.cli.console import fail
     from fullrecall.cli.problems import explained
     from fullrecall.report import compare
 

@@ -34,7 +34,7 @@ _MODULES = {"llama-index-core": "llama_index.core"}
 
 _HERE = "works here"
 _WITH_VECTORS = "wordllama"
-_VECTORS = "fullrecall.cli.probing:word_vectors"
+_VECTORS = "fullrecall.cli.probe:word_vectors"
 _PATIENCE = 300  # seconds for all imports: frameworks take their time on a cold disk
 _STATEMENT = "The Eiffel Tower is in Paris."
 
@@ -211,7 +211,7 @@ def _problems(modules: Iterable[str]) -> dict[str, str]:
     left = list(dict.fromkeys(modules))
     while left:
         # -P: a file in the working directory that is called as a package is not meant.
-        command = [sys.executable, "-P", "-W", "ignore", "-m", "fullrecall.cli.probing", *left]
+        command = [sys.executable, "-P", "-W", "ignore", "-m", "fullrecall.cli.probe", *left]
         try:
             ended = subprocess.run(  # noqa: S603 - this interpreter
                 command, capture_output=True, text=True, encoding="utf-8", timeout=_PATIENCE,

@@ -7,18 +7,17 @@ from typing import Annotated
 
 import typer
 
-from fullrecall.cli.checking import at_least
+from fullrecall.cli.options import Confidence, Measures, at_least, share
 
 HELP = """\
 Compare two saved reports of the same questions: was a change an improvement?
 
-Samples are paired by their IDs, by position where none has one. The interval is that of the mean \
-difference, p that of no difference (a sign-flip permutation test); samples that share a group \
-count together.
+Prints the mean difference, its interval, and p (sign-flip test). Samples are paired by their \
+IDs, by position where none has one; samples that share a group count together.
 
 [bold]Examples[/]
-  fullrecall evaluate bm25.json --output before.jsonl
   fullrecall compare before.jsonl after.jsonl
+  fullrecall compare before.jsonl after.jsonl --measure ndcg@10
   fullrecall compare before.jsonl after.jsonl --margin 0.02 --flips 20
 """
 
@@ -27,7 +26,7 @@ def compare(
     before: Annotated[
         Path,
         typer.Argument(
-            metavar="BEFORE", show_default=False, help="A report that `evaluate --output` saved."
+            metavar="BEFORE", show_default=False, help="Report saved by `evaluate --output`."
         ),
     ],
     after: Annotated[
@@ -37,26 +36,26 @@ def compare(
         ),
     ],
     *,
+    measure: Measures = None,
     margin: Annotated[
         float | None,
         typer.Option(
             metavar="0…1",
+            callback=share,
             show_default=False,
-            help="Say whether a loss of more than this can be ruled out.",
+            help="Say whether a larger drop than this is ruled out.",
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(metavar="0…1", help="How sure intervals and bounds are.")
-    ] = 0.95,
+    confidence: Confidence = 0.95,
     resamples: Annotated[
         int,
         typer.Option(
             metavar="N",
             callback=at_least(1),
-            help="How many sign patterns are drawn where there are too many to count all.",
+            help="Sign patterns to draw where there are too many to try all.",
         ),
     ] = 9_999,
-    seed: Annotated[int, typer.Option(metavar="N", help="What they are drawn by.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     flips: Annotated[
         int,
         typer.Option(
@@ -70,7 +69,7 @@ def compare(
     """Compare two saved reports and print the comparison; see `HELP`."""
     import json
 
-    from fullrecall.cli.printing import fail, noting, show, write
+    from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
     from fullrecall.errors import FullrecallError
     from fullrecall.report import Report, terminal
@@ -81,6 +80,7 @@ def compare(
             comparison = compared(
                 Report.load(before),
                 Report.load(after),
+                *(measure or ()),
                 margin=margin,
                 confidence=confidence,
                 resamples=resamples,

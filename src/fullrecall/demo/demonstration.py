@@ -40,7 +40,7 @@ class Demonstration:
 
 
 def install_command() -> str | None:
-    """Return the command that installs what the demo lacks; None where it lacks nothing."""
+    """Return the command that installs what the demo needs and is missing; None without any."""
     lacking = dict.fromkeys(_NEEDED[module] for module in _NEEDED if not _is_installed(module))
     return f"pip install {' '.join(lacking)}" if lacking else None
 
@@ -48,7 +48,7 @@ def install_command() -> str | None:
 def run(*, k: int = 10, depth: int = 50) -> Demonstration:
     """Return the reports of both retrievers over all questions, each asked for `depth` chunks.
 
-    Scores are cut at `k`; the ranks beyond it tell how far away the missed documents are.
+    Claims are judged in the first `k`; ranks beyond it show how far away missed documents are.
     """
     from fullrecall.collections import documents, questions
 
@@ -59,10 +59,8 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
         from fullrecall.demo import dense, lexical
         from fullrecall.demo.chunks import chunked
 
-    ks = sorted({cut for cut in (1, 3, 5, 10, k) if cut <= depth})
     # Claims are judged in the chunks that count: the judge takes longer than all the rest.
-    claims = ClaimRecall(k=k, ks=ks, depth=k)
-    scorers = (IdRecall(k=k, ks=ks), SpanRecall(k=k, ks=ks), claims)
+    scorers = (IdRecall(), SpanRecall(), ClaimRecall(depth=k))
     chunks = chunked(texts)
     return Demonstration(
         documents=len(texts),
@@ -78,7 +76,7 @@ def run(*, k: int = 10, depth: int = 50) -> Demonstration:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Import without a word: no warnings, and the process's logging left as it was.
+    """Import silently: no warnings, and the process's logging left as it was.
 
     What the frameworks warn of when they are imported is not for the demo's user to mend, and
     wordllama turns on the root logger, to which bm25s then sends every step.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fullrecall.cli.printing import fail, show, write
+from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
+from fullrecall.records import plain_method
 from fullrecall.report import Report, terminal
 from fullrecall.report.terminal import one_line
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.contents import Contents
 
 HELP = """\
-Show what is in a run: a store that `evaluate --store` keeps, or a report that `--output` saved.
+Show what is in a store of `evaluate --store`, or in a report of `evaluate --output`.
 
-Of a store: the models and scorers, how much of each is kept, and the tokens that it took to make. \
-Of a report: its scorers and what they add up to. Nothing is written.
+A store: its models and scorers, how much of each is kept, and the tokens spent on it. A report: \
+its scorers and its summary. Nothing is written.
 
 [bold]Examples[/]
   fullrecall inspect runs.sqlite
@@ -107,7 +108,7 @@ def _show_report(path: Path, *, as_json: bool) -> None:
             "kind": "report",
             "size": path.stat().st_size,
             "cut_off": bool(cut_off),
-            "methods": [method.to_dict() for method in report.methods],
+            "methods": [plain_method(method) for method in report.methods],
             **summary.to_dict(),
         }
         write(json.dumps(plain, indent=2, default=str) + "\n")
@@ -115,7 +116,7 @@ def _show_report(path: Path, *, as_json: bool) -> None:
     show(f"{path}: a report of {len(report):,} samples, {_size(path.stat().st_size)}")
     if cut_off:
         show("its last line is cut off: the run that wrote it was killed")
-    show("", terminal.summary_table(summary), *terminal.gaps(summary))
+    show("", terminal.summary_table(summary), *terminal.notes(summary))
 
 
 def _size(count: int) -> str:

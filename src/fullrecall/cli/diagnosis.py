@@ -7,62 +7,63 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.checking import at_least
+from fullrecall.cli.options import ReportPath, at_least, share
 
 if TYPE_CHECKING:
     from fullrecall.diagnosis import Diagnosed
 
 HELP = """\
-Say why each item of a saved report was missed: not in the corpus, beyond k, dropped by a \
+Say why each target of a saved report was missed: not in the corpus, beyond k, dropped by a \
 reranker, split across chunks, a near duplicate, an ID of another level, denied by the judge.
 
-The report itself tells part of it; the corpus, one context a line, tells the rest.
+Add --corpus, one indexed context per line, to find more causes.
 
 [bold]A line of the corpus[/]
   {"id": "doc_7", "text": "The Eiffel Tower is in Paris."}
 
 [bold]Examples[/]
-  fullrecall evaluate answers.jsonl --output report.jsonl
+  fullrecall diagnose report.jsonl --k 10
   fullrecall diagnose report.jsonl --corpus chunks.jsonl
   fullrecall diagnose report.jsonl --corpus chunks.jsonl --html report.html
 """
 
 
 def diagnose(
-    report: Annotated[
-        Path,
-        typer.Argument(
-            metavar="REPORT", show_default=False, help="A report that `evaluate --output` saved."
-        ),
-    ],
+    report: ReportPath,
     *,
     corpus: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="What is indexed: JSON Lines with id and text, also as .gz.",
+            help="Indexed contexts: JSON Lines with id and text, also as .gz.",
         ),
     ] = None,
-    at: Annotated[
+    k: Annotated[
         int | None,
         typer.Option(
-            "--at",
+            "--k",
+            "-k",
             metavar="K",
+            callback=at_least(1),
             show_default=False,
-            help="Diagnose what the first K miss. Without it: each scorer's own k.",
+            help="Diagnose what the first K contexts miss. Default: all retrieved contexts.",
         ),
     ] = None,
     near_duplicate: Annotated[
         float,
-        typer.Option(metavar="0…1", help="How similar two texts are that count as twins."),
+        typer.Option(
+            metavar="0…1",
+            callback=share,
+            help="Similarity at which two texts count as duplicates.",
+        ),
     ] = 0.9,
     min_run: Annotated[
         int,
         typer.Option(
             metavar="N",
             callback=at_least(1),
-            help="The shortest run of characters that is no chance.",
+            help="Shortest run of characters that counts as a match.",
         ),
     ] = 32,
     misses: Annotated[
@@ -81,9 +82,9 @@ def diagnose(
     """Diagnose a saved report and print the causes; see `HELP`."""
     import json
 
+    from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.outputs import check_writable
-    from fullrecall.cli.printing import fail, noting, show, write
-    from fullrecall.cli.problems import explained
+    from fullrecall.cli.problems import as_options, explained
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose as diagnosed
     from fullrecall.errors import FullrecallError
@@ -96,7 +97,7 @@ def diagnose(
             loaded = Report.load(report)
         found = diagnosed(
             loaded,
-            k=at,
+            k=k,
             corpus=None if corpus is None else read_contexts(corpus),
             near_duplicate=near_duplicate,
             min_run=min_run,
@@ -108,7 +109,7 @@ def diagnose(
     if as_json:
         write(json.dumps(found.to_dict(), indent=2) + "\n")
         return
-    write(str(found))
+    write(as_options(str(found)))
     for cause in found.counts():
         examples = [miss for miss in found if miss.cause == cause][:misses]
         if examples:
@@ -118,8 +119,9 @@ def diagnose(
 
 
 def _line(miss: Diagnosed) -> str:
+    from fullrecall.cli.problems import as_options
     from fullrecall.report.terminal import one_line
 
     where = f"{one_line(miss.sample, 40)}, {miss.score}"
     cause = str(miss.cause).replace("_", " ")
-    return f"{where}: {one_line(miss.target, 80)}: {cause}, {one_line(miss.detail, 200)}"
+    return f"{where}: {one_line(miss.target, 80)}: {cause}, {one_line(as_options(miss.detail), 200)}"

@@ -35,7 +35,7 @@ def judge_of(options: JudgeOptions) -> Judge | None:
     """
     kind, _, model = (options.judge or "").partition(":")
     if options.base_url is not None and kind != "openai":
-        raise typer.BadParameter("only --judge openai:MODEL has one", param_hint="--base-url")
+        raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
     match kind:
         case "":
             return None
@@ -48,4 +48,4 @@ def judge_of(options: JudgeOptions) -> Judge | None:
             from fullrecall.judges.openai import OpenAIChatModel
 
             return LLMJudge(OpenAIChatModel(model, base_url=options.base_url))
-    raise typer.BadParameter(f"{KINDS} is meant, got {options.judge!r}", param_hint="--judge")
+    raise typer.BadParameter(f"must be {KINDS}, got {options.judge!r}", param_hint="--judge")

@@ -1,6 +1,6 @@
 """What runs in a Python of its own: imports that may fail in any way, and must not take us along.
 
-    python -m fullrecall.cli.probing scipy fullrecall.cli.probing:word_vectors
+    python -m fullrecall.cli.probe scipy fullrecall.cli.probe:word_vectors
 
 prints for each name one line of JSON, the name and what is wrong with it; then nothing.
 """

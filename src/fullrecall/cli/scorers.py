@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import typer
 
-from fullrecall.cli.judging import JudgeOptions, judge_of
+from fullrecall.cli.judge import JudgeOptions, judge_of
 from fullrecall.cli.problems import as_options
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.sample import Sample
 from fullrecall.scorers import (
     ClaimRecall,
-    ContextPrecision,
     EntityRecall,
     FindingScorer,
     IdRecall,
@@ -26,22 +25,20 @@ from fullrecall.scorers import (
 
 
 class ScorerName(StrEnum):
-    """What `--scorer` takes."""
+    """What `--scorer` takes: the names of the scores, as in every report."""
 
-    ID = "id"
-    TEXT = "text"
-    SPAN = "span"
-    ENTITY = "entity"
-    PRECISION = "precision"
-    CLAIM = "claim"
+    ID = IdRecall.kind
+    TEXT = TextRecall.kind
+    SPAN = SpanRecall.kind
+    ENTITY = EntityRecall.kind
+    CLAIM = ClaimRecall.kind
 
 
 _NEEDS = {
     ScorerName.ID: "retrieved_context_ids and reference_context_ids",
     ScorerName.TEXT: "retrieved_contexts, with texts, and reference_contexts",
-    ScorerName.SPAN: "the same as text",
+    ScorerName.SPAN: "the same as text_recall",
     ScorerName.ENTITY: "retrieved_contexts, with texts, and reference or reference_entities",
-    ScorerName.PRECISION: "what id or text needs",
     ScorerName.CLAIM: "retrieved_contexts, with texts, and reference_claims or reference",
 }
 
@@ -50,12 +47,8 @@ _NEEDS = {
 class Settings:
     """The options that scorers take, as they stand on the command line."""
 
-    k: int | None = None
-    ks: str = "1,3,5,10"
     threshold: float | None = None
     similarity: str | None = None
-    min_grade: float | None = None
-    zero_division: float | None = None
     judging: JudgeOptions = JudgeOptions()  # noqa: RUF009 - frozen
 
 
@@ -68,22 +61,19 @@ def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> li
     wanted = list(dict.fromkeys(names)) or _by_default(settings, first)
     if not wanted:
         raise InputError(_none_allowed(first))
-    # Precision goes by what one of these two finds.
-    found = [_relevance(first) if name is ScorerName.PRECISION else name for name in wanted]
-    if ScorerName.TEXT not in found:
-        _refuse(("--threshold", settings.threshold), "text", wanted)
-        _refuse(("--similarity", settings.similarity), "text", wanted)
-    if ScorerName.ID not in found:
-        _refuse(("--min-grade", settings.min_grade), "id", wanted)
-    for option, value in (
-        ("--judge", settings.judging.judge),
-        ("--base-url", settings.judging.base_url),
-        ("--require-evidence", settings.judging.require_evidence or None),
+    for option, value, scorer in (
+        ("--threshold", settings.threshold, ScorerName.TEXT),
+        ("--similarity", settings.similarity, ScorerName.TEXT),
+        ("--judge", settings.judging.judge, ScorerName.CLAIM),
+        ("--base-url", settings.judging.base_url, ScorerName.CLAIM),
+        ("--require-evidence", settings.judging.require_evidence or None, ScorerName.CLAIM),
     ):
-        if ScorerName.CLAIM not in wanted:
-            _refuse((option, value), "claim", wanted)
+        if value is not None and scorer not in wanted:
+            raise typer.BadParameter(
+                f"needs the scorer {scorer}, got {', '.join(wanted)}", param_hint=option
+            )
     try:
-        return [_scorer(name, settings, first) for name in wanted]
+        return [_scorer(name, settings) for name in wanted]
     except ParameterError as error:
         raise typer.BadParameter(as_options(str(error))) from None
 
@@ -97,45 +87,19 @@ def is_left_unjudged(names: Sequence[ScorerName], settings: Settings, first: Sam
     )
 
 
-def cut_offs(text: str) -> tuple[int, ...]:
-    """Return "1,3,5" as numbers; raise `typer.BadParameter` for anything else."""
-    try:
-        ks = {int(part) for part in text.split(",") if part.strip()}
-    except ValueError:
-        ks = set()
-    if not ks or min(ks) < 1:
-        raise typer.BadParameter(
-            f"whole numbers from 1 up are meant, with commas between them, got {text!r}",
-            param_hint="--ks",
-        )
-    return tuple(sorted(ks))
-
-
-def _scorer(name: ScorerName, settings: Settings, first: Sample) -> FindingScorer:
-    shared: dict[str, Any] = {
-        "k": settings.k,
-        "ks": cut_offs(settings.ks),
-        "zero_division": settings.zero_division,
-    }
-    by_id = _given(min_grade=settings.min_grade)
-    by_text = _given(threshold=settings.threshold, similarity=settings.similarity)
+def _scorer(name: ScorerName, settings: Settings) -> FindingScorer:
     match name:
         case ScorerName.ID:
-            return IdRecall(**shared, **by_id)
+            return IdRecall()
         case ScorerName.TEXT:
-            return TextRecall(**shared, **by_text)
+            given = {"threshold": settings.threshold, "similarity": settings.similarity}
+            return TextRecall(**_given(given))
         case ScorerName.SPAN:
-            return SpanRecall(**shared)
+            return SpanRecall()
         case ScorerName.ENTITY:
-            return EntityRecall(**shared)
-        case ScorerName.PRECISION:
-            # Fixed for the whole file: a mean over both kinds would be a mean of two things.
-            by_ids = _relevance(first) is ScorerName.ID
-            by = IdRecall(**by_id) if by_ids else TextRecall(**by_text)
-            return ContextPrecision(**shared, by=by)
+            return EntityRecall()
         case ScorerName.CLAIM:
             return ClaimRecall(
-                **shared,
                 judge=judge_of(settings.judging),
                 require_evidence=settings.judging.require_evidence,
             )
@@ -155,22 +119,8 @@ def _by_default(settings: Settings, first: Sample) -> list[ScorerName]:
     ]
 
 
-def _relevance(first: Sample) -> ScorerName:
-    """Return the scorer that tells which contexts are relevant, for precision."""
-    return ScorerName.ID if _allowed(ScorerName.ID, first) else ScorerName.TEXT
-
-
-def _given(**parameters: Any) -> dict[str, Any]:
+def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
-
-
-def _refuse(option: tuple[str, object], needs: str, wanted: Sequence[ScorerName]) -> None:
-    name, value = option
-    if value is not None:
-        raise typer.BadParameter(
-            f"only the scorer {needs} takes it, and these run: {', '.join(wanted)}",
-            param_hint=name,
-        )
 
 
 def _allowed(name: ScorerName, sample: Sample) -> bool:
@@ -188,8 +138,6 @@ def _allowed(name: ScorerName, sample: Sample) -> bool:
         case ScorerName.ENTITY:
             entities = sample.reference_entities is not None or sample.reference is not None
             return (texts or not observed) and entities
-        case ScorerName.PRECISION:
-            return _allowed(ScorerName.ID, sample) or _allowed(ScorerName.TEXT, sample)
         case ScorerName.CLAIM:
             claims = sample.reference_claims is not None or sample.reference is not None
             return (texts or not observed) and claims
@@ -204,5 +152,5 @@ def _has_texts(contexts: Sequence[Context] | None) -> bool:
 def _none_allowed(first: Sample) -> str:
     fields = [name for name in Sample.names() if getattr(first, name)]
     needs = [f"{name} needs {wanted}" for name, wanted in _NEEDS.items()]
-    has = f"the first sample has {', '.join(fields) or 'no field'}, which no scorer can go by:"
+    has = f"no scorer can use the fields of the first sample ({', '.join(fields) or 'none'}):"
     return "\n".join([has, *needs, "other names for these fields: --rename OLD=NEW"])

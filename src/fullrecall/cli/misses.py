@@ -10,7 +10,7 @@ from fullrecall.report.terminal import indented, one_line
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fullrecall.finding import Finding
+    from fullrecall.findings import Finding
     from fullrecall.report import Row
     from fullrecall.result import Method, Result
 
@@ -28,23 +28,26 @@ class MissedSample(NamedTuple):
 
 
 class MissedSamples:
-    """The first `limit` samples that miss something, and how many do; its size is bounded."""
+    """The first `limit` samples that miss a target in the first `k`, and how many do.
 
-    def __init__(self, limit: int, methods: Sequence[Method]) -> None:
+    Its size is bounded. `k` is None for all that was retrieved.
+    """
+
+    def __init__(self, limit: int, methods: Sequence[Method], k: int | None = None) -> None:
         self.limit = limit
+        self.k = k
         self.samples: list[MissedSample] = []
         self.count = 0
         self.scored = False
-        # Precision looks for the same targets once more.
-        self._recalls = [n for n, method in enumerate(methods) if method.measure == "recall"]
+        self._several = len(methods) > 1
 
     def add(self, row: Row) -> None:
         """Count one row, and keep it if it misses something and there is room."""
         missed = [
             (finding, result)
-            for result in (row.results[n] for n in self._recalls)
+            for result in row.results
             for finding in result.findings
-            if result.status == "scored" and not finding.found_at(result.method.k)
+            if result.status == "scored" and not finding.found_at(self.k)
         ]
         self.scored = self.scored or any(r.status == "scored" for r in row.results)
         if not missed:
@@ -65,11 +68,9 @@ class MissedSamples:
         """Yield what a console prints."""
         from rich.text import Text
 
-        if not self._recalls:
-            return
         if not self.count:
             if self.scored:
-                yield Text("Nothing was missed in what was scored.")
+                yield Text("No scored sample misses anything.")
             return
         if not self.limit:
             return
@@ -85,15 +86,14 @@ class MissedSamples:
                 yield indented(Text(f"… and {sample.more:,} more"))
 
     def _described(self, finding: Finding, result: Result) -> tuple[str, str]:
-        where = place(finding, result)
-        if len(self._recalls) > 1:
+        where = place(finding, result, self.k)
+        if self._several:
             where = f"{result.method.name}: {where}"
         return one_line(finding.target.label, 120), where
 
 
-def place(finding: Finding, result: Result) -> str:
-    """Return where a target that was missed stands: beyond k, in part, or nowhere."""
-    k = result.method.k
+def place(finding: Finding, result: Result, k: int | None) -> str:
+    """Return where a target that was missed stands: beyond `k`, in part, or nowhere."""
     seen = result.retrieved
     if finding.rank is not None:
         return f"at rank {finding.rank}"

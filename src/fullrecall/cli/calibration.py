@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fullrecall.cli.options import level
+
 if TYPE_CHECKING:
     from fullrecall.calibration import ToLabel
 
 LABEL_HELP = """\
-Draw claims of a judged report for people to label: do the contexts support the claim?
+Sample claims of a judged report to label: do the contexts support the claim?
 
 Fill in the column label: supported, not_supported or partial, by what the contexts say and not by \
 what you know. The judge's verdicts are hidden, so that they do not sway you. Then calibrate.
@@ -24,10 +26,9 @@ what you know. The judge's verdicts are hidden, so that they do not sway you. Th
 """
 
 CALIBRATE_HELP = """\
-Say how right a report's judge is, by people's labels, and what the mean recall is without its \
-errors.
+Measure a judge against human labels and correct the mean.
 
-LABELS is what `fullrecall label` wrote, filled in; of several files each is by a rater of its own.
+LABELS is a file of `fullrecall label`, filled in; with several files, one per rater.
 
 [bold]Examples[/]
   fullrecall label report.jsonl -n 100 --output labels.csv
@@ -38,13 +39,13 @@ LABELS is what `fullrecall label` wrote, filled in; of several files each is by 
 _Report = Annotated[
     Path,
     typer.Argument(
-        metavar="REPORT", show_default=False, help="A report that `evaluate --output` saved."
+        metavar="REPORT", show_default=False, help="Report saved by `evaluate --output`."
     ),
 ]
 _Score = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", show_default=False, help="Which score, where judges made several."
+        metavar="NAME", show_default=False, help="Score to use. Default: the only judged one."
     ),
 ]
 
@@ -55,7 +56,12 @@ def label(
     n: Annotated[
         int | None,
         typer.Option(
-            "-n", "--number", metavar="N", min=1, show_default=False, help="How many claims."
+            "-n",
+            "--number",
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="Number of claims.",
         ),
     ] = None,
     width: Annotated[
@@ -63,7 +69,7 @@ def label(
         typer.Option(
             metavar="0…1",
             show_default=False,
-            help="Instead: as many as an interval of this width takes, by a guess.",
+            help="Instead of -n: enough for an interval this wide (estimate).",
         ),
     ] = None,
     output: Annotated[
@@ -73,7 +79,7 @@ def label(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Write them there: .csv for a spreadsheet, or .jsonl. No file is replaced.",
+            help="Write them here: .csv for a spreadsheet, or .jsonl. No file is replaced.",
         ),
     ],
     labels: Annotated[
@@ -81,31 +87,31 @@ def label(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Fill in these labels of an earlier, smaller drawing; repeat it for several.",
+            help="Fill in these earlier labels; repeatable.",
         ),
     ] = None,
     score: _Score = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="What they are drawn by.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     show_verdicts: Annotated[
         bool, typer.Option("--show-verdicts", help="Write the judge's verdicts too.")
     ] = False,
 ) -> None:
     """Write claims to label; see `LABEL_HELP`."""
     from fullrecall.calibration import labels_for_width, sheet
-    from fullrecall.cli.printing import fail, noting, show
+    from fullrecall.cli.console import fail, noting, show
     from fullrecall.cli.problems import explained
     from fullrecall.datasets import read_labels
     from fullrecall.errors import FullrecallError, InputError, ParameterError
     from fullrecall.report import Report
 
     if (n is None) == (width is None):
-        raise typer.BadParameter("say how many claims: -n, or --width")
+        raise typer.BadParameter("expected either -n or --width")
     try:
         sheet.check(output)
     except ParameterError as error:
         raise typer.BadParameter(str(error), param_hint="--output") from None
     if not output.parent.is_dir():
-        raise typer.BadParameter(f"there is no directory {output.parent}", param_hint="--output")
+        raise typer.BadParameter(f"no directory {output.parent}", param_hint="--output")
     try:
         with noting():
             loaded = Report.load(report)
@@ -114,8 +120,7 @@ def label(
             if n is None:
                 fail(
                     f"No number of labels makes the interval {width:g} wide",
-                    "There are too few samples: even if all claims were labelled, it would be "
-                    "wider.",
+                    "There are too few samples: with all claims labeled, it would still be wider.",
                 )
         drawn = loaded.to_label(
             n or 1,
@@ -143,14 +148,14 @@ def _told(drawn: Sequence[ToLabel], total: int, report: Path, output: Path) -> l
     lines = [f"{claims:,} claims of {of} ({drawn[0].score}) written to {output}."]
     done = len({claim.item for claim in drawn if claim.label})
     if done:
-        lines.append(f"{done:,} of them are labelled already.")
+        lines.append(f"{done:,} of them are labeled already.")
     if samples < min(FEWEST, total):
-        lines.append(f"Note: calibrate needs labels in {FEWEST} samples at least.")
+        lines.append(f"Note: calibrate needs labels in at least {FEWEST} samples.")
     long = sheet.too_long(drawn)
     if long and output.suffix == ".csv":
         lines.append(
             f"Note: {long:,} have a text of more than {sheet.LONGEST_CELL:,} characters, which "
-            "Excel tears apart: LibreOffice does not, nor does .jsonl."
+            "Excel splits: use LibreOffice, or .jsonl."
         )
     return [
         *lines,
@@ -167,20 +172,20 @@ def calibrate(
         typer.Argument(
             metavar="LABELS…",
             show_default=False,
-            help="Labels that `fullrecall label` drew, filled in.",
+            help="Files of `fullrecall label`, filled in.",
         ),
     ],
     *,
     score: _Score = None,
     confidence: Annotated[
-        float, typer.Option(metavar="0…1", help="How sure intervals are.")
+        float, typer.Option(metavar="0…1", callback=level, help="Confidence of intervals.")
     ] = 0.95,
     width: Annotated[
         float | None,
         typer.Option(
             metavar="0…1",
             show_default=False,
-            help="Say how many labels would make the corrected mean's interval this wide.",
+            help="Also estimate the labels for an interval of the corrected mean this wide.",
         ),
     ] = None,
     as_json: Annotated[
@@ -192,7 +197,7 @@ def calibrate(
 
     from fullrecall.calibration import calibrate as calibrated
     from fullrecall.calibration.printing import tables
-    from fullrecall.cli.printing import fail, noting, show, write
+    from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
     from fullrecall.datasets import read_labels
     from fullrecall.errors import FullrecallError, InputError
@@ -216,6 +221,6 @@ def calibrate(
     show(*tables(found))
     if width is not None:
         show(
-            f"an interval {width:g} wide would take "
-            + (f"{needed:,} labels in all" if needed else "more samples: no labels make it so")
+            f"an interval {width:g} wide needs "
+            + (f"{needed:,} labels in all" if needed else "more samples: more labels do not help")
         )

@@ -1,0 +1,188 @@
+"""`fullrecall gate REPORT`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fullrecall.cli.options import (
+    Confidence,
+    ReportPath,
+    measures_option,
+    share,
+    threshold,
+)
+from fullrecall.measures import Measure, Threshold
+
+if TYPE_CHECKING:
+    from fullrecall.report import GateResult
+
+HELP = """\
+Decide in CI whether a report is good enough: exit code 0 pass, 1 fail, 3 cannot tell.
+
+PASS: every required value is reached, at 95% confidence. FAIL: one is not, at 95% confidence. \
+Otherwise CANNOT TELL, with the number of samples that would settle it. Unscored samples count \
+as 0 for PASS and as 1 for FAIL.
+
+[bold]Examples[/]
+  fullrecall gate report.jsonl --require 'recall@10>=0.9'
+  fullrecall gate report.jsonl --baseline main.jsonl --margin 0.02
+  fullrecall gate report.jsonl --require 'rr>=0.7' --markdown summary.md
+"""
+
+CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
+"""What each outcome exits with; 2 is wrong usage or input."""
+
+_RULES = "Thresholds"
+_DECIDING = "Decision"
+_WRITING = "Output"
+
+
+def gate(
+    report: ReportPath,
+    *,
+    require: Annotated[
+        list[Threshold] | None,
+        typer.Option(
+            metavar="MEASURE>=0…1",
+            parser=threshold,
+            show_default=False,
+            rich_help_panel=_RULES,
+            help="Required mean of a measure, in quotes; repeatable, and all must pass.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="REPORT",
+            show_default=False,
+            rich_help_panel=_RULES,
+            help="Report that this one must not fall behind; needs --margin.",
+        ),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0…1",
+            callback=share,
+            show_default=False,
+            rich_help_panel=_RULES,
+            help="Largest drop from the baseline that still passes.",
+        ),
+    ] = None,
+    measure: Annotated[
+        list[Measure] | None,
+        measures_option(
+            "Measure to compare with the baseline, such as recall@10; repeatable. "
+            "Default: those of --require, else recall over all retrieved contexts.",
+            _RULES,
+        ),
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=_RULES,
+            help="Score to decide on, such as id_recall; repeatable, and all must pass. "
+            "Default: the only one.",
+        ),
+    ] = None,
+    confidence: Confidence = 0.95,
+    min_coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0…1",
+            callback=share,
+            show_default=False,
+            rich_help_panel=_DECIDING,
+            help="Required share of scored samples; only these count.",
+        ),
+    ] = None,
+    point: Annotated[
+        bool,
+        typer.Option(
+            "--point",
+            rich_help_panel=_DECIDING,
+            help="Compare the mean only, without bounds: for questions that stand for no others.",
+        ),
+    ] = False,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=_WRITING,
+            help="Append the outcome as Markdown, for instance to $GITHUB_STEP_SUMMARY.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.xml",
+            show_default=False,
+            rich_help_panel=_WRITING,
+            help="Write the outcome as JUnit XML.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", rich_help_panel=_WRITING, help="Print the outcome as JSON.")
+    ] = False,
+) -> None:
+    """Decide on a saved report, print the outcome and exit with its code; see `HELP`."""
+    import json
+
+    from fullrecall.cli.console import fail, noting, show, write
+    from fullrecall.cli.outputs import check_writable
+    from fullrecall.cli.problems import explained
+    from fullrecall.errors import FullrecallError
+    from fullrecall.report import Gate, Report, terminal
+
+    if not require and baseline is None and margin is None:
+        raise typer.BadParameter("expected --require, or --baseline with --margin")
+    if (baseline is None) != (margin is None):
+        raise typer.BadParameter("expected --baseline and --margin together")
+    if measure and baseline is None:
+        raise typer.BadParameter(
+            "needs --baseline; a threshold is --require 'recall@10>=0.9'", param_hint="--measure"
+        )
+    if junit is not None:
+        check_writable(junit, "--junit")
+    try:
+        asked = Gate(
+            *(require or ()),
+            *(measure or ()),
+            margin=margin,
+            scores=score or (),
+            confidence=confidence,
+            min_coverage=min_coverage,
+            point=point,
+        )
+        with noting():
+            before = None if baseline is None else Report.load(baseline)
+            result = _in_options(asked.check(Report.load(report), before))
+        if markdown is not None:
+            with markdown.open("a", encoding="utf-8") as file:
+                file.write(result.to_markdown())
+        if junit is not None:
+            result.to_junit(junit)
+    except (FullrecallError, OSError) as error:
+        fail(*explained(error))
+    if as_json:
+        write(json.dumps(result.to_dict(), indent=2) + "\n")
+    else:
+        show(*terminal.outcomes(result))
+    raise typer.Exit(CODES[result.outcome])
+
+
+def _in_options(result: GateResult) -> GateResult:
+    """Return a result whose reasons name options and not Python's parameters."""
+    from fullrecall.cli.problems import as_options
+
+    return replace(
+        result,
+        checks=tuple(replace(one, reason=as_options(one.reason)) for one in result.checks),
+    )

@@ -1,0 +1,106 @@
+"""Options and arguments that several commands take, and checks of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Measure, Recall, Threshold, parse, parse_threshold
+
+Read = TypeVar("Read")
+
+
+def at_least(least: int) -> Callable[[int | None], int | None]:
+    """Return a callback that refuses whole numbers below `least`; None is no number."""
+
+    def checked(value: int | None) -> int | None:
+        if value is not None and value < least:
+            raise typer.BadParameter(f"must be a whole number of at least {least}, got {value}")
+        return value
+
+    return checked
+
+
+def above_zero(value: float | None) -> float | None:
+    """Refuse numbers that are not above zero; None is no number."""
+    if value is not None and not value > 0:
+        raise typer.BadParameter(f"must be above 0, got {value:g}")
+    return value
+
+
+def share(value: float | None) -> float | None:
+    """Refuse numbers outside of 0 to 1; None is no number."""
+    if value is not None and not 0 <= value <= 1:
+        raise typer.BadParameter(f"must be from 0 to 1, got {value:g}")
+    return value
+
+
+def level(value: float) -> float:
+    """Refuse numbers that are no level of confidence, 0 and 1 among them."""
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"must be between 0 and 1, such as 0.95, got {value:g}")
+    return value
+
+
+def measure(text: str) -> Measure:
+    """Read a measure such as `recall@5`."""
+    return _read(parse, text)
+
+
+def threshold(text: str) -> Threshold:
+    """Read a threshold such as `recall@10>=0.9`."""
+    return _read(parse_threshold, text)
+
+
+def cut(k: int | None, measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
+    """Return what to show: recall at `k`, if it is given, and the measures that are named."""
+    first = () if k is None else (Recall @ k,)
+    return tuple(dict.fromkeys([*first, *(measures or ())]))
+
+
+ReportPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="REPORT", show_default=False, help="Report saved by `evaluate --output`."
+    ),
+]
+
+Confidence = Annotated[
+    float,
+    typer.Option(
+        metavar="0…1", callback=level, help="Confidence of intervals, bounds, and outcomes."
+    ),
+]
+
+MEASURE_HELP = (
+    "Measure to show, such as recall@5 or 'ndcg(gain=exponential)@10'; repeatable. "
+    "Default: recall at 1, 3, 5, 10, and over all retrieved contexts."
+)
+
+
+def measures_option(help_: str = MEASURE_HELP, panel: str | None = None) -> typer.models.OptionInfo:
+    """Return the option `--measure`."""
+    found: typer.models.OptionInfo = typer.Option(
+        "--measure",
+        "-m",
+        metavar="MEASURE",
+        parser=measure,
+        show_default=False,
+        rich_help_panel=panel,
+        help=help_,
+    )
+    return found
+
+
+Measures = Annotated[list[Measure] | None, measures_option()]
+
+
+def _read(reader: Callable[[str], Read], text: str) -> Read:
+    try:
+        return reader(text)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from None

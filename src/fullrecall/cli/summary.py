@@ -1,0 +1,124 @@
+"""`fullrecall summary REPORT`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fullrecall.cli.options import Measures, ReportPath, at_least, level, share
+from fullrecall.measures import Measure, Recall
+
+if TYPE_CHECKING:
+    from fullrecall.report import Report, SmallestK
+
+HELP = """\
+Summarize a saved report: means, intervals, and how many samples they stand on.
+
+With --smallest-k: the smallest k whose mean reaches the threshold, at a confidence that is \
+corrected for the search, and its cost in tokens. "No k" is an answer.
+
+[bold]Examples[/]
+  fullrecall summary report.jsonl
+  fullrecall summary report.jsonl --measure recall@5 --measure ndcg@10
+  fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found
+"""
+
+_SMALLEST = "Smallest k"
+
+
+def summary(
+    report: ReportPath,
+    *,
+    measure: Measures = None,
+    target: Annotated[
+        float | None,
+        typer.Option(
+            "--smallest-k",
+            metavar="0…1",
+            callback=share,
+            show_default=False,
+            rich_help_panel=_SMALLEST,
+            help="Find the smallest k that reaches a threshold at this confidence, corrected for "
+            "the search. By --measure, whatever its k. Default: recall.",
+        ),
+    ] = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=_SMALLEST,
+            help="Score to use; repeatable. Default: every recall score.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            metavar="0…1", callback=level, rich_help_panel=_SMALLEST, help="Confidence in the k."
+        ),
+    ] = 0.95,
+    largest: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            callback=at_least(1),
+            show_default=False,
+            rich_help_panel=_SMALLEST,
+            help="Largest k to try. Default: as many as were retrieved.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
+    ] = False,
+) -> None:
+    """Print the summary of a saved report; see `HELP`."""
+    import json
+
+    from fullrecall.cli.console import fail, noting, show, write
+    from fullrecall.cli.problems import explained
+    from fullrecall.errors import FullrecallError
+    from fullrecall.report import Report, terminal
+
+    given = {"--score": score, "--largest": largest}
+    unused = [option for option, value in given.items() if value is not None]
+    if target is None and unused:
+        raise typer.BadParameter("needs --smallest-k", param_hint=unused[0])
+    measures = tuple(dict.fromkeys(measure or ()))
+    try:
+        with noting():
+            loaded = Report.load(report)
+        found = [] if target is None else list(
+            _smallest(loaded, target, measures, score, confidence, largest)
+        )  # fmt: skip
+        shown = loaded.summary(*measures)
+    except (FullrecallError, OSError) as error:
+        fail(*explained(error))
+    if as_json:
+        plain = shown.to_dict()
+        if target is not None:
+            plain["smallest_k"] = [one.to_dict() for one in found]
+        write(json.dumps(plain, indent=2) + "\n")
+        return
+    show(terminal.summary_table(shown), "", *terminal.notes(shown))
+    if target is not None:
+        show("", *(one.reason for one in found))
+        if not found:
+            show("The report has no recall score: choose another with --score.")
+
+
+def _smallest(
+    report: Report,
+    target: float,
+    measures: Sequence[Measure],
+    scores: Sequence[str] | None,
+    confidence: float,
+    largest: int | None,
+) -> Iterator[SmallestK]:
+    names = scores or [m.name for m in report.methods if m.headline == Recall]
+    for name in names:
+        for measure in dict.fromkeys(one.whole for one in measures or (Recall,)):
+            yield report.smallest_k(
+                target, measure, confidence=confidence, score=name, largest=largest
+            )

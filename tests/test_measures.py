@@ -1,0 +1,169 @@
+"""Measures as values: how they are made, printed, parsed, refused, and extended."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fullrecall import IdRecall, Sample, compare, evaluate
+from fullrecall.errors import ParameterError
+from fullrecall.findings import Findings
+from fullrecall.measures import (
+    AP,
+    F1,
+    MEASURES,
+    RR,
+    AllFound,
+    Hit,
+    Measure,
+    Precision,
+    Recall,
+    Threshold,
+    nDCG,
+    parse,
+    parse_threshold,
+)
+from fullrecall.measures.measure import GradedMeasure
+
+SHARES = st.floats(0, 1).map(lambda x: round(x, 3))
+GRADES = st.one_of(st.integers(1, 9), st.floats(0.25, 8).map(lambda x: round(x, 2)))
+
+
+@st.composite
+def measures(draw: st.DrawFn) -> Measure:
+    """Return any measure with any parameters."""
+    measure = draw(st.sampled_from(list(MEASURES.values())))
+    given: dict[str, Any] = {}
+    if draw(st.booleans()):
+        given["zero_division"] = draw(SHARES)
+    if isinstance(measure, GradedMeasure) and draw(st.booleans()):
+        given["min_grade"] = draw(GRADES)
+    if measure is Recall:
+        given["weight"] = draw(st.sampled_from(["equal", "grade", "size"]))
+    if measure in (Precision, F1):
+        given["denominator"] = draw(st.sampled_from(["retrieved", "k"]))
+    if measure is nDCG:
+        given["gain"] = draw(st.sampled_from(["linear", "exponential"]))
+    changed = measure(**given)
+    return draw(st.one_of(st.just(changed), st.integers(1, 10**6).map(lambda k: changed @ k)))
+
+
+@given(measures())
+def test_a_measure_is_what_its_two_forms_say(measure: Measure) -> None:
+    """Text form and Python form parse back to an equal measure; equal measures hash alike."""
+    for text in (measure.name, repr(measure), f" {measure.name} "):
+        assert parse(text) == measure
+        assert hash(parse(text)) == hash(measure)
+    assert eval(repr(measure), {one.written: one for one in MEASURES.values()}) == measure  # noqa: S307 - the point
+    for again in (pickle.loads(pickle.dumps(measure)), copy.deepcopy(measure)):  # noqa: S301
+        assert again == measure
+
+
+def test_measures_print_as_they_are_typed() -> None:
+    """The forms that the documentation shows."""
+    assert repr(Recall @ 5) == "Recall @ 5"
+    assert repr(nDCG(gain="exponential") @ 10) == "nDCG(gain='exponential') @ 10"
+    assert (nDCG(gain="exponential") @ 10).name == "ndcg(gain=exponential)@10"
+    assert (parse("NDCG @ 10"), parse("AllFound@3")) == (nDCG @ 10, AllFound @ 3)
+    assert repr(Recall @ 10 >= 0.9) == "Recall @ 10 >= 0.9"
+    assert (Recall @ 5).whole is not Recall
+    assert (Recall @ 5).whole == Recall
+
+
+def test_a_measure_cannot_be_changed() -> None:
+    """`@` and a call give another measure; the one that was there stays."""
+    with pytest.raises(AttributeError):
+        Recall.k = 3  # type: ignore[misc]
+    assert (Recall @ 5) @ 7 == Recall @ 7
+    assert Recall(min_grade=2)(weight="grade") == Recall(min_grade=2, weight="grade")
+    assert Recall.k is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "expected a measure such as recall@5"),
+        ("foo", "no measure 'foo': choose one of recall"),
+        ("recall@0", "k must be a whole number of at least 1, got 0"),
+        ("recall@-1", "k must be"),
+        ("recall@2.5", "expected a number, got '2.5'"),
+        ("recall@5@6", "expected a number"),
+        ("recall(k=3)", "write measure @ k"),
+        ("recall(x=1)", "recall has no parameter 'x'"),
+        ("recall(min_grade)", "expected name=value"),
+        ("recall(min_grade=1,min_grade=2)", "expected name=value once"),
+        ("recall(min_grade=0)", "min_grade must be a number above 0, got 0.0"),
+        ("recall(min_grade=nan)", "min_grade must be"),
+        ("recall(weight=length)", "weight must be 'equal' or 'grade' or 'size', got 'length'"),
+        ("ndcg(gain=exp)", "gain must be 'linear' or 'exponential', got 'exp'"),
+        ("ndcg(min_grade=2)", "ndcg has no parameter 'min_grade'"),
+        ("precision(denominator=n)", "denominator must be"),
+        ("recall(zero_division=2)", "zero_division must be a number from 0 to 1, got 2.0"),
+    ],
+)
+def test_what_is_no_measure_is_refused_by_name(text: str, problem: str) -> None:
+    """The message names what is wrong and the choices."""
+    with pytest.raises(ParameterError) as caught:
+        parse(text)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan"), "0.9", True])
+def test_a_threshold_is_a_share(least: Any) -> None:
+    """Thresholds are numbers from 0 to 1."""
+    with pytest.raises(ParameterError, match="a threshold must be a number from 0 to 1"):
+        assert Recall >= least
+
+
+def test_thresholds_parse() -> None:
+    """`>=` with or without spaces; its absence is said."""
+    assert parse_threshold("recall@10>=0.9") == (Recall @ 10 >= 0.9) == Threshold(Recall @ 10, 0.9)
+    assert parse_threshold("RR >= .7") == (RR >= 0.7)
+    with pytest.raises(ParameterError, match=r"expected a threshold such as recall@10>=0\.9"):
+        parse_threshold("recall@10")
+
+
+def test_any_measure_of_any_result() -> None:
+    """What is no measure is refused, with the way out."""
+    result = IdRecall().score(retrieved_ids=["a"], expected_ids=["a", "b"])
+    assert [result[m] for m in (Recall, Hit, AllFound, AP @ 1)] == [0.5, 1.0, 0.0, 0.5]
+    for wrong in ("recall@5", 5, None, Recall >= 0.5):
+        with pytest.raises(ParameterError, match="expected a measure such as Recall @ 5"):
+            result[wrong]  # type: ignore[index]
+
+
+class FoundFirst(Measure):
+    """A user's own, as the docstring of `Measure` shows it."""
+
+    text = "found_first"
+
+    share: float = 1.0
+
+    def count(self, findings: Findings, retrieved: int) -> float:
+        """Return the share of targets found at rank 1."""
+        return self.share * sum(finding.rank == 1 for finding in findings) / len(findings)
+
+
+def test_a_measure_of_ones_own_goes_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight lines: with `@ k`, a text form, parameters, means, intervals, comparison, frames."""
+    own = FoundFirst(share=0.5)
+    assert repr(own @ 2) == "FoundFirst(share=0.5) @ 2"
+    samples = [
+        Sample(id=n, retrieved_ids=["a", "b"][:: 1 if n % 2 else -1], expected_ids=["a", "b"])
+        for n in range(10)
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    estimate = report.summary(own)["id_recall"][own]
+    assert estimate.mean == 0.25
+    assert estimate.interval is not None
+    assert compare(report, report, own)["id_recall"][own].difference == 0.0
+    assert report.to_pandas(own)["id_recall.found_first(share=0.5)"].tolist() == [0.25] * 10
+    with pytest.raises(ParameterError, match="found_first"):
+        parse("found_first")
+    monkeypatch.setitem(MEASURES, "found_first", FoundFirst())
+    assert parse("found_first(share=0.5)@2") == own @ 2
