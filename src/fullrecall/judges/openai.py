@@ -21,7 +21,14 @@ from fullrecall.identifiers import shown
 from fullrecall.judges.failures import shortened, trouble_of
 from fullrecall.judges.protocols import ChatRequest, Completion, Failure
 from fullrecall.judges.redaction import hide, hide_url, hide_values, public_url, redacted
-from fullrecall.judges.transport import Portal, ReplyError, bounded_client, closed, http_library
+from fullrecall.judges.transport import (
+    Portal,
+    ReplyError,
+    bounded_client,
+    closed,
+    http_library,
+    verification,
+)
 from fullrecall.usage import token_count
 
 _REFUSALS = 2
@@ -115,7 +122,7 @@ class OpenAIChatModel:
         """Return the model's answer without blocking; raises what the client raises."""
         from openai import BadRequestError
 
-        client = self._client()
+        client = await self._client()
         with_schema = self._sends_schema(request)
         try:
             async with asyncio.timeout(self._seconds) as limit:
@@ -195,13 +202,16 @@ class OpenAIChatModel:
         if client is not None:
             await closed([client.close])
 
-    def _client(self) -> Any:
+    async def _client(self) -> Any:
         # A connection belongs to the loop that opened it: one client for each loop.
         import openai
 
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            made = openai.AsyncOpenAI(**self._settings())
+            verify = await verification(self.base_url or "https://")
+        if loop not in self._clients:
+            http_client = bounded_client()(timeout=None, verify=verify)
+            made = openai.AsyncOpenAI(http_client=http_client, **self._settings())
             self._clients[loop] = made
             if self._portal.serves(loop):
                 self._portal.closing.append(made.close)
@@ -217,7 +227,6 @@ class OpenAIChatModel:
             "api_key": self._key(),
             "timeout": None,  # `acomplete` bounds the whole request
             "max_retries": 0,
-            "http_client": bounded_client()(timeout=None),
         }
         if self.base_url is not None:
             parts = urlsplit(self.base_url)

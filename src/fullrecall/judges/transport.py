@@ -15,6 +15,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias, TypeVar
+from urllib.request import getproxies
 from weakref import finalize
 
 from fullrecall.judges.protocols import Failure
@@ -32,6 +33,8 @@ _PIECE = 64 << 10
 """Bytes that are decompressed at a time."""
 
 _ENCODINGS = "gzip, deflate"
+
+_READING = threading.Lock()
 
 _CLOSING_SECONDS = 1.0
 """How long connections may take to close."""
@@ -128,6 +131,20 @@ def _window(encoding: str, content: bytes) -> int:
     if encoding != "deflate":
         return 16 + zlib.MAX_WBITS
     return zlib.MAX_WBITS if content[0] & 0x0F == 0x08 else -zlib.MAX_WBITS  # noqa: PLR2004
+
+
+@cache
+def _certificates() -> Any:
+    """Return the TLS settings of this process: reading its certificates takes 0.1 s."""
+    with _READING:
+        return http_library().create_ssl_context()
+
+
+async def verification(address: str) -> Any:
+    """Return how a client of this address verifies whom it talks to; read away from the loop."""
+    if address.startswith("http://") and not getproxies():
+        return False  # there is nothing to verify
+    return await asyncio.to_thread(_certificates)
 
 
 class Portal:
