@@ -19,19 +19,16 @@ from fullrecall import (
     BatchScorer,
     ClaimRecall,
     IdRecall,
-    InputError,
     LLMJudge,
-    ParameterError,
     Report,
-    ReportError,
-    RunStopped,
     Sample,
     SpanRecall,
     errors,
     evaluate,
-    score_batch,
     scorers,
 )
+from fullrecall.errors import InputError, ParameterError, ReportError, RunStopped
+from fullrecall.evaluation.batches import score_batch
 from fullrecall.evaluation.store import Store
 from fullrecall.judges import (
     Cascade,
@@ -79,7 +76,7 @@ def rows(count: int = 24) -> list[dict[str, Any]]:
             "reference_claims": [texts[rng.randrange(8)], "The tower is red."],
             "group": f"g{place % 4}" if place % 6 else None,
             "metadata": {"lang": "en", "pages": [place, 1]} if place % 2 else {"other": 0.5},
-            "retrieval_error": None if place % 10 else "TimeoutError: 30 s",
+            "retrieval": None if place % 10 else {"error": "TimeoutError: 30 s"},
         }
         made.append(row)
     return made

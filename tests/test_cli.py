@@ -468,7 +468,7 @@ def test_texts_cannot_steer_the_terminal(file: Callable[..., Path]) -> None:
         "retrieved_context_ids": ["a"],
         "reference_context_ids": ["b\x1b[2J"],
     }
-    failed = {"reference_context_ids": ["a"], "retrieval_error": "[red]down[/red] \x1b[31m"}
+    failed = {"reference_context_ids": ["a"], "retrieval": {"error": "[red]down[/red] \x1b[31m"}}
     printed = run("evaluate", file([row, failed])).stdout
     assert not [c for c in printed if not c.isprintable() and c != "\n"]
     assert "no retrieval: [red]down[/red] [31m" in " ".join(printed.split())

@@ -55,8 +55,8 @@ MISTAKES = {
     "another_order": ("adapter", "for hit in hits]", "for hit in sorted(hits, key=str)]"),
     "a_failure_is_empty": (
         "adapter",
-        "with_retrieval(None, error=",
-        "with_retrieval([], response=",
+        "Retrieval(error=",
+        "Retrieval([], response=",
     ),
 }
 

@@ -66,7 +66,9 @@ class TestNotMeasured:
 
     def test_retriever_raised(self) -> None:
         """The retriever's error is the reason."""
-        sample = Sample(reference_context_ids=["a"], retrieval_error="ConnectionError: refused")
+        sample = Sample(
+            reference_context_ids=["a"], retrieval={"error": "ConnectionError: refused"}
+        )
         assert "ConnectionError: refused" in IdRecall().score(sample).reason
 
     def test_field_missing(self) -> None:

@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import ContextPrecision, IdRecall, Report, ReportError, Sample, evaluate
+from fullrecall import ContextPrecision, IdRecall, Report, Sample, evaluate
+from fullrecall.errors import ReportError
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 
@@ -174,7 +175,7 @@ class TestMarkdown:
     def test_nothing_in_it_is_markup(self) -> None:
         """Reasons come from anywhere: no link, no HTML, no mention, no broken table."""
         rows = [
-            Sample(retrieval_error=text.replace("\ud83d", ""), expected_ids=["a"])
+            Sample(retrieval={"error": text.replace("\ud83d", "")}, expected_ids=["a"])
             for text in HOSTILE
         ]
         text = report_of(rows).to_markdown()

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from fullrecall import (
-    Evidence,
-    Finding,
-    IdRecall,
-    Method,
-    Report,
-    Result,
-    Sample,
-    Status,
-    Step,
-    Target,
-    evaluate,
-)
+from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.result import Method, Result, Status
 from fullrecall.notebook import TARGETS_SHOWN
 from fullrecall.report import compare
 
@@ -112,7 +102,7 @@ def test_hostile_texts_are_shown_as_text() -> None:
     )  # fmt: skip
     result = Result(Method(EVIL), Status.SCORED, (finding,), 1, EVIL, ((EVIL, EVIL),))
     report = evaluate(
-        [Sample(retrieval_error=EVIL, reference_context_ids=["a"])],
+        [Sample(retrieval={"error": EVIL}, reference_context_ids=["a"])],
         [IdRecall(name=EVIL)],
         progress=False,
     )

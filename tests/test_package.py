@@ -23,8 +23,8 @@ def test_the_surface_is_pinned() -> None:
         "GateResult", "IdRecall", "InputError", "Interrupted", "Interval", "LLMJudge",
         "Label", "Method", "Missed", "MissingExtraError", "ParameterError",
         "PrecisionRecall", "QuestionRecall", "Reference", "Report", "ReportError", "Result",
-        "Row", "RunStopped", "Sample", "ScoreSummary", "Scorer", "SmallestK", "SpanRecall",
-        "Stage", "StageReports", "Status", "Step", "StoreError", "Summary", "Target",
+        "Retrieval", "Row", "RunStopped", "Sample", "ScoreSummary", "Scorer", "SmallestK",
+        "SpanRecall", "StageReports", "Status", "Step", "StoreError", "Summary", "Target",
         "TextRecall", "Usage", "__version__", "aevaluate", "aevaluate_stages", "calibrate",
         "compare", "diagnose", "evaluate", "evaluate_stages", "labels_for_width",
         "score_batch",
@@ -82,6 +82,7 @@ def test_import_loads_nothing_heavy() -> None:
 ORDER = (
     ("errors", "identifiers", "extras", "usage", "markup", "notebook"),
     ("context",),
+    ("hits", "retrieval"),
     ("sample",),
     ("finding",),
     ("findings",),

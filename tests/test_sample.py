@@ -9,8 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from fullrecall import Context, Reference, Sample, Stage
+from fullrecall import Context, Reference, Retrieval, Sample
 from fullrecall.errors import InputError
+from fullrecall.retrieval import Call
 
 
 class TestNamesOfOtherTools:
@@ -217,13 +218,16 @@ class TestForms:
                 "reference_context_ids": [["a", "b"], "c"], "reference_claims": ["k"],
                 "reference_entities": ["E"], "group": "g", "response": "r", "metadata": {"m": 1},
             },
-            {"retrieval_error": "boom"},
+            {"retrieval": {"error": "boom"}},
             {
                 "retrieved_contexts": ["t"],
-                "retrieval_stages": [
-                    {"name": "bm25", "contexts": ["t", {"id": "a"}], "into": "rerank"},
-                    Stage("rerank", (Context("t"),)),
-                ],
+                "retrieval": {"calls": [{"source": "bm25", "contexts": ["t", {"id": "a"}]}]},
+            },
+            {
+                "response": "other",
+                "retrieval": Retrieval(
+                    ["t"], calls=[Call("q", contexts=(Context("t"),))], response="said"
+                ),
             },
         ],
     )  # fmt: skip
@@ -238,36 +242,35 @@ class TestForms:
         sample = Sample(id=1, user_input="q", expected_ids=[["a", "b"]], reference_claims=["k"])
         filled = sample.with_retrieval([Context(id="a")])
         assert filled.retrieved_context_ids == ("a",)
-        assert filled.with_retrieval(None) == sample
-        failed = filled.with_retrieval(None, error="boom")
+        assert filled.with_retrieval(Retrieval()).retrieved_contexts is None
+        failed = filled.with_retrieval(Retrieval(error="boom", response="sorry"))
+        assert (failed.response, failed.reference_claims) == ("sorry", sample.reference_claims)
         assert (failed.has_retrieval, failed.retrieval_error) == (False, "boom")
 
     def test_at_stage(self) -> None:
         """A sample at a stage has that stage's contexts; at one it lacks, no retrieval."""
-        sample = Sample(
-            id=1, retrieved_contexts=["b"], retrieval_stages=[Stage("first", ("a", "b"))]
-        )
+        call = Call("first", contexts=(Context("a"), Context("b")))
+        sample = Sample(id=1, retrieval=Retrieval(["b"], calls=[call]))
         first = sample.at_stage("first")
         assert first.retrieved_contexts == (Context("a"), Context("b"))
-        assert (first.id, first.retrieval_stages) == ("1", None)
+        assert (first.id, first.stages) == ("1", ())
         assert "no stage 'other'" in str(sample.at_stage("other").retrieval_error)
 
     @pytest.mark.parametrize(
-        ("stages", "why"),
+        ("fields", "why"),
         [
-            ([Stage("a", ()), Stage("a", ())], "two stages are named 'a'"),
-            ([Stage("a", (), into="b")], "which is no later stage"),
-            ([Stage("b", ()), Stage("a", (), into="b")], "which is no later stage"),
-            (["a"], "a stage is a Stage or"),
-            ([{"name": "a", "contexts": [], "rank": 1}], "a stage is a Stage or"),
-            ([Stage("", ())], "a stage's name is a str"),
-            ([Stage("a", (1,))], "a context is a str"),
+            ({"retrieval": "a"}, "retrieval: expected a Retrieval or a mapping"),
+            ({"retrieval": {"contexts": [1]}}, "retrieval: item 0: a context is"),
+            (
+                {"retrieval": {"contexts": ["a"]}, "retrieved_contexts": ["b"]},
+                "retrieved_contexts and retrieval differ",
+            ),
         ],
     )
-    def test_wrong_stages(self, stages: list[object], why: str) -> None:
-        """A stage that cannot be placed is refused, with the reason."""
-        with pytest.raises(InputError, match=f"retrieval_stages: .*{why}"):
-            Sample(retrieval_stages=stages)  # type: ignore[arg-type]
+    def test_wrong_retrieval(self, fields: dict[str, object], why: str) -> None:
+        """A record that says something else than the sample is refused, with the reason."""
+        with pytest.raises(InputError, match=why):
+            Sample(**fields)  # type: ignore[arg-type]
 
     def test_immutable(self) -> None:
         """A sample that was scored cannot change under its score."""

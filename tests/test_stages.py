@@ -7,17 +7,8 @@ from typing import Any
 
 import pytest
 
-from fullrecall import (
-    ClaimRecall,
-    Context,
-    ContextPrecision,
-    IdRecall,
-    InputError,
-    ParameterError,
-    Sample,
-    SpanRecall,
-    Stage,
-)
+from fullrecall import ClaimRecall, Context, ContextPrecision, IdRecall, Sample, SpanRecall
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.stages import (
     Lost,
     StageReports,
@@ -25,6 +16,7 @@ from fullrecall.evaluation.stages import (
     evaluate_stages,
     stage_names,
 )
+from fullrecall.retrieval import Call, Retrieval, Stage, calls_of
 
 
 def of_ids(*ids: str) -> tuple[Context, ...]:
@@ -36,9 +28,13 @@ def sample(final: str, *stages: tuple[str, str, str | None], wanted: str = "abc"
     """Return a sample whose IDs are letters: what was wanted, the final list, and each stage."""
     return Sample(
         user_input="q",
-        retrieved_context_ids=list(final),
         reference_context_ids=list(wanted),
-        retrieval_stages=[Stage(name, of_ids(*ids), into) for name, ids, into in stages],
+        retrieval=Retrieval(
+            of_ids(*final),
+            calls=calls_of(
+                (Stage(name, of_ids(*ids), into) for name, ids, into in stages), of_ids(*final)
+            ),
+        ),
     )
 
 
@@ -100,11 +96,17 @@ def test_partial_credit_can_be_lost_too() -> None:
     cut = Sample(
         retrieved_contexts=[text[:20]],
         reference_contexts=[text],
-        retrieval_stages=[Stage("before", (Context(text),)), Stage("same", (Context(text[:20]),))],
+        retrieval={
+            "calls": [
+                {"source": "before", "contexts": [text]},
+                {"source": "same", "contexts": [text[:20]]},
+            ]
+        },
     )
     (lost,) = evaluate_stages([cut], SpanRecall(), progress=False).lost()
     assert (lost.had, lost.rank, lost.by) == ("before", 1, "final")
-    shorter = Sample(**{**cut.to_dict(), "retrieval_stages": [Stage("a", (Context(text[:30]),))]})
+    calls = [Call("a", contexts=(Context(text[:30]),))]
+    shorter = cut.with_retrieval(Retrieval([text[:20]], calls=calls))
     (lost,) = evaluate_stages([shorter], SpanRecall(), progress=False).lost()
     assert (lost.had, lost.rank) == ("a", None)
 
@@ -127,10 +129,14 @@ def test_an_unmeasured_stage_is_not_blamed() -> None:
     texts = Sample(
         retrieved_contexts=["x"],
         reference_contexts=["The Seine flows through Paris."],
-        retrieval_stages=[
-            Stage("first", (Context("The Seine flows through Paris."),), "ids only"),
-            Stage("ids only", of_ids("a")),
-        ],
+        retrieval=Retrieval(
+            calls=calls_of(
+                [
+                    Stage("first", (Context("The Seine flows through Paris."),), "ids only"),
+                    Stage("ids only", of_ids("a")),
+                ]
+            )
+        ),
     )
     reports = evaluate_stages([texts], SpanRecall(), progress=False)
     assert reports["ids only"].rows[0].results[0].score is None
@@ -141,7 +147,7 @@ def test_an_unmeasured_stage_is_not_blamed() -> None:
 def test_only_measured_recall_can_be_lost() -> None:
     """Precision has no targets that a stage could drop; an unscored end has no misses."""
     failed = sample("a", ("first", "abc", None)).with_retrieval(
-        None, error="down", stages=[Stage("first", of_ids("a"))]
+        Retrieval(error="down", calls=[Call("first", contexts=of_ids("a"))])
     )
     reports = evaluate_stages(
         [failed], [IdRecall(), ContextPrecision(by=IdRecall())], progress=False
@@ -159,7 +165,7 @@ def test_judged_claims_are_followed_through_the_stages() -> None:
         user_input="Which river flows through Paris?",
         retrieved_contexts=["Rome is the capital of Italy."],
         reference_claims=["The Seine flows through Paris."],
-        retrieval_stages=[Stage("first", (Context("The Seine flows through Paris."),))],
+        retrieval={"calls": [{"source": "first", "contexts": ["The Seine flows through Paris."]}]},
     )
     reports = evaluate_stages([told], ClaimRecall(), progress=False)
     assert scored(reports) == {"first": [1.0], "final": [0.0]}
@@ -191,7 +197,7 @@ def test_without_stages_there_is_the_end_alone() -> None:
 )
 def test_names_stand_in_the_order_of_the_pipeline(orders: list[str], names: str) -> None:
     """Also of stages that not all samples have, and where two samples disagree."""
-    samples = [sample("", *((name, "", None) for name in order)) for order in orders]
+    samples = [sample("x", *((name, "", None) for name in order)) for order in orders]
     assert stage_names(samples) == list(names)
 
 

@@ -32,7 +32,6 @@ from fullrecall import (
     Report,
     Sample,
     SpanRecall,
-    Stage,
     TextRecall,
     aevaluate,
     compare,
@@ -47,6 +46,7 @@ from fullrecall.report import Comparison, Interval, Missed
 from fullrecall.result import Result, Status
 from fullrecall.scorers import Scorer
 from fullrecall.judges import ChatModel, ChatRequest, Completion, Judge, LexicalJudge, Panel
+from fullrecall.retrieval import Call, Retrieval
 from fullrecall.testing import ScriptedChatModel
 
 sample = Sample(
@@ -55,7 +55,7 @@ sample = Sample(
     retrieved_contexts=["a text", Context("b", id=1), {"text": "c", "id": "d"}],
     reference_context_ids=[["a", 2], "c"],
     reference_contexts=["a", ["b", Context("c")]],
-    retrieval_stages=[Stage("first", (Context("a"),))],
+    retrieval=Retrieval(calls=[Call("first", contexts=(Context("a"),))]),
 )
 graded = Sample(retrieved_context_ids=["a", None, 3], reference_context_ids={"a": 3, "b": 1})
 assert_type(sample.retrieved_contexts, tuple[Context, ...] | None)

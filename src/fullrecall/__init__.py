@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fullrecall.calibration import Label, calibrate
-    from fullrecall.context import Context, Stage
+    from fullrecall.context import Context
     from fullrecall.diagnosis import diagnose
     from fullrecall.evaluation import aevaluate, evaluate
     from fullrecall.evaluation.batches import BatchScorer
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
     from fullrecall.report import Gate, Report, compare
+    from fullrecall.retrieval import Retrieval
     from fullrecall.sample import Claim, Reference, Sample
     from fullrecall.scorers import (
         ClaimRecall,
@@ -47,9 +48,9 @@ __all__ = [
     "QuestionRecall",
     "Reference",
     "Report",
+    "Retrieval",
     "Sample",
     "SpanRecall",
-    "Stage",
     "TextRecall",
     "__version__",
     "aevaluate",
@@ -78,9 +79,9 @@ _MODULES = {
     "QuestionRecall": "scorers",
     "Reference": "sample",
     "Report": "report",
+    "Retrieval": "retrieval",
     "Sample": "sample",
     "SpanRecall": "scorers",
-    "Stage": "context",
     "TextRecall": "scorers",
     "aevaluate": "evaluation",
     "aevaluate_stages": "evaluation.stages",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from fullrecall.identifiers import as_id, shown
@@ -75,18 +75,6 @@ class Context:
 
 ContextLike: TypeAlias = Context | str | Mapping[str, Any]
 """A `Context`, a bare text, or a mapping with the fields of one."""
-
-
-class Stage(NamedTuple):
-    """What one stage of a retrieval handed on, best first: a first pass, a reranker, a filter.
-
-    `into` names the stage that took these contexts, None if the final list did.
-    """
-
-    name: str
-    contexts: tuple[Context, ...]
-    into: str | None = None
-
 
 _CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias, overload
 
@@ -228,8 +229,67 @@ class LateFindings(ColumnFindings):
         return self._made[position]
 
 
+class RankedFindings(Sequence[Finding]):
+    """Findings by the ranks of several united lists, made of findings by the place in their union.
+
+    `ranks[i]` is the rank of the context at place i + 1 in its own list, ascending: several
+    contexts may share one. Measures count contexts by place and cut and discount by rank.
+    """
+
+    __slots__ = ("placed", "ranks")
+
+    def __init__(self, placed: Findings, ranks: tuple[int, ...]) -> None:
+        self.placed = placed
+        self.ranks = ranks
+
+    def __len__(self) -> int:
+        return len(self.placed)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, index: int | slice) -> Finding | tuple[Finding, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._ranked, self.placed[index]))
+        return self._ranked(self.placed[index])
+
+    @property
+    def relevant_ranks(self) -> Sequence[int]:
+        """The rank of each context that supports any target, ascending."""
+        return [self.ranks[place - 1] for place in relevant_ranks(self.placed)]
+
+    def _ranked(self, finding: Finding) -> Finding:
+        credit = {self.ranks[place - 1]: credit for place, credit in finding.steps}
+        return finding._replace(
+            steps=tuple(Step(rank, reached) for rank, reached in credit.items()),
+            ranks=tuple(dict.fromkeys(self.ranks[place - 1] for place in finding.ranks)),
+            evidence=tuple(
+                item._replace(rank=self.ranks[item.rank - 1]) for item in finding.evidence
+            ),
+        )
+
+
+def contexts_within(findings: Findings, retrieved: int, k: int | None) -> int:
+    """Return how many of the contexts stand at one of the first `k` ranks."""
+    if k is None:
+        return retrieved
+    if isinstance(findings, RankedFindings):
+        return bisect_right(findings.ranks, k)
+    return min(retrieved, k)
+
+
+def lists_of(findings: Findings) -> int:
+    """Return how many lists were united: the most contexts that share a rank, at least 1."""
+    if isinstance(findings, RankedFindings):
+        return max(Counter(findings.ranks).values(), default=1)
+    return 1
+
+
 def targets_of(findings: Findings) -> Sequence[Target]:
     """Return the targets of findings, in order, without making findings that are not made yet."""
+    if isinstance(findings, RankedFindings):
+        return targets_of(findings.placed)
     if isinstance(findings, ColumnFindings):
         return findings.targets
     return [finding.target for finding in findings]
@@ -240,13 +300,15 @@ def relevant_ranks(findings: Findings) -> Sequence[int]:
 
     A duplicate of an earlier context is never relevant a second time.
     """
-    if isinstance(findings, WholeFindings):
+    if isinstance(findings, (WholeFindings, RankedFindings)):
         return findings.relevant_ranks
     return sorted({rank for finding in findings for rank in finding.ranks})
 
 
 def graded(findings: Findings, min_grade: float) -> Findings:
     """Return the findings of the targets whose grade is at least `min_grade`."""
+    if isinstance(findings, RankedFindings):
+        return RankedFindings(graded(findings.placed, min_grade), findings.ranks)
     if isinstance(findings, WholeFindings):
         kept = [n for n, (_, grade) in enumerate(findings.references) if grade >= min_grade]
         if len(kept) == len(findings):

@@ -129,6 +129,7 @@ class ResultRecord(Record):
     note: str = ""
     unmeasured: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []
     usage: UsageRecord = UsageRecord()
+    ranks: list[Rank] | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -140,10 +141,16 @@ class ResultRecord(Record):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
-        ranks = [rank for finding in self.findings for rank in finding.ranks[-1:]]
-        ranks += [item.rank for finding in self.findings for item in finding.evidence]
-        if ranks and max(ranks) > self.retrieved:
-            raise ValueError(f"a rank must be at most retrieved={self.retrieved}, got {max(ranks)}")
+        places = [rank for finding in self.findings for rank in finding.ranks[-1:]]
+        places += [item.rank for finding in self.findings for item in finding.evidence]
+        if places and max(places) > self.retrieved:
+            raise ValueError(
+                f"a rank must be at most retrieved={self.retrieved}, got {max(places)}"
+            )
+        if self.ranks is not None and (
+            len(self.ranks) != self.retrieved or self.ranks != sorted(self.ranks)
+        ):
+            raise ValueError(f"ranks must be {self.retrieved} ranks, ascending, got {self.ranks}")
         names = [tuple(finding.target) for finding in self.findings]
         if len(set(names)) < len(names):
             raise ValueError("each target must have one finding")
@@ -159,6 +166,7 @@ class ResultRecord(Record):
             self.note,
             tuple((target, why) for target, why in self.unmeasured),
             Usage(**dict(self.usage)),
+            None if self.ranks is None else tuple(self.ranks),
         )
         if self.targets and self.targets != result.digest:
             raise ReportError(f"targets must be {result.digest}, got {self.targets}")
@@ -167,7 +175,9 @@ class ResultRecord(Record):
             and result.score is not None
             and isclose(self.score, result.score, abs_tol=_ROUNDING)
         ):
-            raise ReportError(f"score must be {result.score}, as its findings give, got {self.score}")
+            raise ReportError(
+                f"score must be {result.score}, as its findings give, got {self.score}"
+            )
         return result
 
 
@@ -196,7 +206,9 @@ class RowRecord(Record):
     def content(self, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
         """Return what was saved; `ReportError` for what is no row of these methods."""
         if len(self.results) != len(methods):
-            raise ReportError(f"results must be {len(methods)}, one per score, got {len(self.results)}")
+            raise ReportError(
+                f"results must be {len(methods)}, one per score, got {len(self.results)}"
+            )
         sample = Sample(**self.sample)
         check_plain(sample, "sample")
         results = []
@@ -252,6 +264,8 @@ def plain_result(result: Result) -> dict[str, Any]:
         plain["unmeasured"] = [list(item) for item in result.unmeasured]
     if any(result.usage):
         plain["usage"] = result.usage._asdict()
+    if result.ranks is not None:
+        plain["ranks"] = list(result.ranks)
     return plain
 
 
@@ -281,8 +295,9 @@ def check_plain(sample: Sample, what: str) -> None:
         "retrieved_contexts": sample.retrieved_contexts or (),
         "reference_contexts": [c for group in sample.reference_contexts or () for c in group],
     }
-    for stage in sample.retrieval_stages or ():
-        listed[f"retrieval_stages[{stage.name!r}]"] = stage.contexts
+    calls = () if sample.retrieval is None else sample.retrieval.calls
+    for call in (each for root in calls for each in root.walk()):
+        listed[f"retrieval.calls[{call.source!r}]"] = call.contexts or ()
     for name, contexts in listed.items():
         for position, context in enumerate(contexts):
             if context.metadata:
@@ -300,9 +315,7 @@ def _check(value: object, where: str) -> None:
         for position, item in enumerate(value):  # type: ignore[arg-type]
             _check(item, f"{where}[{position}]")
     elif not (
-        value is None
-        or kind in (str, int, bool)
-        or (kind is float and isfinite(value))  # type: ignore[arg-type]
+        value is None or kind in (str, int, bool) or (kind is float and isfinite(value))  # type: ignore[arg-type]
     ):
         raise ReportError(
             f"{where} must be a value that JSON keeps as it is, got {shown(value)}: convert it, or "

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Finding, Target, targets_of
+from fullrecall.findings import Finding, Findings, RankedFindings, Target, targets_of
 from fullrecall.measures import Measure, Recall
 from fullrecall.usage import Usage
 
@@ -48,8 +48,10 @@ class Result:
     """What one scorer found in one sample: `result[Recall @ 5]` is a measure of it.
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
-    one sentence. `unmeasured` names targets that could not be judged, each with why, and `usage`
-    is what the judging cost; an unscored result keeps the findings that were made.
+    one sentence. Where several calls were united, `ranks` is the rank of each context in its own
+    call, ascending, and findings name contexts by their 1-based place in that list; None: the
+    place is the rank. `unmeasured` names targets that could not be judged, each with why, and
+    `usage` is what the judging cost; an unscored result keeps the findings that were made.
     """
 
     method: Method
@@ -59,6 +61,7 @@ class Result:
     note: str = ""
     unmeasured: tuple[tuple[str, str], ...] = ()
     usage: Usage = Usage()  # noqa: RUF009 - a tuple: it cannot be changed
+    ranks: tuple[int, ...] | None = None
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
@@ -71,12 +74,17 @@ class Result:
             )
         if self.status is Status.UNSCORED:
             return None
-        return measure.of(self.findings, self.retrieved)
+        return measure.of(self.ranked, self.retrieved)
 
     @property
     def score(self) -> float | None:
         """The headline measure over all that was retrieved: recall. None: see `status`."""
         return None if self.status is not Status.SCORED else self[self.method.headline]
+
+    @property
+    def ranked(self) -> Findings:
+        """The findings by rank: those of united calls by each context's rank in its own call."""
+        return self.findings if self.ranks is None else RankedFindings(self.findings, self.ranks)
 
     @property
     def missed(self) -> tuple[str, ...]:

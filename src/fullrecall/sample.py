@@ -7,18 +7,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.context import (
-    ID,
-    Context,
-    ContextLike,
-    Stage,
-    as_context,
-    as_metadata,
-    as_number,
-    listed,
-)
+from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, as_ranked_ids, shown
+from fullrecall.retrieval import Retrieval, Stage, as_contexts
 
 
 class Claim(NamedTuple):
@@ -42,13 +34,6 @@ ReferenceIds: TypeAlias = (
     Iterable[ID | Iterable[ID] | Mapping[str, Any] | Reference] | Mapping[Any, float]
 )
 """IDs; `{id: grade}`; or a list in which an item may be an any-of group of IDs."""
-
-
-def _retrieved_contexts(value: object) -> tuple[Context, ...]:
-    return tuple(
-        _at(position, as_context, item)
-        for position, item in enumerate(as_list(value, ordered=True))
-    )
 
 
 def _reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
@@ -129,37 +114,12 @@ def _claim(item: object) -> Claim:
     )
 
 
-def _stages(value: object) -> tuple[Stage, ...]:
-    stages = tuple(_at(n, _stage, item) for n, item in enumerate(as_list(value, ordered=True)))
-    names = [stage.name for stage in stages]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ValueError(f"two stages are named {min(twice)!r}: give each a name of its own")
-    for position, stage in enumerate(stages):
-        if stage.into is not None and stage.into not in names[position + 1 :]:
-            raise ValueError(
-                f"stage {stage.name!r} goes into {stage.into!r}, which is no later stage: "
-                "stages stand in the order in which they ran"
-            )
-    return stages
-
-
-def _stage(item: object) -> Stage:
-    if isinstance(item, Stage):
-        name, contexts, into = item
-    elif (
-        isinstance(item, Mapping)
-        and {"name", "contexts"} <= item.keys()
-        and not item.keys() - set(Stage._fields)
-    ):
-        name, contexts, into = item["name"], item["contexts"], item.get("into")
-    else:
-        raise ValueError(
-            f'a stage is a Stage or {{"name": …, "contexts": […], "into": …}}, got {shown(item)}'
-        )
-    if not isinstance(name, str) or not name or not (into is None or isinstance(into, str)):
-        raise ValueError(f"a stage's name is a str, got {name!r} into {into!r}")
-    return Stage(name, _retrieved_contexts(contexts), into)
+def _retrieval(value: object) -> Retrieval:
+    if isinstance(value, Retrieval):
+        return value
+    if isinstance(value, Mapping):
+        return Retrieval.from_dict(value)
+    raise ValueError(f"expected a Retrieval or a mapping with its fields, got {shown(value)}")
 
 
 def _one_text(value: object) -> str:
@@ -202,9 +162,8 @@ class Sample:
       `reference_contexts`: texts; an item may be a list of texts of which any one serves.
     - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
     - `response`: what the generator said. `group`: samples that are not independent share it.
-    - `retrieval_stages`: what each stage before the final list handed on, in the order in which
-      they ran: `Stage`s, or mappings with `name`, `contexts` and `into`.
-    - `retrieval_error`: why there is no retrieval to measure, where the retriever failed.
+    - `retrieval`: how the retrieved contexts came about, where that was recorded: a `Retrieval`
+      or a mapping with its fields. It has the contexts; `retrieved_contexts` is then left out.
 
     Takes the names that other tools use for these fields too (`Sample.names()` lists them) and
     raises `InputError`, naming the field, for unknown names and for values of the wrong form.
@@ -221,8 +180,7 @@ class Sample:
     reference_entities: tuple[str, ...] | None
     response: str | None
     group: str | None
-    retrieval_stages: tuple[Stage, ...] | None
-    retrieval_error: str | None
+    retrieval: Retrieval | None
     metadata: Mapping[str, Any]
 
     def __init__(
@@ -240,8 +198,7 @@ class Sample:
         reference_entities: Iterable[str] | None = None,
         response: str | None = None,
         group: ID | None = None,
-        retrieval_stages: Iterable[Stage | Mapping[str, Any]] | None = None,
-        retrieval_error: str | None = None,
+        retrieval: Retrieval | Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
         **names_of_other_tools: Any,
     ) -> None:
@@ -257,8 +214,7 @@ class Sample:
             "reference_entities": reference_entities,
             "response": response,
             "group": group,
-            "retrieval_stages": retrieval_stages,
-            "retrieval_error": retrieval_error,
+            "retrieval": retrieval,
             "metadata": metadata,
         }
         if names_of_other_tools:
@@ -280,7 +236,11 @@ class Sample:
         if self.retrieved_contexts is not None:
             contexts = _identified(self.retrieved_contexts, self.retrieved_context_ids)
             object.__setattr__(self, "retrieved_contexts", contexts)
-            object.__setattr__(self, "retrieved_context_ids", tuple(c.id for c in contexts))
+        if self.retrieval is not None:
+            self._take(self.retrieval)
+        if self.retrieved_contexts is not None:
+            ids = tuple(context.id for context in self.retrieved_contexts)
+            object.__setattr__(self, "retrieved_context_ids", ids)
 
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
@@ -290,28 +250,20 @@ class Sample:
             for field in _CONVERT
         }
 
-    def with_retrieval(
-        self,
-        contexts: Iterable[ContextLike] | None,
-        *,
-        error: str | None = None,
-        response: str | None = None,
-        stages: Iterable[Stage] | None = None,
-    ) -> Sample:
-        """Return this sample with what a retriever brought, or with why it brought nothing.
+    def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
+        """Return this sample with another retrieval, or with the contexts of one.
 
-        `stages` are those before the final list. Raises `InputError` for items that are no
-        contexts. `response` stays if None is given.
+        `response` is that of the retrieval, where it has one. Raises `InputError` for items that
+        are not contexts.
         """
         fields = {name: getattr(self, name) for name in _CONVERT}
-        fields |= {
-            "retrieved_contexts": None if contexts is None else list(contexts),
-            "retrieved_context_ids": None,
-            "retrieval_error": error,
-            "retrieval_stages": None if stages is None else list(stages),
-        }
-        if response is not None:
-            fields["response"] = response
+        fields |= {"retrieved_contexts": None, "retrieved_context_ids": None, "retrieval": None}
+        if isinstance(retrieval, Retrieval):
+            fields["retrieval"] = retrieval
+            if retrieval.response is not None:
+                fields["response"] = retrieval.response
+        else:
+            fields["retrieved_contexts"] = list(retrieval)
         return Sample(**fields)
 
     def at_stage(self, name: str) -> Sample:
@@ -319,10 +271,43 @@ class Sample:
 
         Without that stage in the sample it has no retrieval, and says so.
         """
-        for stage in self.retrieval_stages or ():
-            if stage.name == name:
-                return self.with_retrieval(stage.contexts)
-        return self.with_retrieval(None, error=f"the sample has no stage {name!r}")
+        contexts = None if self.retrieval is None else self.retrieval.at_stage(name)
+        if contexts is not None:
+            return self.with_retrieval(contexts)
+        return self.with_retrieval(Retrieval(error=f"the sample has no stage {name!r}"))
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What was handed on before the final list, in the order of the pipeline."""
+        return () if self.retrieval is None else self.retrieval.stages
+
+    @property
+    def retrieval_error(self) -> str | None:
+        """Why there is no retrieval to measure; None where nothing failed."""
+        return None if self.retrieval is None else self.retrieval.error
+
+    @property
+    def ranks(self) -> tuple[int, ...] | None:
+        """The rank of each retrieved context, ascending; None where that is its position."""
+        return None if self.retrieval is None else self.retrieval.ranks
+
+    def _take(self, record: Retrieval) -> None:
+        """Take over what a recorded retrieval says; a record without contexts takes the sample's.
+
+        Raises `InputError` where both have contexts that differ.
+        """
+        put, given = object.__setattr__, self.retrieved_contexts
+        if given is None:
+            put(self, "retrieved_contexts", record.contexts)
+        elif record.contexts is None:
+            put(self, "retrieval", record.with_contexts(given))
+        elif given != record.contexts:
+            raise InputError(
+                "retrieved_contexts and retrieval differ: pass one of them",
+                field="retrieved_contexts",
+            )
+        if self.response is None:
+            put(self, "response", record.response)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain JSON values; `Sample(**these)` is equal."""
@@ -331,25 +316,15 @@ class Sample:
             value = getattr(self, name)
             if value is None or value == {}:
                 continue
-            if name == "retrieved_contexts":
-                value = [context.to_dict() for context in value]
-            elif name == "retrieval_stages":
-                value = [
-                    {**stage._asdict(), "contexts": [context.to_dict() for context in stage[1]]}
-                    for stage in value
-                ]
-            elif name == "reference_contexts":
-                value = [[context.to_dict() for context in group] for group in value]
-            elif name == "reference_context_ids":
-                value = _plain_references(value)
-            elif name == "reference_claims":
-                value = [
-                    claim.text if claim.vital else {"text": claim.text, "importance": "okay"}
-                    for claim in value
-                ]
+            value = _PLAIN[name](value) if name in _PLAIN else value
             given[name] = list(value) if isinstance(value, tuple) else value
         if self.retrieved_contexts is not None:
             del given["retrieved_context_ids"]
+        if self.retrieval is not None:
+            if self.retrieval.contexts is not None:
+                del given["retrieved_contexts"]
+            if self.retrieval.response == self.response:
+                given.pop("response", None)
         return given
 
     @property
@@ -361,7 +336,7 @@ class Sample:
 _CONVERT: dict[str, Callable[[Any], object]] = {
     "id": as_id,
     "user_input": _one_text,
-    "retrieved_contexts": _retrieved_contexts,
+    "retrieved_contexts": as_contexts,
     "retrieved_context_ids": as_ranked_ids,
     "reference": _one_text,
     "reference_contexts": _reference_contexts,
@@ -370,11 +345,22 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "reference_entities": _texts,
     "response": _one_text,
     "group": as_id,
-    "retrieval_stages": _stages,
-    "retrieval_error": _one_text,
+    "retrieval": _retrieval,
     "metadata": as_metadata,
 }
 """Each field of a `Sample` with what brings a user's value into its one form."""
+
+_PLAIN: dict[str, Callable[[Any], object]] = {
+    "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],
+    "retrieval": Retrieval.to_dict,
+    "reference_contexts": lambda groups: [[one.to_dict() for one in group] for group in groups],
+    "reference_context_ids": _plain_references,
+    "reference_claims": lambda claims: [
+        claim.text if claim.vital else {"text": claim.text, "importance": "okay"}
+        for claim in claims
+    ],
+}
+"""What turns a field into plain JSON values, where it does not consist of them."""
 
 _OTHER_NAMES = {
     "sample_id": "id",

@@ -223,3 +223,19 @@ def test_the_engine_s_table_is_made_in_one_run(
     assert rows[0][:3] == ["concurrency", "samples", "wall / floor"]
     assert [row[:2] for row in rows[2:]] == [["1", "3"], ["2", "3"]]
     assert all(float(figure) > 0 for row in rows[2:] for figure in row[2:])
+
+
+@with_script("bounds")
+def test_bounds_are_timed(script: Any) -> None:
+    """Each kind of scores gives a row with five times."""
+    for title, scores in script.score_sets(60).items():
+        assert len(re.findall(r"\d\.\d(?= \|)", script.row(title, scores, 1))) == 5
+
+
+@with_script("power")
+def test_powers_are_printed(script: Any) -> None:
+    """The smallest n is found, with all of a saw's teeth above the mark."""
+    assert script.first(lambda n: n >= 7, 2, 100) == 7
+    teeth = {n: 0.9 if n % 5 else n / 50 for n in range(200)}
+    assert script.samples_for(teeth.__getitem__, 90, tooth=6) == 36
+    assert script.pairs_for(script.Counts.of([]), 0.05) == script.replaced_pairs_for(0, 0.05) == 59

@@ -312,7 +312,7 @@ SAMPLES = st.builds(
     | st.dictionaries(IDS, st.integers(-1, 4), max_size=3)
     | st.lists(st.lists(IDS, min_size=1, max_size=3), max_size=3),
     reference_claims=st.none() | st.lists(TEXTS, max_size=3),
-    retrieval_error=st.none() | TEXTS,
+    retrieval=st.none() | st.fixed_dictionaries({"error": TEXTS}),
     metadata=st.dictionaries(st.text(), PLAIN, max_size=3),
 )
 

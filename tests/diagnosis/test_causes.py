@@ -13,7 +13,6 @@ from fullrecall import (
     IdRecall,
     Sample,
     SpanRecall,
-    Stage,
     TextRecall,
     evaluate,
 )
@@ -63,7 +62,7 @@ def test_beyond_k_tells_the_stage_that_had_it_higher() -> None:
     sample = Sample(
         retrieved_ids=["a", "b", "c"],
         expected_ids=["c"],
-        retrieval_stages=[Stage("dense", (Context(id="c"), Context(id="a")))],
+        retrieval={"calls": [{"source": "dense", "contexts": [{"id": "c"}, {"id": "a"}]}]},
     )
     miss = one(diagnose(report_of(IdRecall(), sample), k=2))
     assert (miss.cause, miss.rank) == (Cause.BEYOND_K, 3)

@@ -9,9 +9,10 @@ import bm25s
 import numpy as np
 import pytest
 
-from fullrecall import ClaimRecall, Context, IdRecall, Sample, Stage, TextRecall, evaluate
+from fullrecall import ClaimRecall, Context, IdRecall, Sample, TextRecall, evaluate
 from fullrecall.collections import documents, questions
 from fullrecall.diagnosis import Cause, Diagnosed, diagnose
+from fullrecall.retrieval import Call, Retrieval
 from fullrecall.testing import ContainmentJudge
 
 pytestmark = pytest.mark.frameworks  # bm25s comes with the demo
@@ -149,9 +150,9 @@ def test_a_reranker_that_drops(
     def reranked(target: str, sample: Sample) -> Sample:
         first = tuple(index(sample.user_input, 20))
         second = tuple(c for c in reversed(first) if c.id != target)[:10]
-        return sample.with_retrieval(
-            second[:K], stages=[Stage("BM25", first, into="Reranker"), Stage("Reranker", second)]
-        )
+        search = Call("BM25", contexts=first)
+        calls = [Call("Reranker", contexts=second, children=(search,))]
+        return sample.with_retrieval(Retrieval(second[:K], calls=calls))
 
     samples, _ = by_id(wanted, reranked)
     found = diagnose(

@@ -18,7 +18,8 @@ from zlib import crc32
 
 import pytest
 
-from fullrecall import ClaimRecall, IdRecall, Report, Scorer, TextRecall, evaluate
+from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
+from fullrecall.scorers import Scorer
 from fullrecall.datasets import read
 
 DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
@@ -118,7 +119,7 @@ def job(tmp_path_factory: pytest.TempPathFactory, installed: Callable[..., None]
                 "reference_claims": [texts[wanted], f"Claim {row} is red."] if row % 7 else [],
                 "group": f"g{row % 40}" if row % 2 else None,
                 "metadata": {"lang": "en", "seen": ["a", "b"][: row % 3]} if row % 5 else None,
-                "retrieval_error": None if row % 11 else "TimeoutError: 30 s",
+                "retrieval": None if row % 11 else {"error": "TimeoutError: 30 s"},
             }
         )
     path = tmp_path_factory.mktemp("job") / "samples.parquet"

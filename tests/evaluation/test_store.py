@@ -301,7 +301,7 @@ def test_every_parameter_is_in_a_results_key(scorer: Any) -> None:
         ("retrieved_contexts", []), ("retrieved_contexts", ["onetwo"]),
         ("reference_contexts", ["other"]), ("reference_claims", ["other"]),
         ("reference_claims", [{"text": "c", "importance": "okay"}]),
-        ("reference_entities", ["other"]), ("retrieval_error", "down"),
+        ("reference_entities", ["other"]), ("retrieval", {"error": "down"}),
     ],
 )  # fmt: skip
 def test_every_field_that_is_read_is_in_a_results_key(field: str, value: Any) -> None:

@@ -6,23 +6,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from fullrecall import (
-    Context,
-    Evidence,
-    Finding,
-    IdRecall,
-    Method,
-    Report,
-    Result,
-    Row,
-    Sample,
-    SpanRecall,
-    Stage,
-    Status,
-    Step,
-    Target,
-    Usage,
-)
+from fullrecall import Context, IdRecall, Report, Sample, SpanRecall
+from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.report import Row
+from fullrecall.result import Method, Result, Status
+from fullrecall.usage import Usage
+from fullrecall.retrieval import Retrieval, Stage, calls_of
 
 PARIS = "It stands in Paris 🗼, on the Champ de Mars. It was finished in 1889."
 ROME = "The Colosseum stands in Rome."
@@ -108,14 +97,18 @@ def samples() -> list[Sample]:
             user_input="Where is the Eiffel Tower?",
             reference="In Paris.",
             response="It is in Rome.",
-            retrieved_contexts=[paris, rome, Context("Beyond", id="d3")],
             reference_context_ids=["d1", "d3", "d9"],
             reference_contexts=["It was finished in 1889. It is 330 m high in all, they say."],
             group="towers",
-            retrieval_stages=[
-                Stage("first pass", (paris, rome, Context("Lost", id="d9")), "rerank"),
-                Stage("rerank", (paris, rome)),
-            ],
+            retrieval=Retrieval(
+                [paris, rome, Context("Beyond", id="d3")],
+                calls=calls_of(
+                    [
+                        Stage("first pass", (paris, rome, Context("Lost", id="d9")), "rerank"),
+                        Stage("rerank", (paris, rome)),
+                    ]
+                ),
+            ),
             metadata={"asked": "today"},
         ),
         Sample(
@@ -137,7 +130,7 @@ def samples() -> list[Sample]:
             user_input="Does it answer?",
             reference_context_ids=["d1"],
             reference_contexts=[PARIS],
-            retrieval_error="ConnectionError: no answer",
+            retrieval={"error": "ConnectionError: no answer"},
         ),
     ]
 
@@ -164,9 +157,11 @@ def diagnosis() -> Diagnosis:
 def after(report: Report) -> Report:
     """The same samples by a retriever that brings one document more, and fails nowhere."""
     changed = samples()
-    fields = changed[0].to_dict()
-    fields["retrieved_contexts"] = [Context("Now found", id="d9"), *fields["retrieved_contexts"]]
-    return report_of([Sample(**fields), *changed[1:]])
+    first = changed[0]
+    assert first.retrieval is not None
+    contexts = [Context("Now found", id="d9"), *(first.retrieved_contexts or ())]
+    more = first.with_retrieval(first.retrieval.with_contexts(contexts))
+    return report_of([more, *changed[1:]])
 
 
 PAYLOADS = (
@@ -201,10 +196,14 @@ def hostile_report() -> Report:
         reference_context_ids=[evil, "not there"],
         reference_contexts=[evil],
         group=evil,
-        retrieval_stages=[
-            Stage(evil, (Context(evil, id=evil),), f"{evil} 2"),
-            Stage(f"{evil} 2", (Context(evil),)),
-        ],
+        retrieval=Retrieval(
+            calls=calls_of(
+                [
+                    Stage(evil, (Context(evil, id=evil),), f"{evil} 2"),
+                    Stage(f"{evil} 2", (Context(evil),)),
+                ]
+            )
+        ),
         metadata={evil: [evil]},
     )
     ids = replace(IDS, name=evil)
@@ -223,7 +222,7 @@ def hostile_report() -> Report:
     report = Report([ids.method, claims])
     scored = Result(claims, Status.SCORED, (found,), 2, evil, ((evil, evil),))
     unscored = Result(claims, Status.UNSCORED, note=evil)
-    broken = Sample(id=f"{evil} 2", retrieval_error=evil, reference_context_ids=[evil])
+    broken = Sample(id=f"{evil} 2", retrieval={"error": evil}, reference_context_ids=[evil])
     report.add(Row(1, sample, (ids.score(sample), scored)))
     report.add(Row(2, broken, (ids.score(broken), unscored)))
     return report

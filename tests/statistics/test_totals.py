@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fullrecall import IdRecall, Report, ReportError, Sample, evaluate
+from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall.errors import ReportError
 from fullrecall.report.totals import Totals, spread_of
 
 SHARES = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 2 / 3, 1.0])
@@ -31,7 +32,7 @@ def samples(count: int) -> list[Sample]:
         Sample(
             retrieved_ids=[rng.randrange(20) for _ in range(12)] if rng.random() > 0.1 else None,
             expected_ids=rng.sample(range(20), rng.randint(0, 7)),
-            retrieval_error=f"error {rng.randrange(300)}",
+            retrieval={"error": f"error {rng.randrange(300)}"},
             group=rng.choice([None, None, "a", "b", "c", "d"]),
         )
         for _ in range(count)
@@ -125,8 +126,8 @@ def test_parts_of_different_evaluations_do_not_add_up() -> None:
 
 def test_reasons_stay_few() -> None:
     """Of hundreds of reasons the most frequent are named, the rest counted together."""
-    rows = [Sample(retrieval_error=f"error {n}", expected_ids=["a"]) for n in range(500)]
-    rows += [Sample(retrieval_error="down", expected_ids=["a"])] * 7
+    rows = [Sample(retrieval={"error": f"error {n}"}, expected_ids=["a"]) for n in range(500)]
+    rows += [Sample(retrieval={"error": "down"}, expected_ids=["a"])] * 7
     report = report_of(rows, "summary")
     reasons = report.summary()["id_recall"].reasons
     assert sum(reasons.values()) == 507

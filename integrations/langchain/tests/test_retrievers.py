@@ -110,13 +110,14 @@ def test_the_rest_of_a_sample_stays(retriever_of: Any, documents: list[Document]
     """Only the retrieval is replaced, an old one or an old error included."""
     old = Sample(
         user_input="q", reference="r", reference_context_ids={"d0": 2}, group="g",
-        retrieved_contexts=["old"], retrieval_error="old", metadata={"n": 1},
+        retrieval={"error": "old"}, metadata={"n": 1},
     )  # fmt: skip
     (new,) = retrieved(retriever_of(documents[:1]), [old])
     assert new == Sample(
         user_input="q", reference="r", reference_context_ids={"d0": 2}, group="g",
         retrieved_contexts=[{"id": "d0", "text": documents[0].page_content,
                              "metadata": documents[0].metadata}], metadata={"n": 1},
+            retrieval={},
     )  # fmt: skip
 
 

@@ -26,8 +26,9 @@ from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import CharacterTextSplitter
 
-from fullrecall import IdRecall, Sample, Stage
+from fullrecall import IdRecall, Sample
 from fullrecall.evaluation.stages import evaluate_stages
+from fullrecall.retrieval import Stage
 from langchain_fullrecall import aretrieved, retrieved
 
 Shape = list[tuple[str, list[str | None], str | None]]
@@ -101,8 +102,7 @@ def queries_from(*answers: str) -> GenericFakeChatModel:
 def shape(sample: Sample) -> Shape:
     """Return the names, IDs and successors of a sample's stages."""
     return [
-        (name, [context.id for context in contexts], into)
-        for name, contexts, into in sample.retrieval_stages or ()
+        (name, [context.id for context in contexts], into) for name, contexts, into in sample.stages
     ]
 
 
@@ -328,7 +328,7 @@ def test_the_chunks_of_a_parent_document_retriever(store: InMemoryVectorStore) -
     assert (name, into) == ("ParentDocumentRetriever chunks", None)
     assert ids == ["p", "p", "q"]
     assert final(sample) == "pq"
-    (stage,) = sample.retrieval_stages or ()
+    (stage,) = sample.stages
     assert stage.contexts[0].text == "aaaa aaaa"
     assert retriever.vectorstore is chunks
     ((_, sources, _),) = shape(both_ways(retriever, "aaaa", id_key="source"))
@@ -543,4 +543,4 @@ def test_stages_survive_the_way_to_a_file() -> None:
         EnsembleRetriever(retrievers=[letters("A", "a"), letters("B", "b")], weights=[1, 1])
     )
     assert Sample(**sample.to_dict()) == sample
-    assert isinstance((sample.retrieval_stages or ())[0], Stage)
+    assert isinstance((sample.stages)[0], Stage)

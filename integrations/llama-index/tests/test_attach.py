@@ -488,7 +488,7 @@ def test_a_retriever_that_filters_in_a_method_of_its_own_is_seen_by_what_it_retu
     with capture_retrievals() as capture:
         Filters().retrieve("a")
     assert finals(capture) == ["for a"]
-    assert [stage.name for stage in capture.sample().retrieval_stages or ()] == ["retrieved"]
+    assert [stage.name for stage in capture.sample().stages] == ["retrieved"]
 
 
 def test_events_of_others_count_as_retrievals() -> None:
@@ -693,7 +693,7 @@ def test_a_capture_is_a_sample_of_either_list(index: VectorStoreIndex, llm: Mock
     assert IdRecall().score(retrieved).score == 1.0
     assert IdRecall().score(final.at_stage("retrieved")).score == 1.0
     assert final.response == "text text text text text"
-    assert retrieved.retrieval_stages == ()
+    assert retrieved.stages == ()
     assert capture.sample(id_key="ref_doc_id").retrieved_context_ids == ("doc-tower",)
     with pytest.raises(ParameterError, match='which is "final" or "retrieved", got '):
         capture.sample(which="both")  # type: ignore[arg-type]
@@ -951,5 +951,5 @@ def test_workflows_that_run_at_the_same_time_keep_apart() -> None:
     captures = asyncio.run(run_all())
     assert [finals(capture) for capture in captures] == [[f"for q{n}"] for n in range(20)]
     assert all(len(capture.retrieved) == 2 for capture in captures)
-    names = [stage.name for stage in captures[0].sample().retrieval_stages or ()]
+    names = [stage.name for stage in captures[0].sample().stages]
     assert names == ["retrieved", "First"]

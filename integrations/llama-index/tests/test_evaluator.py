@@ -522,7 +522,7 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
         "rank 2: a node is meant, got str",
     ),
     "retriever failed": (
-        {"retrieval_error": "timeout", "expected_ids": ["a"]},
+        {"retrieval": {"error": "timeout"}, "expected_ids": ["a"]},
         Status.UNSCORED,
         "no retrieval: timeout",
     ),

@@ -319,10 +319,10 @@ def test_the_parts_of_a_retriever_are_its_stages(index: VectorStoreIndex) -> Non
     )
     (sample,) = retrieved(fusion, SAMPLES[:1])
     assert sample.retrieved_context_ids == ("place",)
-    assert sample.retrieval_stages is not None
-    assert {len(stage.contexts) for stage in sample.retrieval_stages} == {1, 2}
+    assert sample.stages is not None
+    assert {len(stage.contexts) for stage in sample.stages} == {1, 2}
     (plain,) = retrieved(parts[1], SAMPLES[:1])
-    assert plain.retrieval_stages == ()
+    assert plain.stages == ()
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 50])

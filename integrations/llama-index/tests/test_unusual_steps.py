@@ -82,7 +82,7 @@ def final(capture: Capture) -> list[str]:
 
 def stages(capture: Capture) -> dict[str, str | None]:
     """Return the stages with those that they went into."""
-    return {stage.name: stage.into for stage in capture.sample().retrieval_stages or ()}
+    return {stage.name: stage.into for stage in capture.sample().stages}
 
 
 def engine_over(retriever: BaseRetriever, synthesizer: BaseSynthesizer) -> BaseQueryEngine:
@@ -270,7 +270,7 @@ def test_a_part_that_filters_what_it_brings_is_one_stage() -> None:
 
     with capture_retrievals() as capture:
         Brings("c", first=Filters("a", "b").retrieve).retrieve("q")
-    (part, _) = capture.sample().retrieval_stages or ()
+    (part, _) = capture.sample().stages
     assert (part.name, part.into) == ("Filters", "retrieved")
     assert [context.id for context in part.contexts] == ["a"]
 
@@ -304,7 +304,7 @@ def test_of_two_equal_lists_the_one_that_was_handed_on_is_taken() -> None:
         Keeps(top_n=1).postprocess_nodes(first)
     assert stages(capture)["Brings"] == "retrieved"
     assert final(capture) == ["a", "b"]
-    assert [stage.name for stage in capture.sample().retrieval_stages or ()].count("Brings 2") == 1
+    assert [stage.name for stage in capture.sample().stages].count("Brings 2") == 1
 
 
 # Evaluators, which read again what was retrieved

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.installation import Check, State, examined
 from fullrecall.cli.judge import KINDS, JudgeOptions, judge_of
-from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
 from fullrecall.report import terminal

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from fullrecall.cli.budgeting import budget_of
+from fullrecall.cli.judge import KINDS, JudgeOptions
 from fullrecall.cli.options import above_zero, at_least, cut, measures_option, share
 from fullrecall.cli.scorers import ScorerName, Settings
-from fullrecall.cli.judge import KINDS, JudgeOptions
 from fullrecall.measures import Measure
 
 HELP = """\

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.options import (
-    Confidence,
-    ReportPath,
-    measures_option,
-    share,
-    threshold,
-)
+from fullrecall.cli.options import Confidence, ReportPath, measures_option, share, threshold
 from fullrecall.measures import Measure, Threshold
 
 if TYPE_CHECKING:

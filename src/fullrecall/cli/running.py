@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
+from fullrecall.cli.console import INTERRUPTED, fail, show, write
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_exported
-from fullrecall.cli.console import INTERRUPTED, fail, show, write
 from fullrecall.cli.problems import explained
+from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
 from fullrecall.datasets import read, read_trec
 from fullrecall.errors import FullrecallError, InputError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate

@@ -45,7 +45,7 @@ def _samples(
 def _sample(query: str, grades: Any, scores: Mapping[Any, Any] | None, ties: Ties) -> Sample:
     """Return the sample of one query; raise `InputError`, naming it, where there is none."""
     if scores is None:
-        retrieval: dict[str, Any] = {"retrieval_error": f"query {query!r} is not in the run"}
+        retrieval: dict[str, Any] = {"retrieval": {"error": f"query {query!r} is not in the run"}}
     else:
         try:
             retrieval = {"retrieved_context_ids": _ranked(scores, ties)}

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from fullrecall.datasets.opening import FilePath, existing_file, text_lines
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import shown
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 
 RunOrder = Literal["rank", "score"]
@@ -29,7 +30,7 @@ def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "rank") -> It
     them out. A line of `run` is `query Q0 document rank score tag`. Both may be gzipped, and both
     come into memory as a whole, since their lines may be in any order.
 
-    A query that the run lacks has a `retrieval_error`, so it is unscored and counted. Queries
+    A query that the run lacks has a retrieval with an error, so it is unscored and counted. Queries
     that only the run has follow at the end with no reference IDs: undefined. (trec_eval leaves
     out both; its `-c` counts the former as 0.)
 
@@ -50,7 +51,7 @@ def _samples(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
         ranking = rankings.pop(query, None)
         if ranking is None:
             problem = f"query {query!r} is not in the run {run}"
-            yield Sample(id=query, reference_context_ids=grades, retrieval_error=problem)
+            yield Sample(id=query, reference_context_ids=grades, retrieval=Retrieval(error=problem))
         else:
             retrieved = ranking.ordered(order)
             yield Sample(id=query, reference_context_ids=grades, retrieved_context_ids=retrieved)

@@ -40,8 +40,8 @@ def diagnose(
 ) -> Diagnosis:
     """Return why each target of a report was missed: one cause for each, with what told it.
 
-    What the report holds is looked at first: ranks beyond k, the judge's evidence, the samples'
-    `retrieval_stages`, the IDs and texts of what was retrieved. Everything else makes it say more:
+    What the report holds is looked at first: ranks beyond k, the judge's evidence, the stages of
+    each recorded retrieval, the IDs and texts of what was retrieved. Everything else adds to it:
 
     - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.context import Context, Stage
+from fullrecall.context import Context
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
 from fullrecall.judges.evidence import locate
+from fullrecall.retrieval import Stage
 
 FINAL = "the final list"
 
@@ -38,7 +39,7 @@ def ranked_too_low(case: Case) -> Explained | None:
     if rank is None or case.k is None:
         return None
     detail = f"at rank {rank} of the list, beyond k = {case.k}"
-    for stage in case.row.sample.retrieval_stages or ():
+    for stage in case.row.sample.stages:
         before = case.find(stage.contexts)
         if before is not None and before <= case.k:
             detail += f"; {stage.name} had it at rank {before}"
@@ -111,7 +112,7 @@ def wrong_id_level(case: Case) -> Explained | None:
 
 def dropped_by_stage(case: Case) -> Explained | None:
     """A stage had it, and the next one on its way had not."""
-    stages = case.row.sample.retrieval_stages or ()
+    stages = case.row.sample.stages
     had = {stage.name: case.find(stage.contexts) for stage in stages}
     last = next((stage for stage in reversed(stages) if had[stage.name] is not None), None)
     if last is None:

@@ -22,10 +22,10 @@ from fullrecall.evaluation.run import Keep, check_scorers, evaluate
 from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
 from fullrecall.judges.retries import MOST, Retries
 from fullrecall.measures import Measure
-from fullrecall.report import frames
-from fullrecall.report.report import Report
 from fullrecall.records import plain_method, plain_row
+from fullrecall.report import frames
 from fullrecall.report.file import VERSION, as_line, row_of
+from fullrecall.report.report import Report
 from fullrecall.result import Method
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer

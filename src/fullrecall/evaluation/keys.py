@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _OWN = "fullrecall."
 
-_UNREAD = ("id", "group", "metadata", "retrieval_stages", "reference_context_ids")
+_UNREAD = ("id", "group", "metadata", "reference_context_ids")
 """Fields of a sample that no judged scorer of ours reads."""
 
 
@@ -62,6 +62,12 @@ def result_key(scorer: object, sample: Sample) -> bytes | None:
 def _read(sample: Sample) -> dict[str, Any]:
     """Return what judged scorers read of a sample: of contexts their texts alone."""
     plain = sample.to_dict()
+    record = plain.pop("retrieval", None)
+    if record is not None:
+        known = {"retrieved_contexts": record.get("contexts"), "response": sample.response}
+        plain |= {name: value for name, value in known.items() if value is not None}
+        plain["retrieval"] = {"ranks": record.get("ranks"), "error": record.get("error")}
+        plain["retrieval"]["line"] = sample.retrieval and sample.retrieval.line
     for name in _UNREAD:
         plain.pop(name, None)
     for name in ("retrieved_contexts", "reference_contexts"):

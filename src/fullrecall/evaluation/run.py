@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.drivers import Run
     from fullrecall.evaluation.progress import Meter, OnProgress
+    from fullrecall.evaluation.retrievers import Asker, RetrieverLike
     from fullrecall.evaluation.store import Store
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -35,6 +45,7 @@ Sink: TypeAlias = Callable[[Row], object]
 class Options(Limits):
     """The options of `evaluate`, with their defaults: its limits, and what becomes of the rows."""
 
+    retriever: RetrieverLike | None = None
     progress: bool = True
     on_progress: OnProgress | None = None
     log_every: float = 30.0
@@ -61,6 +72,7 @@ class RunOptions(TypedDict, total=False):
     retries: Retries | int
     store: Store | str | Path | None
     budget: Budget | None
+    retriever: RetrieverLike | None
     progress: bool
     on_progress: OnProgress | None
     log_every: float
@@ -81,6 +93,10 @@ def evaluate(
     whatever `max_concurrency` is. Works in a running event loop too, as in a notebook or a
     server, which it blocks: `aevaluate` does not.
 
+    - `retriever`: is asked each sample's `user_input`, up to `max_concurrency` at a time, each
+      within `timeout`; what it returns is scored. A function of the question, sync or async, or
+      a `Retriever`, such as `observed(…)` of an adapter returns. Default: samples have their
+      retrieval. Where it raises, the sample is unscored with that reason.
     - `max_concurrency`: requests on their way at a time, 16 by default; each model is asked less
       for as long as its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
@@ -111,8 +127,12 @@ def evaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
-    with interruptible() as run.interruption, _reporting(run, given, samples) as (report, add):
-        for row in rows_of(as_samples(samples), run):
+    with (
+        interruptible() as run.interruption,
+        _reporting(run, given, samples) as (report, add),
+        closing(_retrieved(samples, given.retriever, run)) as drawn,
+    ):
+        for row in rows_of(drawn, run):
             add(row)
     return report
 
@@ -133,10 +153,10 @@ async def aevaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
-    drawn = samples if isinstance(samples, AsyncIterable) else as_samples(samples)
     with _reporting(run, given, samples) as (report, add):
-        async for row in arows_of(drawn, run):
-            add(row)
+        async with _aretrieved(samples, given.retriever, run) as drawn:
+            async for row in arows_of(drawn, run):
+                add(row)
     return report
 
 
@@ -154,6 +174,44 @@ def _with_options(signature: inspect.Signature) -> inspect.Signature:
 
 for _function in (evaluate, aevaluate):
     _function.__signature__ = _with_options(inspect.signature(_function))  # type: ignore[attr-defined]
+
+
+def _retrieved(
+    samples: Iterable[SampleLike], retriever: RetrieverLike | None, run: Run
+) -> Generator[Sample]:
+    """Return samples with what the retriever, if there is one, returns for each."""
+    if retriever is None:
+        return as_samples(samples)
+    return _asker(retriever, run).asked(as_samples(samples))
+
+
+@asynccontextmanager
+async def _aretrieved(
+    samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
+    retriever: RetrieverLike | None,
+    run: Run,
+) -> AsyncIterator[Iterable[Sample] | AsyncIterable[SampleLike]]:
+    """Yield the same as `_retrieved` returns, for an event loop."""
+    if retriever is None:
+        yield samples if isinstance(samples, AsyncIterable) else as_samples(samples)
+        return
+    drawn = _aas_samples(samples) if isinstance(samples, AsyncIterable) else as_samples(samples)
+    async with aclosing(_asker(retriever, run).aasked(drawn)) as asked:
+        yield asked
+
+
+def _asker(retriever: RetrieverLike, run: Run) -> Asker:
+    from fullrecall.evaluation.retrievers import Asker, as_retriever
+
+    limits = run.limits
+    return Asker(as_retriever(retriever), limits.max_concurrency, limits.timeout, run.seconds_left)
+
+
+async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Sample]:
+    position = 0
+    async for item in samples:
+        position += 1
+        yield as_sample_at(item, position)
 
 
 @contextmanager
@@ -205,7 +263,7 @@ def _ending(report: Report, run: Run, meter: Meter) -> Iterator[None]:
         report.spent = run.account.so_far()
 
 
-def as_samples(samples: Iterable[SampleLike]) -> Iterator[Sample]:
+def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
     """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         one = isinstance(samples, (Mapping, Sample))

@@ -79,7 +79,7 @@ class StageReports(Mapping[str, Report]):
         ]
 
     def _lost(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
-        stages = row.sample.retrieval_stages or ()
+        stages = row.sample.stages
         into = {stage.name: stage.into or FINAL for stage in stages}
         found = {
             stage.name: {finding.target.any_of: finding for finding in at_stage.findings}
@@ -136,7 +136,7 @@ def evaluate_stages(
 ) -> StageReports:
     """Score each stage's list as if it had been the final one, and the final one itself.
 
-    `samples` have `retrieval_stages`, as the adapters fill them in; `options` are `evaluate`'s,
+    `samples` have a recorded `retrieval`, as the adapters fill it in; `options` are `evaluate`'s,
     without `keep`. All is one run of `evaluate`: a judge is asked once for each stage, but what
     does not depend on what was retrieved, such as the claims of a reference, is asked once.
 
@@ -164,7 +164,7 @@ def stage_names(samples: Iterable[Sample]) -> list[str]:
     names: list[str] = []
     for sample in samples:
         place = 0
-        for stage in sample.retrieval_stages or ():
+        for stage in sample.stages:
             if stage.name not in names:
                 names.insert(place, stage.name)
             place = names.index(stage.name) + 1
@@ -179,7 +179,7 @@ def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]
         raise InputError(
             f"a stage is named {FINAL!r}, which is what the end of the retrieval is called: "
             "give it another name",
-            field="retrieval_stages",
+            field="retrieval",
         )
     return [*names, FINAL]
 

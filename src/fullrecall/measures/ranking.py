@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from math import fsum, log2
 from typing import Literal, get_args
 
-from fullrecall.findings import Findings, WholeFindings, relevant_ranks
+from fullrecall.findings import (
+    Findings,
+    RankedFindings,
+    WholeFindings,
+    contexts_within,
+    lists_of,
+    relevant_ranks,
+)
 from fullrecall.measures.measure import GradedMeasure, Measure, check_choice
 
 Gain = Literal["linear", "exponential"]
@@ -49,7 +56,8 @@ class APMeasure(GradedMeasure):
             for rank, credit in steps:
                 if self.k is not None and rank > self.k:
                     break
-                gains.append((credit - earned) * bisect_right(ranks, rank) / rank)
+                above = contexts_within(findings, rank, rank)
+                gains.append((credit - earned) * bisect_right(ranks, rank) / above)
                 earned = credit
         return min(1.0, fsum(gains) / len(findings))
 
@@ -69,7 +77,8 @@ class ContextPrecisionMeasure(GradedMeasure):
         """Return the mean precision at the relevant ranks within the first k."""
         ranks = relevant_ranks(findings)
         seen = ranks if self.k is None else ranks[: bisect_right(ranks, self.k)]
-        return fsum(nth / rank for nth, rank in enumerate(seen, 1)) / len(seen) if seen else 0.0
+        shares = [bisect_right(seen, rank) / contexts_within(findings, rank, rank) for rank in seen]
+        return fsum(shares) / len(shares) if shares else 0.0
 
 
 class NDCGMeasure(Measure):
@@ -81,7 +90,8 @@ class NDCGMeasure(Measure):
 
     A context gains what the targets that it adds are worth, discounted by log2(rank + 1); the
     ideal is the best order of these gains, each missing target at a rank of its own, cut at k.
-    With one context for each target this is nDCG of Järvelin and Kekäläinen, "Cumulated
+    Where several lists were united, each rank has as many places as there were lists. With one
+    context for each target and one list this is nDCG of Järvelin and Kekäläinen, "Cumulated
     gain-based evaluation of IR techniques", TOIS 20(4), 2002.
     """
 
@@ -98,17 +108,22 @@ class NDCGMeasure(Measure):
         """Return the discounted gain over that of the ideal order."""
         gains: dict[int, float] = defaultdict(float)
         missing = []
-        for grade, steps in _earnings(findings):
+        placed, ranks = findings, None
+        if isinstance(findings, RankedFindings):
+            placed, ranks = findings.placed, findings.ranks
+        for grade, steps in _earnings(placed):
             worth = grade if self.gain == "linear" else 2.0**grade - 1
             earned = 0.0
             for rank, credit in steps:
                 gains[rank] += worth * (credit - earned)
                 earned = credit
             missing.append(worth * (1.0 - earned))
-        ideal = sorted([*missing, *gains.values()], reverse=True)[: self.k]
-        best = fsum(gain / log2(rank + 1) for rank, gain in enumerate(ideal, 1))
-        k = self.k
-        reached = fsum(g / log2(rank + 1) for rank, g in gains.items() if k is None or rank <= k)
+        k, lists = self.k, lists_of(findings)
+        ideal = sorted([*missing, *gains.values()], reverse=True)
+        ideal = ideal if k is None else ideal[: k * lists]
+        best = fsum(gain / log2(nth // lists + 2) for nth, gain in enumerate(ideal))
+        by_rank = [(place if ranks is None else ranks[place - 1], g) for place, g in gains.items()]
+        reached = fsum(g / log2(rank + 1) for rank, g in by_rank if k is None or rank <= k)
         return min(1.0, reached / best) if best else 0.0
 
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from math import fsum
 from typing import Literal, get_args
 
-from fullrecall.findings import ColumnFindings, Findings, relevant_ranks
+from fullrecall.findings import ColumnFindings, Findings, contexts_within, lists_of, relevant_ranks
 from fullrecall.measures.measure import GradedMeasure, check_choice
 
 Weight = Literal["equal", "grade", "size"]
@@ -46,7 +46,7 @@ class PrecisionMeasure(GradedMeasure):
     """The share of the first k contexts that support a target.
 
     - `denominator`: "retrieved" divides by the contexts there are, at most k; "k" by k, however
-      few there are, as trec_eval's P_k does.
+      few there are, as trec_eval's P_k does (k for each list, where several were united).
     """
 
     denominator: Denominator = "retrieved"
@@ -60,9 +60,12 @@ class PrecisionMeasure(GradedMeasure):
 
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return relevant contexts among the first k, over the denominator."""
-        cut = retrieved if self.k is None else min(retrieved, self.k)
-        divisor = cut if self.k is None or self.denominator == "retrieved" else self.k
-        return bisect_right(relevant_ranks(findings), cut) / divisor if divisor else 0.0
+        divisor = contexts_within(findings, retrieved, self.k)
+        if self.k is not None and self.denominator == "k":
+            divisor = self.k * lists_of(findings)
+        ranks = relevant_ranks(findings)
+        relevant = len(ranks) if self.k is None else bisect_right(ranks, self.k)
+        return relevant / divisor if divisor else 0.0
 
 
 class F1Measure(PrecisionMeasure):

@@ -240,7 +240,7 @@ def _root(
     infinite in part of the range.
     """
     at, step = min(max(start, low), high), 2 * (high - low)
-    for _ in range(200):
+    for steps in range(200):
         value = function(at)
         low, high = (at, high) if value < 0 else (low, at)
         slope = (value - other[1]) / (at - other[0]) if at != other[0] else 0.0
@@ -248,7 +248,7 @@ def _root(
         if not (low <= following <= high and abs(following - at) <= step / 2):
             following = (low + high) / 2
         other, step, at = (at, value), abs(following - at), following
-        if value == 0 or step <= _ROOT_DIGITS * max(1.0, abs(at)):
+        if value == 0 or (steps and step <= _ROOT_DIGITS * max(1.0, abs(at))):
             break
     return other[0] if value == 0 else at
 

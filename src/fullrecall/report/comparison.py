@@ -544,7 +544,7 @@ def _group(before: Row, after: Row) -> str | None:
 
 def _flip(pair: Pair, k: int | None) -> Flip:
     old, new = (
-        {finding.target.label for finding in result.findings if finding.found_at(k)}
+        {finding.target.label for finding in result.ranked if finding.found_at(k)}
         for result in (pair.results.before, pair.results.after)
     )
     return Flip(

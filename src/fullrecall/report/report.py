@@ -189,7 +189,7 @@ class Report:
             for row in self.rows
             for result in row.results
             if result.status is Status.SCORED and score in (None, result.method.name)
-            for finding in result.findings
+            for finding in result.ranked
             if not finding.found_at(k)
         ]
 

@@ -236,7 +236,7 @@ class Tally:
                 totals.add(None, group)
         else:
             for measure, totals in self.totals.items():
-                value = measure.of(result.findings, result.retrieved)
+                value = result[measure]
                 if value is None:
                     self.undefined[measure] += 1
                 else:

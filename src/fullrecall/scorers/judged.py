@@ -16,7 +16,14 @@ from fullrecall.judges.protocols import ChatModel, Flow, Judge, Label, Verdict
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import FindingScorer, Found, Unmeasured, as_sample, retrieved_texts
+from fullrecall.scorers.scorer import (
+    FindingScorer,
+    Found,
+    Unmeasured,
+    as_sample,
+    retrieved_texts,
+    within,
+)
 
 if TYPE_CHECKING:
     from fullrecall.judges.protocols import Relation
@@ -87,7 +94,7 @@ class JudgedScorer(FindingScorer):
                 retrieved=found.retrieved,
                 unmeasured=found.unmeasured,
             )
-        return self._outcome(found)
+        return self._outcome(found, sample)
 
     @abstractmethod
     def _judged(self, sample: Sample) -> Flow[Found]:
@@ -128,7 +135,7 @@ class JudgedScorer(FindingScorer):
         relation: Relation = "claim",
     ) -> Flow[Found]:
         """Return the findings of `targets` in the sample's retrieved contexts."""
-        texts = retrieved_texts(sample)[: self.depth]
+        texts = retrieved_texts(sample)[: within(sample, self.depth)]
         contexts = Contexts(texts)
         if not targets or not contexts.unique:
             return Found([Finding(target) for target in targets], len(texts))

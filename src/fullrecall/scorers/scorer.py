@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -86,13 +87,20 @@ class FindingScorer(ABC):
         parameters = {each.name: _described(getattr(self, each.name)) for each in own}
         return Method(self.name or self.kind, parameters, self.headline)
 
-    def _outcome(self, found: Found) -> Result:
+    def _outcome(self, found: Found, sample: Sample) -> Result:
         findings = found.findings
         if isinstance(findings, list):
             findings = tuple(findings)
+        note, ranks = recorded(found, sample)
         if findings:
             return Result(
-                self._method, Status.SCORED, findings, found.retrieved, found.note, found.unmeasured
+                self._method,
+                Status.SCORED,
+                findings,
+                found.retrieved,
+                note,
+                found.unmeasured,
+                ranks=ranks,
             )
         note = found.note or "no reference items"
         return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
@@ -112,7 +120,7 @@ class DeterministicScorer(FindingScorer):
         """
         sample = as_sample(sample, sample_fields)
         try:
-            return self._outcome(self._find(sample))
+            return self._outcome(self._find(sample), sample)
         except Unmeasured as why:
             return self._unscored(why)
 
@@ -151,6 +159,25 @@ def require_retrieval(sample: Sample) -> None:
             "no retrieval observed: the sample has neither retrieved_contexts nor "
             "retrieved_context_ids"
         )
+
+
+def recorded(found: Found, sample: Sample) -> tuple[str, tuple[int, ...] | None]:
+    """Return the note on what was found, with the record's line, and the ranks of the contexts.
+
+    Findings name contexts by their place in the list; None says that the place is the rank.
+    """
+    record = sample.retrieval
+    if record is None:
+        return found.note, None
+    note = "; ".join(filter(None, (found.note, record.line)))
+    return note, None if record.ranks is None else record.ranks[: found.retrieved]
+
+
+def within(sample: Sample, depth: int | None) -> int | None:
+    """Return how many of the sample's contexts have a rank of at most `depth`; None: no limit."""
+    if depth is None or sample.ranks is None:
+        return depth
+    return bisect_right(sample.ranks, depth)
 
 
 def retrieved_texts(sample: Sample) -> list[str]:

@@ -17,7 +17,8 @@ from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.findings import Finding
 from fullrecall.measures import MEASURES, ContextPrecision, Measure, Recall
 from fullrecall.records import RowRecord, plain_row
-from fullrecall.result import Result, Status
+from fullrecall.result import Status
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers import FindingScorer
 from fullrecall.testing.expecting import expect
@@ -70,7 +71,7 @@ def check_recall_at_every_k(factory: ScorerFactory) -> None:
 
 def check_degenerate_samples(factory: ScorerFactory) -> None:
     """Empty, missing and failed inputs each give their own status, never a silent number."""
-    failed = sample_of("a", "a").with_retrieval(None, error="TimeoutError: 30 s")
+    failed = sample_of("a", "a").with_retrieval(Retrieval(error="TimeoutError: 30 s"))
     table: list[tuple[str, Sample, Status, float | None]] = [
         ("nothing retrieved", sample_of("", "abc"), Status.SCORED, 0.0),
         ("no reference items", sample_of("abc", ""), Status.UNDEFINED, None),

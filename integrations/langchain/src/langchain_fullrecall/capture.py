@@ -13,6 +13,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 
+import fullrecall
 from fullrecall import Context, Sample
 from langchain_fullrecall.calls import RetrieverCall, snapshot
 from langchain_fullrecall.documents import DocumentReader, IdKey
@@ -103,7 +104,9 @@ class RetrievalHandler(BaseCallbackHandler):
         if isinstance(sample, Sample) and fields:
             given = Sample(**{**sample.to_dict(), **fields})
         seen = self.retrieval()
-        return given.with_retrieval(seen.contexts, error=seen.error or seen.unseen)
+        return given.with_retrieval(
+            fullrecall.Retrieval(seen.contexts, error=seen.error or seen.unseen)
+        )
 
     def on_retriever_start(
         self,

@@ -28,7 +28,7 @@ class Retrieval(NamedTuple):
         return {
             "retrieved_contexts": self.contexts,
             "retrieved_context_ids": self.ids,
-            "retrieval_error": self.error,
+            "retrieval": None if self.error is None else {"error": self.error},
         }
 
 

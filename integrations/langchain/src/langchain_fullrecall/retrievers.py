@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
+import fullrecall
 from fullrecall import InputError, ParameterError, Report, Sample, Scorer, aevaluate, evaluate
 from fullrecall.evaluation.progress import ACounted, Counted
 from fullrecall.evaluation.run import SampleLike, as_samples, check_scorers
 from fullrecall.evaluation.side_by_side import in_tasks, in_threads
 from fullrecall.result import check_k
+from fullrecall.retrieval import calls_of
 from langchain_fullrecall.asking import (
     RetrieverLike,
     aretrieve,
@@ -41,7 +43,7 @@ def retrieved(
 ) -> Generator[Sample]:
     """Yield each sample, in order, with what `retriever` brings for its `user_input`.
 
-    `retrieval_stages` says what the retrievers, compressors and steps inside of it handed on, as
+    `Sample.stages` says what the retrievers, compressors and steps inside of it handed on, as
     seen in the same call. Up to `max_concurrency` questions are asked at the same time, in
     threads; with 1 in this very thread. `config` goes with every call. How often a failing
     retriever is asked again is for the framework to say: `retriever.with_retry()`.
@@ -178,13 +180,20 @@ class _Asking(NamedTuple):
 
     def _told(self, sample: Sample, found: Retrieval, trace: RetrievalTrace) -> Sample:
         try:
-            stages = trace.stages(self.reader) or None
+            stages = trace.stages(self.reader)
         except InputError as error:
-            return sample.with_retrieval(None, error=f"reading a stage: {error}")
-        seen = sample.with_retrieval(found.contexts, error=found.error, stages=stages)
-        if found.ids is None:
-            return seen
-        return Sample(**seen.to_dict(), retrieved_context_ids=found.ids)
+            return sample.with_retrieval(fullrecall.Retrieval(error=f"reading a stage: {error}"))
+        record = fullrecall.Retrieval(error=found.error, calls=calls_of(stages, found.contexts))
+        plain = sample.to_dict()
+        plain.pop("retrieved_context_ids", None)
+        return Sample(
+            **{
+                **plain,
+                "retrieved_contexts": found.contexts,
+                "retrieved_context_ids": found.ids,
+                "retrieval": record,
+            }
+        )
 
 
 def _checked(max_concurrency: int) -> int:
@@ -192,7 +201,9 @@ def _checked(max_concurrency: int) -> int:
 
 
 def _unasked(sample: Sample) -> Sample:
-    return sample.with_retrieval(None, error="the sample has no user_input to ask it")
+    return sample.with_retrieval(
+        fullrecall.Retrieval(error="the sample has no user_input to ask it")
+    )
 
 
 def _warn_of_wrong_level(watch: IdWatch, scorers: Sequence[Scorer]) -> None:

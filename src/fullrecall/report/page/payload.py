@@ -232,7 +232,7 @@ def _side(
                 i=texts.number(stage.into),
                 c=[_context(context, texts) for context in stage.contexts],
             )
-            for stage in sample.retrieval_stages or ()
+            for stage in sample.stages
         ]
         or None,
         f=[_result(row, column, side, contexts, names) for column in columns],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from fullrecall import Stage
+from fullrecall.retrieval import Stage
 from langchain_fullrecall.documents import DocumentReader
 from langchain_fullrecall.stages.run import Run
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 
-from fullrecall import Stage
+from fullrecall.retrieval import Stage
 from langchain_fullrecall.calls import snapshot
 from langchain_fullrecall.documents import DocumentReader
 from langchain_fullrecall.stages.pipeline import stages_of

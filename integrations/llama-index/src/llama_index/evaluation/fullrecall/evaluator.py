@@ -154,7 +154,7 @@ class RecallEvaluator(BaseEvaluator):
     def _lists(self, sample: Sample) -> dict[_Key, Sample]:
         """Return the sample, and as if it had ended at a stage, each list that differs once."""
         lists = {_key(sample.retrieved_contexts): sample}
-        for stage in sample.retrieval_stages or () if self._stages else ():
+        for stage in sample.stages if self._stages else ():
             if _key(stage.contexts) not in lists:
                 lists[_key(stage.contexts)] = sample.at_stage(stage.name)
         return lists
@@ -209,7 +209,7 @@ class RecallEvaluator(BaseEvaluator):
         result = results[_key(contexts)]
         stages = {
             stage.name: results[_key(stage.contexts)]
-            for stage in (sample.retrieval_stages or () if self._stages else ())
+            for stage in (sample.stages if self._stages else ())
             if _key(stage.contexts) in results
         }
         scored = result.status is Status.SCORED

@@ -16,7 +16,7 @@ from llama_index.evaluation.fullrecall.responses import RESPONSE_TYPES, is_respo
 _SAMPLE_NAMES = {name for field, others in Sample.names().items() for name in (field, *others)}
 _RETRIEVAL_NAMES = {
     name
-    for field in ("retrieved_contexts", "retrieved_context_ids", "retrieval_error")
+    for field in ("retrieved_contexts", "retrieved_context_ids", "retrieval")
     for name in (field, *Sample.names()[field])
 }
 _FRAMEWORK_NAMES = {"sleep_time_in_seconds"}
@@ -64,9 +64,9 @@ def read_call(
         "user_input": _text(query),
         "response": text,
         "retrieved_contexts": retrieved,
-        "retrieval_error": found.brought.error,
-        "retrieval_stages": found.brought.stages,
     }
+    if found.brought.error is not None or found.brought.stages:
+        fields["retrieval"] = found.brought.recorded(None)
     unused = named.keys() - _SAMPLE_NAMES - _FRAMEWORK_NAMES - {"retrieved_nodes"}
     return Given(Sample(**{**fields, **known}), found.nodes, sorted(unused))
 

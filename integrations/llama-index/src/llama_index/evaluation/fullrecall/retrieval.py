@@ -12,7 +12,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import MetadataMode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
-from fullrecall import InputError, ParameterError, Report, Sample, Scorer
+from fullrecall import InputError, ParameterError, Report, Retrieval, Sample, Scorer
 from fullrecall.evaluation import run
 from fullrecall.evaluation.progress import ACounted, Counted
 from fullrecall.evaluation.run import SampleLike, as_samples, check_scorers
@@ -40,7 +40,7 @@ def retrieved(
 
     Up to `max_concurrency` questions are asked at the same time, in threads; with 1, one by one
     in this very thread. `id_key`, `metadata_mode`, `offsets` and `expand` are those of
-    `contexts`. `retrieval_stages` has what the retrievers brought that this one asks, if any.
+    `contexts`. `Sample.stages` has what the retrievers brought that this one asks, if any.
 
     Where the retriever raises, the sample says so in `retrieval_error`, scorers leave it
     unscored, and the others go on. Warns at the end where no expected ID was retrieved, but some
@@ -80,7 +80,7 @@ def answered(
 
     `retrieved_contexts` is what the answer was made from, after reranking and filtering, as seen
     in the call itself: nodes that the engine writes of its own, such as answers to sub-questions,
-    never count. `retrieval_stages` has what came before: "retrieved", and what each
+    never count. `Sample.stages` has what came before: "retrieved", and what each
     postprocessor handed on; `fullrecall.evaluate_stages` scores them all. Where nothing was seen
     of a retrieval, the source nodes of the response count; where it has none either, the sample
     is left unscored. A streamed answer is not read, and has no text.
@@ -318,16 +318,16 @@ async def _aask(asks: _Retriever | _Engine, sample: Sample) -> _Asked:
 def _told(asks: _Retriever | _Engine, sample: Sample, answer: object, capture: Capture) -> _Asked:
     found = asks.read(answer, capture)
     text = response_text(answer) if is_response(answer) else None
-    return _Asked(sample.with_retrieval(**found.brought._asdict(), response=text), found.nodes)
+    return _Asked(sample.with_retrieval(found.brought.recorded(text)), found.nodes)
 
 
 def _unasked(sample: Sample) -> _Asked:
-    return _Asked(sample.with_retrieval(None, error="the sample has no user_input to ask"))
+    return _Asked(sample.with_retrieval(Retrieval(error="the sample has no user_input to ask")))
 
 
 def _failed(sample: Sample, error: Exception) -> _Asked:
     kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-    return _Asked(sample.with_retrieval(None, error=f"{kind}{error}"))
+    return _Asked(sample.with_retrieval(Retrieval(error=f"{kind}{error}")))
 
 
 def _watched(

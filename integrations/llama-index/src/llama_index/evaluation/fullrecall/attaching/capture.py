@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
-from fullrecall import Context, ParameterError, Sample, Stage
+from fullrecall import Context, ParameterError, Sample
+from fullrecall import Retrieval as Recorded
+from fullrecall.retrieval import Stage, calls_of
 from llama_index.evaluation.fullrecall.attaching.lists import (
     final_nodes,
     retrieved_nodes,
@@ -39,11 +41,16 @@ class Retrieval(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """What a call brought: the arguments of `Sample.with_retrieval`."""
+    """What a call brought."""
 
     contexts: list[Context] | None
     error: str | None = None
     stages: list[Stage] | None = None
+
+    def recorded(self, response: str | None) -> Recorded:
+        """Return it as a retrieval that a sample takes."""
+        calls = calls_of(self.stages or (), self.contexts)
+        return Recorded(self.contexts, calls=calls, error=self.error, response=response)
 
 
 class Capture:
@@ -160,7 +167,7 @@ class Capture:
           reranking and filtering; "retrieved" what the retrievers brought before.
         - `id_key`, `metadata_mode`, `offsets`, `expand`: those of `contexts`.
 
-        The stages before that list stand in `retrieval_stages`: "retrieved", the parts of a
+        The stages before that list stand in `Sample.stages`: "retrieved", the parts of a
         retriever that asks others, and each postprocessor, by class name. In async calls,
         LlamaIndex does not tell of a postprocessor with an async method of its own: what it left
         is the stage "before …" of the next one, or "final". Where it sends rerank events, as
@@ -174,7 +181,7 @@ class Capture:
             sample = {"user_input": self.question}
         if not isinstance(sample, Sample):
             sample = Sample(**sample)
-        return sample.with_retrieval(**self.read(reader, which)._asdict(), response=self.answer)
+        return sample.with_retrieval(self.read(reader, which).recorded(self.answer))
 
     def __repr__(self) -> str:
         if self.error is not None:

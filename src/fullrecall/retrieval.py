@@ -1,0 +1,584 @@
+"""What was retrieved for a question, and how: written down while it happened.
+
+A `Retrieval` is one or several `Call`s and the list that they ended with. Several calls that no
+step merges are united without an invented order: a context's rank is its rank within its own
+call, and the order in which the calls came changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
+
+from fullrecall.context import Context, ContextLike, as_context
+from fullrecall.errors import ParameterError
+from fullrecall.identifiers import as_list, shown
+
+Read: TypeAlias = Literal["yes", "partly", "no"]
+"""Whether the model's prompt had the text of a context: all of it, a part of it, none of it."""
+
+FailedCalls: TypeAlias = Literal["unscored", "score"]
+"""What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a retriever, or one step that made a list of another one; immutable.
+
+    - `source`: what was called: the name of a retriever, a tool, an index, a reranker.
+    - `query`: the text that it was asked.
+    - `contexts`: what it returned, best first, copied at that moment; empty where it returned
+      nothing, None where it failed or returned nothing that could be read as contexts.
+    - `error`: why it failed.
+    - `children`: the calls whose contexts it took: the stages before it.
+    - `recovered`: it failed, and a retry or a fallback succeeded in its place. A failed call
+      that was asked again, same `source` and `query`, with success, is recovered in any case.
+    - `reorders`: its order serves the model's attention (LongContextReorder) and is no ranking:
+      the rank of a context is that in the list that it took.
+
+    Raises `ValueError` for values of another kind.
+    """
+
+    source: str
+    query: str | None = None
+    contexts: tuple[Context, ...] | None = None
+    error: str | None = None
+    children: tuple[Call, ...] = ()
+    recovered: bool = False
+    reorders: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, str) or not self.source:
+            raise ValueError(f"source must be a non-empty str, got {shown(self.source)}")
+        for name in ("query", "error"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{name} must be a str, got {shown(value)}")
+        if self.error is not None and self.contexts is not None:
+            raise ValueError(f"call {self.source!r} has contexts and an error: pass one")
+        if self.contexts is not None:
+            object.__setattr__(self, "contexts", as_contexts(self.contexts))
+        object.__setattr__(self, "children", tuple(map(_as_call, self.children)))
+
+    @property
+    def ranked(self) -> tuple[Context, ...] | None:
+        """The contexts in the order of their ranks: that before a step that only reorders."""
+        if not self.reorders or self.contexts is None or len(self.children) != 1:
+            return self.contexts
+        before = self.children[0].ranked or ()
+        place = {_identity(context): n for n, context in reversed(list(enumerate(before)))}
+        return tuple(sorted(self.contexts, key=lambda one: place.get(_identity(one), len(before))))
+
+    def walk(self) -> Iterator[Call]:
+        """Yield this call and all below it, each after those whose contexts it took."""
+        for child in self.children:
+            yield from child.walk()
+        yield self
+
+
+class Stage(NamedTuple):
+    """One call as a stage of a pipeline: its name among the sample's stages, and what it returned.
+
+    `into` names the stage that took these contexts, None if the final list did.
+    """
+
+    name: str
+    contexts: tuple[Context, ...]
+    into: str | None = None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Retrieval:
+    """What was retrieved for one question: the calls, and the list they ended with; immutable.
+
+    - `contexts`: the final list; empty where nothing was retrieved, None where no retrieval was
+      observed. Its order is the rank, unless `ranks` says otherwise.
+    - `calls`: the outermost calls, each with its stages; empty where only the list is known.
+    - `ranks`: the 1-based rank of each context within its own call, ascending, where several
+      calls were united; None where the list itself is ranked.
+    - `response`: what the application answered.
+    - `read`: of each final context, whether the model's prompt had it: "yes", "partly" or "no";
+      None for one without text. None as a whole where no prompt was seen.
+    - `error`: why this cannot be measured: the retriever failed, or one of several calls did.
+
+    Raises `ValueError` for values of another kind.
+    """
+
+    contexts: tuple[Context, ...] | None
+    calls: tuple[Call, ...]
+    ranks: tuple[int, ...] | None
+    response: str | None
+    read: tuple[Read | None, ...] | None
+    error: str | None
+
+    def __init__(
+        self,
+        contexts: Iterable[ContextLike] | None = None,
+        *,
+        calls: Iterable[Call | Mapping[str, Any]] = (),
+        ranks: Iterable[int] | None = None,
+        response: str | None = None,
+        read: Iterable[Read | None] | None = None,
+        error: str | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "contexts", None if contexts is None else as_contexts(contexts))
+        put(self, "calls", tuple(map(_as_call, calls)))
+        put(self, "ranks", None if ranks is None else _checked_ranks(ranks, self.contexts))
+        put(self, "response", _optional_text(response, "response"))
+        put(self, "read", None if read is None else _checked_read(read, self.contexts))
+        put(self, "error", _optional_text(error, "error"))
+
+    @classmethod
+    def of_calls(
+        cls,
+        calls: Iterable[Call],
+        *,
+        contexts: Iterable[ContextLike] | None = None,
+        response: str | None = None,
+        prompts: Sequence[str] | None = None,
+        failed_calls: FailedCalls = "unscored",
+    ) -> Retrieval:
+        """Return the retrieval that these outermost calls make.
+
+        - One call: its list, in the order of its ranks.
+        - Several: their union. Each context counts once (same ID and text), at the best of its
+          ranks within the calls. Contexts of one rank stand in an order that does not depend on
+          that of the calls.
+        - `contexts`: the list that the application made of them, where it made one.
+        - `prompts`: what the model was sent, for `read`; None where no prompt was seen.
+        - `failed_calls`: "unscored" gives a retrieval with an `error` where a call failed and was
+          not recovered; "score" measures what the others returned. Where all failed there is
+          nothing to measure.
+
+        Raises `ParameterError` for another value of `failed_calls`.
+        """
+        if failed_calls not in get_args(FailedCalls):
+            raise ParameterError(
+                f"failed_calls must be 'unscored' or 'score', got {failed_calls!r}"
+            )
+        roots = tuple(calls)
+        answered = [call for call in roots if call.contexts is not None]
+        failed = failures(roots)
+        final, ranks = None, None
+        if contexts is not None:
+            final = as_contexts(contexts)
+        elif len(answered) == 1:
+            final = answered[0].ranked
+        elif answered:
+            final, ranks = _united(answered)
+        error = None
+        if final is None:
+            error = "; ".join(dict.fromkeys(map(_failure, failed))) or _nothing(roots)
+        elif failed and failed_calls == "unscored":
+            error = _some_failed(failed, roots)
+        read = None if prompts is None or final is None else read_in(final, prompts)
+        return cls(final, calls=roots, ranks=ranks, response=response, read=read, error=error)
+
+    def with_contexts(self, contexts: Iterable[ContextLike]) -> Retrieval:
+        """Return the same record of another final list, in the order of its ranks."""
+        return Retrieval(contexts, calls=self.calls, response=self.response, error=self.error)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the order of `contexts` is their rank."""
+        return self.ranks is None
+
+    @property
+    def line(self) -> str:
+        """What must be known beside a score, in one line; empty for one ranked list of one call.
+
+        "union of 3 calls, 1 failed; 4 of 6 in the prompt".
+        """
+        parts = []
+        failed = sum(not call.recovered for call in failures(self.calls))
+        if self.ranks is not None:
+            answered = sum(call.contexts is not None for call in self.calls)
+            whole = max(len(self.calls), answered)
+            parts.append(f"union of {whole} calls" + (f", {failed} failed" if failed else ""))
+        elif failed:
+            steps = sum(1 for root in self.calls for _ in root.walk())
+            parts.append(f"{failed} of {steps} calls failed")
+        recovered = sum(call.error is not None for call in _calls(self.calls)) - failed
+        if recovered:
+            parts.append(f"{recovered} failed and recovered")
+        reordered = dict.fromkeys(c.source for c in self.calls if c.reorders and c.children)
+        if reordered and self.contexts is not None:
+            parts.append(f"ranks before {', '.join(reordered)}")
+        if self.read is not None:
+            known = [one for one in self.read if one is not None]
+            partly = known.count("partly")
+            parts.append(
+                f"{known.count('yes')} of {len(known)} in the prompt"
+                + (f", {partly} in part" if partly else "")
+            )
+        return "; ".join(parts)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The calls as the stages of a pipeline, each before the one that took its contexts.
+
+        A call that returned the final list is none. Several of one name are numbered from the
+        second on: "search", "search 2".
+        """
+        nodes = self._nodes()
+        return tuple(
+            Stage(node.name, node.call.contexts or (), node.into) for node in nodes if node.name
+        )
+
+    def at_stage(self, name: str) -> tuple[Context, ...] | None:
+        """Return what the stage of this name returned; None where no such call was made.
+
+        Here the call that returned the final list has a name too: in other samples, a later step
+        may have made another list of what it returned.
+        """
+        for node in self._nodes():
+            if node.name == name or (node.is_final and node.call.source == name):
+                return node.call.contexts
+        return None
+
+    def _nodes(self) -> list[_Node]:
+        """Return all calls, each after those whose contexts it took, the stages with a name."""
+        nodes: list[_Node] = []
+        answered = [call for call in self.calls if call.contexts is not None]
+        for call in self.calls:
+            is_final = call in answered[:1] and len(answered) == 1
+            is_final = is_final and self.contexts in (call.contexts, call.ranked)
+            _follow(call, None, nodes, is_final=is_final)
+        names: dict[str, int] = {}
+        for node in nodes:
+            if node.call.contexts is not None and not node.is_final:
+                nth = names[node.call.source] = names.get(node.call.source, 0) + 1
+                node.name = node.call.source if nth == 1 else f"{node.call.source} {nth}"
+        return nodes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values that `from_dict` reads back.
+
+        A call's context that is one of the final list is given by its 0-based position there.
+        """
+        final = self.contexts or ()
+        places = {_identity(context): place for place, context in enumerate(final)}
+        plain: dict[str, Any] = {}
+        if self.contexts is not None:
+            plain["contexts"] = [context.to_dict() for context in final]
+        if self.calls:
+            plain["calls"] = [_plain_call(call, final, places) for call in self.calls]
+        for name in ("ranks", "read"):
+            value = getattr(self, name)
+            if value is not None:
+                plain[name] = list(value)
+        for name in ("response", "error"):
+            if getattr(self, name) is not None:
+                plain[name] = getattr(self, name)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Retrieval:
+        """Return the retrieval that `to_dict` wrote; raises `ValueError` for anything else."""
+        unknown = plain.keys() - {"contexts", "calls", "ranks", "read", "response", "error"}
+        if unknown:
+            raise ValueError(
+                f"unknown field {min(unknown)!r}: a retrieval has contexts, calls, ranks, read, "
+                "response, error"
+            )
+        contexts = plain.get("contexts")
+        final = None if contexts is None else as_contexts(contexts)
+        calls = as_list(plain.get("calls") or (), ordered=True)
+        return cls(
+            final,
+            calls=[_call_of(call, final or ()) for call in calls],
+            ranks=plain.get("ranks"),
+            response=plain.get("response"),
+            read=plain.get("read"),
+            error=plain.get("error"),
+        )
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """What `evaluate`, `diagnose` and `testset` ask; a plain function of the question is one too.
+
+    An object whose `retrieve` cannot be used, since all it has is asynchronous, says so by an
+    attribute `asynchronous = True`: then only `aretrieve` is called, always in one event loop.
+    """
+
+    def retrieve(self, sample: Any, /) -> Retrieval:
+        """Return what is retrieved for the sample's `user_input`."""
+        ...
+
+    async def aretrieve(self, sample: Any, /) -> Retrieval:
+        """Return the same as `retrieve`, without blocking the event loop."""
+        ...
+
+
+def as_contexts(value: object) -> tuple[Context, ...]:
+    """Return a list of contexts; `ValueError` names the first item that is not one."""
+    found = []
+    for position, item in enumerate(as_list(value, ordered=True)):
+        try:
+            found.append(as_context(item))
+        except ValueError as error:
+            raise ValueError(f"item {position}: {error}") from None
+    return tuple(found)
+
+
+def calls_of(
+    stages: Iterable[Stage], contexts: Iterable[ContextLike] | None = None
+) -> tuple[Call, ...]:
+    """Return the calls that these stages were; each stands before the one that it goes into.
+
+    With `contexts`, the final list, they are the stages of one call that returned it. Raises
+    `ValueError` for a name that occurs twice, and for a stage into one that is not later.
+    """
+    given = list(stages)
+    names = [stage.name for stage in given]
+    calls: dict[str | None, list[Call]] = {}
+    for position, (name, brought, into) in enumerate(given):
+        if names.count(name) > 1:
+            raise ValueError(f"two stages are named {name!r}: give each a name of its own")
+        if into is not None and into not in names[position + 1 :]:
+            raise ValueError(f"stage {name!r} goes into {into!r}, which is not a later stage")
+        made = Call(name, contexts=brought, children=tuple(calls.pop(name, ())))
+        calls.setdefault(into, []).append(made)
+    last = tuple(calls.get(None, ()))
+    if contexts is None or not last:
+        return last
+    return (Call("retrieval", contexts=as_contexts(contexts), children=last),)
+
+
+def failures(calls: Iterable[Call]) -> list[Call]:
+    """Return the calls that failed and were not recovered, those below others included."""
+    every = _calls(calls)
+    again = {(call.source, call.query) for call in every if call.contexts is not None}
+    return [
+        call
+        for call in every
+        if call.error is not None and not call.recovered and (call.source, call.query) not in again
+    ]
+
+
+def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read | None, ...]:
+    """Return of each context whether the prompts have its text; None for one without text.
+
+    White space does not count, nor whether a prompt has the text as it is or escaped, as in JSON.
+    "partly": some 32 consecutive characters of it, white space aside, stand in a prompt, counted
+    from its beginning in steps of 16; a shorter text is there or is not.
+    """
+    folded = [form for prompt in prompts for form in _forms(prompt)]
+    return tuple(
+        None if context.text is None else _read_of(_squeezed(context.text), folded)
+        for context in contexts
+    )
+
+
+_RUN = 32
+"""Characters in common that are no chance; `SpanRecall` has the same."""
+
+
+def _read_of(text: str, prompts: Sequence[str]) -> Read:
+    if not text or any(text in prompt for prompt in prompts):
+        return "yes"
+    parts = (text[at : at + _RUN] for at in range(0, len(text) - _RUN + 1, _RUN // 2))
+    return "partly" if any(part in prompt for part in parts for prompt in prompts) else "no"
+
+
+def _forms(prompt: str) -> list[str]:
+    """Return a prompt without white space: as it is, and with escapes undone once and twice."""
+    forms = [_squeezed(prompt)]
+    for _ in range(2):
+        if "\\" not in prompt:
+            break
+        prompt = _ESCAPE.sub(_unescaped, prompt)
+        if _SURROGATES.search(prompt):
+            prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        forms.append(_squeezed(prompt))
+    return forms
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    if code:
+        return chr(int(code, 16))
+    return " " if match[3] in "nrtfbv" else match[3]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _united(calls: Sequence[Call]) -> tuple[tuple[Context, ...], tuple[int, ...]]:
+    """Return the contexts of several calls and their ranks, whatever the order of the calls."""
+    placed = [
+        (rank, _order(call), context)
+        for call in calls
+        for rank, context in enumerate(call.ranked or (), start=1)
+    ]
+    placed.sort(key=lambda one: one[:2])
+    first: dict[Hashable, tuple[int, Context]] = {}
+    for rank, _, context in placed:
+        first.setdefault(_identity(context), (rank, context))
+    kept = list(first.values())
+    return tuple(context for _, context in kept), tuple(rank for rank, _ in kept)
+
+
+def _order(call: Call) -> tuple[Any, ...]:
+    """Return what tells calls apart, when they came aside."""
+    contents = tuple((c.id or "", c.text or "") for c in call.contexts or ())
+    return call.source, call.query or "", contents
+
+
+def _identity(context: Context) -> tuple[str | None, str | None]:
+    return context.id, context.text
+
+
+def _calls(calls: Iterable[Call]) -> list[Call]:
+    return [each for call in calls for each in call.walk()]
+
+
+def _failure(call: Call) -> str:
+    return f"{call.source}: {call.error}"
+
+
+def _nothing(roots: Sequence[Call]) -> str | None:
+    """Return why calls that did not fail left no list."""
+    if not roots:
+        return None
+    return f"{roots[0].source} returned nothing that can be read as contexts"
+
+
+def _some_failed(failed: Sequence[Call], roots: Sequence[Call]) -> str:
+    every = len(_calls(roots))
+    reasons = "; ".join(dict.fromkeys(map(_failure, failed)))
+    return (
+        f"{len(failed)} of {every} calls failed ({reasons}): failed_calls='score' scores what "
+        "the others returned"
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A call on its way to a stage."""
+
+    call: Call
+    above: _Node | None
+    is_final: bool
+    name: str = ""
+
+    @property
+    def into(self) -> str | None:
+        """The name of the next stage that took its contexts."""
+        above = self.above
+        while above is not None and not above.name:
+            above = above.above
+        return None if above is None else above.name
+
+
+def _follow(call: Call, above: _Node | None, nodes: list[_Node], *, is_final: bool) -> None:
+    node = _Node(call, above, is_final)
+    for child in call.children:
+        _follow(child, node, nodes, is_final=False)
+    nodes.append(node)
+
+
+def _optional_text(value: object, name: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} must be a str, got {shown(value)}")
+    return value
+
+
+def _checked_ranks(ranks: Iterable[int], contexts: tuple[Context, ...] | None) -> tuple[int, ...]:
+    given = tuple(as_list(ranks, ordered=True))
+    if len(given) != len(contexts or ()):
+        raise ValueError(f"{len(contexts or ())} contexts but {len(given)} ranks: pass one each")
+    if any(type(rank) is not int or rank < 1 for rank in given):
+        raise ValueError(f"ranks must be whole numbers >= 1, got {shown(list(given))}")
+    if any(later < earlier for earlier, later in pairwise(given)):  # type: ignore[operator]
+        raise ValueError(f"ranks must be ascending, got {shown(list(given))}")
+    return given  # type: ignore[return-value]
+
+
+def _checked_read(
+    read: Iterable[Read | None], contexts: tuple[Context, ...] | None
+) -> tuple[Read | None, ...]:
+    given = tuple(as_list(read, ordered=True))
+    if len(given) != len(contexts or ()):
+        raise ValueError(f"{len(contexts or ())} contexts but {len(given)} read: pass one each")
+    allowed = (*get_args(Read), None)
+    for one in given:
+        if one not in allowed:
+            raise ValueError(f"read must be 'yes', 'partly', 'no' or None, got {shown(one)}")
+    return given  # type: ignore[return-value]
+
+
+def _as_call(value: object) -> Call:
+    if isinstance(value, Call):
+        return value
+    return _call_of(value, ())
+
+
+def _plain_call(
+    call: Call, final: Sequence[Context], places: Mapping[tuple[str | None, str | None], int]
+) -> dict[str, Any]:
+    def plainly(context: Context) -> object:
+        place = places.get(_identity(context))
+        return place if place is not None and final[place] == context else context.to_dict()
+
+    plain: dict[str, Any] = {"source": call.source}
+    if call.query is not None:
+        plain["query"] = call.query
+    if call.contexts is not None:
+        plain["contexts"] = [plainly(context) for context in call.contexts]
+    if call.error is not None:
+        plain["error"] = call.error
+    if call.children:
+        plain["children"] = [_plain_call(child, final, places) for child in call.children]
+    for name in ("recovered", "reorders"):
+        if getattr(call, name):
+            plain[name] = True
+    return plain
+
+
+def _call_of(plain: object, final: Sequence[Context]) -> Call:
+    if isinstance(plain, Call):
+        return plain
+    fields = ("source", "query", "contexts", "error", "children", "recovered", "reorders")
+    if not isinstance(plain, Mapping) or "source" not in plain or plain.keys() - set(fields):
+        raise ValueError(
+            f"expected a Call, or a mapping with source and any of {', '.join(fields[1:])}, "
+            f"got {shown(plain)}"
+        )
+    contexts = plain.get("contexts")
+    if contexts is not None:
+        contexts = as_contexts(
+            [_context_at(item, final) for item in as_list(contexts, ordered=True)]
+        )
+    flags = {name: plain.get(name, False) for name in ("recovered", "reorders")}
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise ValueError(f"{name} must be true or false, got {shown(flag)}")
+    return Call(
+        plain["source"],
+        plain.get("query"),
+        contexts,
+        plain.get("error"),
+        tuple(
+            _call_of(child, final) for child in as_list(plain.get("children") or (), ordered=True)
+        ),
+        **flags,
+    )
+
+
+def _context_at(item: object, final: Sequence[Context]) -> object:
+    if type(item) is not int:
+        return item
+    if not 0 <= item < len(final):
+        raise ValueError(f"no context {item} in the final list of {len(final)}")
+    return final[item]

@@ -1,0 +1,395 @@
+"""Gaffke's test: right numbers, errors within the level for every law tried, and enough power.
+
+Errors are exact, not simulated: every possible count of the values is enumerated. The laws, the
+enumeration, and the bounds that K replaced are those of the benchmark that prints the tables of the
+documentation, `tests/benchmarks/power.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import product
+from math import comb, exp, log, prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import gammainc, gammaincc
+from scipy.stats import beta, binom, gamma
+
+from fullrecall.errors import ParameterError
+from fullrecall.report import gamma_sum
+from fullrecall.report.bounds import (
+    MOST_GROUPS,
+    Counts,
+    groups_needed,
+    interval,
+    lower_bound,
+    mean_above,
+    mean_below,
+    upper_bound,
+)
+from fullrecall.report.multiplicity import holm
+
+
+def _script(name: str) -> Any:
+    path = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
+    spec = spec_from_file_location(f"benchmarks_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+power = _script("power")
+
+SCORES = st.floats(0, 1) | st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 0.9, 1.0])
+MEANS = st.floats(0.001, 0.999)
+
+
+def hits(found: int, n: int) -> Counts:
+    """Return the counts of `n` 0/1 scores of which `found` are 1."""
+    return Counts.of({score: n for score, n in ((0.0, n - found), (1.0, found)) if n})
+
+
+class TestNumbers:
+    """K and the bounds against closed forms."""
+
+    @pytest.mark.parametrize("n", [1, 2, 7, 30, 100, 1_000, 10_000, 100_000])
+    @pytest.mark.parametrize("mean", [0.01, 0.3, 0.5, 0.9, 0.99])
+    def test_of_hits_k_is_the_binomial_tail(self, n: int, mean: float) -> None:
+        """K is P(X >= found) to 1e-9, also where that is far too small to decide anything."""
+        for found in {0, 1, n // 3, n // 2, int(0.9 * n), int(0.98 * n), n - 1, n} - {-1}:
+            expected = binom.sf(found - 1, n, mean)
+            assert mean_above(hits(found, n), mean) == pytest.approx(expected, rel=1e-9, abs=1e-290)
+            expected = binom.cdf(found, n, mean)
+            assert mean_below(hits(found, n), mean) == pytest.approx(expected, rel=1e-9, abs=1e-290)
+
+    @pytest.mark.parametrize("n", [1, 3, 58, 1_000, 100_000])
+    @pytest.mark.parametrize("score", [1.0, 0.97, 0.5, 1 / 3])
+    @pytest.mark.parametrize("ratio", [1 - 1e-12, 1 - 1e-9, 1 - 1e-5, 0.999, 0.9, 0.5, 0.001])
+    def test_of_equal_scores_k_is_a_power(self, n: int, score: float, ratio: float) -> None:
+        """K is (m / c)^n where all scores are c: the integrand's slowest decay, and its fastest."""
+        mean = score * ratio
+        expected = exp(n * log(mean / score)) if n * log(mean / score) > -700 else 0
+        found = mean_above(Counts.of({score: n}), mean)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-290)
+
+    @pytest.mark.parametrize(
+        ("found", "n"), [(1, 1), (4, 5), (27, 30), (3, 1_000), (97_123, 100_000)]
+    )
+    def test_of_hits_the_bounds_are_clopper_and_pearsons(self, found: int, n: int) -> None:
+        """One bound at 5%, or both at 5%, are quantiles of the beta distribution."""
+        low = beta.ppf(0.05, found, n - found + 1)
+        high = beta.ppf(0.95, found + 1, n - found) if found < n else 1.0
+        assert lower_bound(hits(found, n), 0.05) == pytest.approx(low, rel=1e-10)
+        assert upper_bound(hits(found, n), 0.05) == pytest.approx(high, rel=1e-10)
+        assert interval(hits(found, n), 0.9) == pytest.approx((low, high, 0.9), rel=1e-10)
+
+    @given(
+        st.lists(SCORES, min_size=1, max_size=30), st.sampled_from([0.001, 0.025, 0.05, 0.4, 0.9])
+    )
+    @settings(max_examples=40, deadline=None)
+    def test_a_bound_is_where_k_is_alpha(self, scores: list[float], alpha: float) -> None:
+        """K just below the lower bound is below alpha, and just above it above."""
+        counts = Counts.of(scores)
+        low = lower_bound(counts, alpha)
+        assert 0 <= low <= max(scores)
+        assert low < 1e-9 or mean_above(counts, low - 1e-9) <= alpha
+        assert mean_above(counts, low + 1e-9) >= alpha
+        high = upper_bound(counts, alpha)
+        assert min(scores) <= high <= 1
+        assert high > 1 - 1e-9 or mean_below(counts, high + 1e-9) <= alpha
+        assert mean_below(counts, high - 1e-9) >= alpha
+
+    @given(st.lists(st.tuples(SCORES, st.floats(1e-6, 1e5)), min_size=1, max_size=8), st.data())
+    @settings(max_examples=100, deadline=None)
+    def test_k_is_never_nan_and_does_not_depend_on_the_trapezoids(
+        self, counted: list[tuple[float, float]], data: st.DataObject
+    ) -> None:
+        """Any values, any counts, fractions too: a probability, and half the width changes none."""
+        counts = Counts.of(dict(counted))
+        near = st.floats(-1e-3, 1e-3).map(lambda off: min(1.0, max(0.0, counts.mean + off)))
+        mean = data.draw(st.floats(0, 1) | near | st.sampled_from([0.0, 1.0, counts.mean]))
+        for test in (mean_above, mean_below):
+            with pytest.MonkeyPatch.context() as patch:
+                coarse = test(counts, mean)
+                patch.setattr(gamma_sum, "_STEP", gamma_sum._STEP / 2)
+                fine = test(counts, mean)
+            assert 0 <= coarse <= 1
+            assert coarse == pytest.approx(fine, rel=1e-9, abs=1e-290)
+
+    @pytest.mark.parametrize(
+        ("low", "losses", "high", "n", "mean"),
+        [
+            (0.5, 2, 0.9, 271, 0.8999939280281475),
+            (0.0, 3, 0.5, 222, 0.4997112756329708),
+            (0.5, 3, 0.9, 124, 0.8986839851412532),
+            (0.5, 2, 0.9, 263, 0.8),
+        ],
+    )
+    def test_where_the_curved_path_does_not_serve(
+        self, low: float, losses: int, high: float, n: int, mean: float
+    ) -> None:
+        """A few losses beside many scores a hair above the mean: the integrand grows on the curve.
+
+        The straight path takes over, and agrees with an integral over the many scores' gamma
+        variable, the losses' and E_0's having closed forms. The last case needs no such help.
+        """
+        lost, won, top = mean - low, high - mean, 1 - mean
+
+        def given_wins(g: float) -> float:
+            start, rate = won * g / lost, 1 + lost / top
+            beyond = exp(won * g / top - losses * log(rate)) * gammaincc(losses, rate * start)
+            return float((gammainc(losses, start) + beyond) * gamma.pdf(g, n))
+
+        spread = 12 * n**0.5
+        expected, _ = quad(given_wins, max(0, n - spread), n + spread, epsabs=0, epsrel=1e-11)
+        found = mean_below(Counts.of({low: losses, high: n}), mean)
+        assert found == pytest.approx(expected, rel=1e-9)
+
+    def test_nearly_equal_scores(self) -> None:
+        """Scores that differ by rounding are one score; a hair apart they are nearly one."""
+        together = mean_above(Counts.of({0.9: 100}), 0.88)
+        apart = Counts.of({0.9: 50, 0.9 + 1e-12: 25, 0.9 - 1e-12: 25})
+        assert mean_above(apart, 0.88) == pytest.approx(together, rel=1e-8)
+        assert mean_above(Counts.of({0.1 + 0.2: 50, 0.3: 50}), 0.3) == pytest.approx(1, rel=1e-9)
+
+    @pytest.mark.parametrize("least", [0.0, -1.0])
+    def test_edges(self, least: float) -> None:
+        """No values, a mean at either end of the range or beyond it."""
+        none = Counts.of([])
+        assert mean_above(none, 0.5, least=least) == 1
+        assert mean_below(none, 0.5) == 1
+        assert interval(none, least=least)[:2] == (least, 1)
+        one = Counts.of([1.0])
+        assert mean_above(one, 1.0, least=least) == 1
+        assert mean_above(one, least, least=least) == 0
+        assert mean_above(one, least - 0.1, least=least) == 0
+        assert mean_above(Counts.of([least]), least, least=least) == 1
+        assert interval(Counts.of([least] * 3), least=least).low == least
+        assert interval(Counts.of([1.0] * 3), least=least).high == 1
+
+
+class TestErrors:
+    """P(K <= alpha) <= alpha, whatever the law."""
+
+    @pytest.mark.parametrize("case", power.CASES, ids=lambda case: case.title)
+    def test_false_pass_and_false_fail_stay_within_5_percent(self, case: Any) -> None:
+        """Both errors of K, the mean at the threshold; the replaced bounds exceed 5% in each row.
+
+        Enumerated: all counts of values at every size and threshold of the row, weighed by up to
+        41 laws whose mean is the threshold.
+        """
+        assert max(case.errors(power.decisions)) <= 0.05
+        assert max(case.errors(power.replaced_decisions)) > 0.05
+
+    def test_the_border_that_the_enumeration_walks_is_the_one_there_is(self) -> None:
+        """Walking the border and testing every count decide alike."""
+        rows = power.all_counts(20, 3)
+        values = (0.0, 0.9, 1.0)
+        passed, failed = power.decisions(power.SCORES, values, 20, 0.9)
+        for row, passes, fails in zip(rows.tolist(), passed, failed, strict=True):
+            counts = power._counts(values, row)
+            assert passes == (mean_above(counts, 0.9) <= 0.05)
+            assert fails == (mean_below(counts, 0.9) <= 0.05)
+
+    def test_random_laws_at_every_level(self) -> None:
+        """40 laws on three or four random points, up to 12 values: K is a p-value at every alpha.
+
+        Enumerated: all counts; the probability of all that have at most some K is at most that K.
+        """
+        rng = np.random.default_rng(5)
+        worst = 0.0
+        for _ in range(40):
+            points = rng.integers(3, 5)
+            n = int(rng.integers(2, 13 if points == 3 else 7))
+            values, law = np.sort(rng.random(points)), rng.dirichlet(np.full(points, 0.5))
+            values[0] *= rng.integers(2)
+            mean = float(values @ law)
+            found = []
+            for row in product(range(n + 1), repeat=int(points) - 1):
+                if (rest := n - sum(row)) < 0:
+                    continue
+                row = (*row, rest)  # noqa: PLW2901
+                ways = prod(comb(sum(row[: at + 1]), count) for at, count in enumerate(row))
+                chance = ways * float(np.prod(law ** np.array(row)))
+                found.append((mean_above(power._counts(values.tolist(), row), mean), chance))
+            worst = max(worst, *_excess(found))
+        assert 0.8 < worst <= 1 + 1e-9
+
+    def test_unlike_laws(self) -> None:
+        """Six values of six different laws, each with the mean at issue: K holds for these too.
+
+        Enumerated: the 64 outcomes of each of 20 sets of two-point laws.
+        """
+        rng = np.random.default_rng(6)
+        worst = 0.0
+        for _ in range(20):
+            mean = float(rng.uniform(0.2, 0.95))
+            low, high = rng.uniform(0, mean, 6), rng.uniform(mean, 1, 6)
+            share = (mean - low) / (high - low)
+            found = []
+            for ups in product((0, 1), repeat=6):
+                up = np.array(ups)
+                chance = float(np.prod(np.where(up, share, 1 - share)))
+                found.append(
+                    (mean_above(Counts.of(np.where(up, high, low).tolist()), mean), chance)
+                )
+            worst = max(worst, *_excess(found))
+        assert 0.5 < worst <= 1 + 1e-9
+
+    @given(st.lists(SCORES, min_size=1, max_size=20), MEANS, st.data())
+    @settings(max_examples=100, deadline=None)
+    def test_raising_a_score_never_raises_k(
+        self, scores: list[float], mean: float, data: st.DataObject
+    ) -> None:
+        """A better score is never evidence against the mean; the lower bound does not fall."""
+        place = data.draw(st.integers(0, len(scores) - 1))
+        raised = [*scores]
+        raised[place] = data.draw(st.floats(scores[place], 1))
+        before, after = mean_above(Counts.of(scores), mean), mean_above(Counts.of(raised), mean)
+        assert after <= before * (1 + 1e-9)
+        assert mean_below(Counts.of(raised), mean) >= mean_below(Counts.of(scores), mean) * (
+            1 - 1e-9
+        )
+
+    def test_half_a_loss_does_not_make_a_report_pass(self) -> None:
+        """118 pairs, margin .02: identical cannot tell, and losing half a sample does not help.
+
+        By the replaced bounds identical pairs cannot tell, and with the loss they pass.
+        """
+        identical, lost = Counts.of({0.0: 118}), Counts.of({0.0: 117, -0.5: 1})
+        p = [mean_above(counts, -0.02, least=-1) for counts in (identical, lost)]
+        assert 0.05 < p[0] < p[1]
+        mean, squares = np.array([0, -0.5 / 118]), np.array([0, 0.25 - 0.25 / 118])
+        low, _ = power.student_bounds(mean, squares / 117 / 118, 118)
+        assert low[0] < -0.02 <= low[1]
+
+    def test_unscored_samples_as_worst_values(self) -> None:
+        """A tenth unscored that would be 0: false PASS within 5%; coverage times bound is not."""
+        for n in (100, 400):
+            replaced, held = power.unscored(n, 0.8, 0.1)
+            assert held <= 0.05 < replaced
+
+    def test_six_rules_at_their_thresholds(self) -> None:
+        """Holm keeps any FAIL of six within 5%; without it more than a fifth of the runs fail."""
+        replaced, held = power.six_rules(100, 0.9)
+        assert held <= 0.05
+        assert replaced > 0.2
+        p = [mean_below(hits(found, 100), 0.9) for found in (81, 90, 90, 91, 89, 88)]
+        assert min(p) <= 0.05 / 6 < holm(p)[0] <= 0.05
+
+
+def _excess(found: list[tuple[float, float]]) -> list[float]:
+    """Return P(K <= alpha) / alpha at each alpha that K takes."""
+    ratios, total = [], 0.0
+    ordered = sorted(found)
+    for at, (k, chance) in enumerate(ordered):
+        total += chance
+        if k > 0 and (at + 1 == len(ordered) or ordered[at + 1][0] > k * (1 + 1e-9)):
+            ratios.append(total / k)
+    return ratios
+
+
+class TestPower:
+    """A promise that is kept by never deciding is worth nothing."""
+
+    def test_samples_for_a_pass(self) -> None:
+        """Truth .95, threshold .9: as many 0/1 scores as before, a tenth more with halves."""
+        whole, halves, _ = power.SCORE_LAWS
+        assert power.power(power.SCORES, whole, 192, 0.9, power.decisions) >= 0.8
+        assert power.power(power.SCORES, halves, 148, 0.9, power.decisions) >= 0.77
+
+    def test_identical_reports_pass_when_they_can(self) -> None:
+        """149 pairs show a margin of .02, which no valid rule can show with 148: .98^148 > .05."""
+        for n, passes in ((148, False), (149, True)):
+            assert (mean_above(Counts.of({0.0: n}), -0.02, least=-1) <= 0.05) is passes
+        assert groups_needed(Counts.of([0.0] * 20), -0.02, 0.05, least=-1) == 149
+        assert groups_needed(Counts.of([0.0] * 20), -0.05, 0.05, least=-1) == 59
+
+    @pytest.mark.parametrize(
+        ("counts", "threshold", "least"),
+        [
+            (hits(19, 20), 0.9, 0.0),
+            (hits(19, 20), 0.99, 0.0),
+            (Counts.of([0.0, 0.5, 0.9, 1.0, 1.0, 1.0]), 0.6, 0.0),
+            (Counts.of({0.0: 50, -1.0: 1, 0.5: 3}), -0.1, -1.0),
+            (Counts.of({-0.5: 3, 0.0: 10}), -0.05, -1.0),
+        ],
+    )
+    def test_needed_is_the_smallest_number_that_decides(
+        self, counts: Counts, threshold: float, least: float
+    ) -> None:
+        """So many in the same proportions decide, one fewer does not, on whichever side it is."""
+        needed = groups_needed(counts, threshold, 0.05, least=least)
+        assert needed is not None
+
+        def p(n: int) -> float:
+            more = counts.scaled(n / counts.size)
+            return min(mean_above(more, threshold, least=least), mean_below(more, threshold))
+
+        assert p(needed) <= 0.05 < p(needed - 1)
+
+    def test_no_number_is_enough_at_the_threshold_itself(self) -> None:
+        """None where nothing up to ten million decides, and without values."""
+        assert groups_needed(hits(9, 10), 0.9, 0.05) is None
+        assert groups_needed(hits(10, 10), 1.0, 0.05) is None
+        assert groups_needed(Counts.of([]), 0.5, 0.05) is None
+        assert groups_needed(hits(500_000, 1_000_000), 0.5 + 1e-5, 0.05) is None
+        close = groups_needed(hits(1, 2), 0.4995, 0.05)
+        assert close is not None
+        assert 2_000_000 < close < MOST_GROUPS
+
+
+class TestCounts:
+    """Counts of values are plain frozen data."""
+
+    def test_order_and_form_do_not_matter(self) -> None:
+        """The same from a list in any order and from a mapping; equal ones are equal and hash."""
+        one, other = Counts.of([1, 0.5, 1.0, 0.0]), Counts.of({1.0: 2, 0.0: 1, 0.5: 1})
+        assert one == other
+        assert hash(one) == hash(other)
+        assert (one.values, one.counts) == ((0.0, 0.5, 1.0), (1, 1, 2))
+        assert (one.size, one.mean) == (4, 0.625)
+        assert one.mirrored.values == (-1.0, -0.5, 0.0)
+        assert one.mirrored.mirrored == one
+
+    def test_padding_and_scaling(self) -> None:
+        """What has no score is put in at its worst; scaling keeps the mean."""
+        counts = Counts.of([1.0, 1.0])
+        assert counts.with_values(0.0, 2) == Counts.of([0, 0, 1, 1])
+        assert counts.with_values(1.0, 1) == Counts.of([1, 1, 1])
+        assert counts.with_values(0.0, 0) == counts
+        assert Counts.of([0.0, 1.0]).scaled(1.5).counts == (1.5, 1.5)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            lambda: Counts.of([float("nan")]),
+            lambda: Counts.of([float("inf")]),
+            lambda: Counts.of({0.5: 0}),
+            lambda: Counts.of({0.5: -1}),
+            lambda: Counts.of({0.5: float("nan")}),
+            lambda: mean_above(Counts.of([-0.1]), 0.5),
+            lambda: mean_below(Counts.of([1.1]), 0.5),
+            lambda: lower_bound(Counts.of([-1.5]), 0.05, least=-1),
+            lambda: upper_bound(Counts.of([1.5]), 0.05),
+            lambda: lower_bound(Counts.of([1.0]), 0),
+            lambda: upper_bound(Counts.of([1.0]), 1),
+            lambda: lower_bound(Counts.of([1.0]), float("nan")),
+            lambda: interval(Counts.of([1.0]), 1.0),
+            lambda: groups_needed(Counts.of([1.0]), 0.9, 1.5),
+            lambda: groups_needed(Counts.of([-0.5]), 0.9, 0.05),
+        ],
+    )
+    def test_wrong_values_are_refused(self, wrong: Any) -> None:
+        """No number comes of values out of their range, nor of NaN."""
+        with pytest.raises(ParameterError, match="must be"):
+            wrong()

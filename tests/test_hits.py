@@ -1,0 +1,122 @@
+"""Result objects of other libraries are read by their fields, and never by a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace as Object
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from fullrecall import Context
+from fullrecall.errors import InputError
+from fullrecall.hits import contexts_of
+
+
+@dataclass
+class HaystackDocument:
+    """The fields of Haystack's `Document`."""
+
+    id: str
+    content: str | None
+    meta: dict[str, Any] = field(default_factory=dict)
+    score: float | None = None
+
+
+class TextNode:
+    """LlamaIndex's node: its text by a method too."""
+
+    node_id = "n1"
+    metadata: dict[str, Any] = {"file": "a"}  # noqa: RUF012
+
+    def get_content(self) -> str:
+        """Return the text."""
+        return "t"
+
+
+UID = UUID(int=7)
+FOUND = (Context("t", id="1", score=0.5),)
+
+RESULTS: dict[str, tuple[object, tuple[Context, ...]]] = {
+    "texts": (["t", "u"], (Context("t"), Context("u"))),
+    "a generator": ((text for text in "tu"), (Context("t"), Context("u"))),
+    "contexts": ([FOUND[0]], FOUND),
+    "mappings": ([{"text": "t", "id": 1, "score": 0.5}], FOUND),
+    "mapping of LangChain": (
+        [{"page_content": "t", "id": "1", "type": "Document", "score": 0.5}],
+        FOUND,
+    ),
+    "langchain document": (
+        [Object(page_content="t", id=None, metadata={"source": "a"})],
+        (Context("t", metadata={"source": "a"}),),
+    ),
+    "langchain with score": ([(Object(page_content="t", id="1", metadata={}), 0.5)], FOUND),
+    "haystack": ({"documents": [HaystackDocument("1", "t", score=0.5)]}, FOUND),
+    "qdrant": (
+        Object(points=[Object(id=UID, version=3, score=0.5, payload={"text": "t", "page": 2})]),
+        (Context("t", id=str(UID), score=0.5, metadata={"text": "t", "page": 2}),),
+    ),
+    "pinecone": (
+        Object(matches=[Object(id="1", score=0.5, values=[0.1], metadata={"text": "t"})]),
+        (Context("t", id="1", score=0.5, metadata={"text": "t"}),),
+    ),
+    "elasticsearch": (
+        {"hits": {"hits": [{"_id": "1", "_score": 0.5, "_source": {"content": "t"}}]}},
+        (Context("t", id="1", score=0.5, metadata={"content": "t"}),),
+    ),
+    "elasticsearch's response": (
+        Object(body={"hits": {"hits": [{"_id": "1", "_score": 0.5, "_source": {"text": "t"}}]}}),
+        (Context("t", id="1", score=0.5, metadata={"text": "t"}),),
+    ),
+    "weaviate": (
+        Object(objects=[Object(uuid=UID, metadata=Object(score=0.5), properties={"text": "t"})]),
+        (Context("t", id=str(UID), score=0.5, metadata={"text": "t"}),),
+    ),
+    "vespa": (
+        Object(hits=[{"id": "id:n:t::1", "relevance": 0.5, "fields": {"text": "t"}}]),
+        (Context("t", id="id:n:t::1", score=0.5, metadata={"text": "t"}),),
+    ),
+    "chroma": (
+        {"ids": [["1", "2"]], "documents": [["t", "u"]], "metadatas": [[{"p": 1}, None]]},
+        (Context("t", id="1", metadata={"p": 1}), Context("u", id="2")),
+    ),
+    "chroma without texts": ({"ids": [["1"]], "documents": None}, (Context(id="1"),)),
+    "llama-index": (
+        [Object(node=TextNode(), score=0.5)],
+        (Context("t", id="n1", score=0.5, metadata={"file": "a"}),),
+    ),
+    "dspy": (Object(passages=["t"]), (Context("t"),)),
+    "numbered": ([(3, 0.5)], (Context(id=3, score=0.5),)),
+    "an id alone": ([{"_id": "1", "title": "x"}], (Context(id="1"),)),
+    "nothing": ([], ()),
+    "nothing of elasticsearch": ({"hits": {"hits": []}}, ()),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_result_objects_are_read(name: str) -> None:
+    """IDs, texts, scores and metadata, in the order of the result."""
+    result, contexts = RESULTS[name]
+    assert contexts_of(result) == contexts
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (None, "got NoneType None"),
+        ("one text", "got str 'one text'"),
+        ({"answer": "a"}, "got dict"),
+        ({"a", "b"}, "got set"),
+        ([("a", 0.5)], "whose first may be an id or a text"),
+        ([1.5], "item 0: expected a text, a Context or a result"),
+        ([Object(a=1)], "item 0: expected a text, a Context or a result"),
+        ([{"content": "t", "chunk": "u", "_id": 1}], "several fields may be the text"),
+        ({"ids": [["1"], ["2"]]}, "expected the results of one query, got 2"),
+        ([{"id": 1.0, "text": "t"}], "is no ID"),
+    ],
+)
+def test_what_is_not_certain_is_refused(result: object, why: str) -> None:
+    """A guess would score a lie: the message says what to pass instead."""
+    with pytest.raises(InputError, match=why):
+        contexts_of(result)

@@ -1,0 +1,390 @@
+"""The record of a retrieval: what it says does not depend on the order in which things came."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fullrecall import ClaimRecall, Context, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import AP, F1, RR, AllFound, ContextPrecision, Hit, Precision, Recall, nDCG
+from fullrecall.records import ResultRecord, plain_result
+from fullrecall.retrieval import Call, Retrieval, Stage, as_contexts, calls_of, failures, read_in
+
+
+def call(ids: str, source: str = "search", query: str | None = None, **fields: Any) -> Call:
+    """Return a call that returned contexts of these one-letter IDs."""
+    return Call(source, query, tuple(Context(f"text {one}", id=one) for one in ids), **fields)
+
+
+def failed(source: str = "search", query: str | None = None, **fields: Any) -> Call:
+    """Return a call that failed."""
+    return Call(source, query, error="TimeoutError: 30 s", **fields)
+
+
+def ids(contexts: tuple[Context, ...] | None) -> str | None:
+    """Return the IDs of contexts as letters."""
+    return None if contexts is None else "".join(context.id or "-" for context in contexts)
+
+
+def test_one_call_is_its_list() -> None:
+    """The order of the list is the rank, duplicates included, and there is nothing to add."""
+    record = Retrieval.of_calls([call("bab")])
+    assert (ids(record.contexts), record.ranks, record.ranked, record.line) == (
+        "bab", None, True, "",
+    )  # fmt: skip
+
+
+def test_several_calls_are_united_by_rank() -> None:
+    """A context stands at its rank in its own call, at the best of them where several have it."""
+    record = Retrieval.of_calls([call("ab", query="one"), call("ca", query="two")])
+    assert (ids(record.contexts), record.ranks) == ("acb", (1, 1, 2))
+    assert record.line == "union of 2 calls"
+    assert not record.ranked
+
+
+CALLS = st.lists(
+    st.builds(
+        call,
+        st.text("abcdef", max_size=5),
+        source=st.sampled_from(["dense", "sparse"]),
+        query=st.sampled_from(["one", "two", None]),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(CALLS, st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_shuffling_the_calls_changes_nothing(calls: list[Call], rng: random.Random) -> None:
+    """Neither contexts nor ranks, and so no number, depend on the order of the calls."""
+    shuffled = rng.sample(calls, len(calls))
+    one, other = Retrieval.of_calls(calls), Retrieval.of_calls(shuffled)
+    assert (one.contexts, one.ranks, one.line) == (other.contexts, other.ranks, other.line)
+
+
+@given(CALLS)
+@settings(max_examples=200, deadline=None)
+def test_the_first_k_are_the_first_k_of_each_call(calls: list[Call]) -> None:
+    """A context has a rank of at most k exactly where some call has it among its first k."""
+    record = Retrieval.of_calls(calls)
+    ranks = record.ranks or range(1, len(record.contexts or ()) + 1)
+    for k in range(1, 6):
+        within = {c.id for c, rank in zip(record.contexts or (), ranks, strict=True) if rank <= k}
+        assert within == {c.id for one in calls for c in (one.contexts or ())[:k]}
+
+
+def test_a_failed_call_leaves_the_sample_unscored() -> None:
+    """What the others returned is kept, and counts where that is asked for."""
+    calls = [call("ab", query="one"), failed(query="two"), call("c", query="three")]
+    record = Retrieval.of_calls(calls)
+    assert record.error is not None
+    assert record.error.startswith("1 of 3 calls failed (search: TimeoutError: 30 s)")
+    assert (ids(record.contexts), record.line) == ("acb", "union of 3 calls, 1 failed")
+    scored = Retrieval.of_calls(calls, failed_calls="score")
+    assert (scored.error, ids(scored.contexts)) == (None, "acb")
+    assert scored.line == "union of 3 calls, 1 failed"
+    two = Retrieval.of_calls(calls[:2], failed_calls="score")
+    assert (two.error, two.ranks, two.line) == (None, None, "1 of 2 calls failed")
+
+
+@pytest.mark.parametrize(
+    ("calls", "counts"),
+    [
+        ([failed(), call("a")], False),
+        ([call("a"), failed()], False),
+        ([failed(query="q"), call("a", query="q")], False),
+        ([failed(query="q"), call("a", query="other")], True),
+        ([failed("dense"), call("a", "sparse")], True),
+        ([failed("dense", recovered=True), call("a", "sparse")], False),
+        ([call("a", "both", children=(failed("dense"), call("a", "sparse")))], True),
+        ([call("a", "both", children=(failed("dense", recovered=True),))], False),
+    ],
+)
+def test_a_failure_that_was_made_good_does_not_count(calls: list[Call], *, counts: bool) -> None:
+    """A retry of the same question, or a fallback, made good; anything else was swallowed."""
+    assert bool(failures(calls)) is counts
+    record = Retrieval.of_calls(calls)
+    assert (record.error is not None) is counts
+    assert "recovered" in record.line or counts
+
+
+def test_where_all_failed_there_is_nothing_to_score() -> None:
+    """Each reason once; and no call at all has none."""
+    for mode in ("unscored", "score"):
+        record = Retrieval.of_calls([failed(), failed(query="2")], failed_calls=mode)
+        assert (record.contexts, record.error) == (None, "search: TimeoutError: 30 s")
+    assert Retrieval.of_calls([]).error is None
+    unread = Retrieval.of_calls([Call("search")]).error
+    assert unread == "search returned nothing that can be read as contexts"
+    with pytest.raises(ParameterError, match="failed_calls must be 'unscored' or 'score'"):
+        Retrieval.of_calls([], failed_calls="ignore")  # type: ignore[arg-type]
+
+
+def test_a_reorderer_is_no_ranking() -> None:
+    """Ranks are those before it, of what it kept; alone and among several calls."""
+    base = call("abcd", "dense")
+    long = call("acdb", "LongContextReorder", children=(base,), reorders=True)
+    record = Retrieval.of_calls([long])
+    assert (ids(record.contexts), record.line) == ("abcd", "ranks before LongContextReorder")
+    fewer = call("da", "LongContextReorder", children=(base,), reorders=True)
+    assert ids(Retrieval.of_calls([fewer]).contexts) == "ad"
+    union = Retrieval.of_calls([long, call("x", query="q")])
+    assert (ids(union.contexts), union.ranks) == ("axbcd", (1, 1, 2, 3, 4))
+
+
+def test_a_list_that_the_application_made_is_the_final_one() -> None:
+    """What an application made of several calls is ranked, and the calls are its stages."""
+    record = Retrieval.of_calls([call("ab"), call("c", "bm25")], contexts=call("cb").contexts)
+    assert (ids(record.contexts), record.ranks, record.line) == ("cb", None, "")
+    assert [(s.name, ids(s.contexts), s.into) for s in record.stages] == [
+        ("search", "ab", None),
+        ("bm25", "c", None),
+    ]
+
+
+def test_stages_are_named_and_ordered() -> None:
+    """Each stands before what took its contexts; the one that returned the final list is none."""
+    fused = call("ab", "fused", children=(call("a", "x"), call("b", "x"), failed("y")))
+    top = call("a", "rerank", children=(fused,))
+    record = Retrieval.of_calls([top], failed_calls="score")
+    stages = [("x", "a", "fused"), ("x 2", "b", "fused"), ("fused", "ab", None)]
+    assert [(s.name, ids(s.contexts), s.into) for s in record.stages] == stages
+    assert ids(record.at_stage("rerank")) == "a"
+    assert record.at_stage("other") is None
+    assert calls_of(record.stages)[0].children[0].source == "x"
+    other = Retrieval.of_calls([top], contexts=call("b").contexts, failed_calls="score")
+    assert [stage.name for stage in other.stages] == ["x", "x 2", "fused", "rerank"]
+
+
+@pytest.mark.parametrize(
+    ("stages", "why"),
+    [
+        ([Stage("a", ()), Stage("a", ())], "two stages are named 'a'"),
+        ([Stage("a", (), into="b")], "which is not a later stage"),
+        ([Stage("b", ()), Stage("a", (), into="b")], "which is not a later stage"),
+        ([Stage("", ())], "source must be a non-empty str"),
+    ],
+)
+def test_wrong_stages(stages: list[Stage], why: str) -> None:
+    """A stage that cannot be placed is refused, with the reason."""
+    with pytest.raises(ValueError, match=why):
+        calls_of(stages)
+
+
+LONG = "The Seine rises in Burgundy and flows through Paris to Le Havre, where it meets the sea."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [
+        (f"Answer from:\n{LONG}\nQuestion: …", "yes"),
+        (LONG.replace(" ", "\n  "), "yes"),
+        (json.dumps({"documents": [f"{LONG}\nand more"]}), "yes"),
+        (json.dumps(json.dumps([LONG])), "yes"),
+        (f"Answer from:\n{LONG[:50]}…", "partly"),
+        (f"Answer from: …{LONG[-50:]}", "partly"),
+        ("Which river flows through Paris?", "no"),
+        ("", "no"),
+    ],
+)
+def test_a_context_is_looked_up_in_the_prompt(prompt: str, read: str) -> None:
+    """White space and escapes aside; a cut text is there in part, its topic alone is not it."""
+    assert read_in([Context(LONG)], [prompt]) == (read,)
+
+
+def test_escapes_are_undone() -> None:
+    """Umlauts, quotes, and characters beyond the basic plane, as `json.dumps` writes them."""
+    texts = ['Ein "Mädchen" ging zum Fluß, 🗼 und ein \\ dazu.\tEnde', "kurz"]
+    contexts = [*map(Context, texts), Context(id="x"), Context("kürzer")]
+    assert read_in(contexts, [json.dumps(texts)]) == ("yes", "yes", None, "no")
+    assert read_in(contexts, [repr(texts)]) == ("yes", "yes", None, "no")
+    assert read_in(contexts, []) == ("no", "no", None, "no")
+
+
+def test_what_was_read_is_said() -> None:
+    """In one line, contexts without a text left out."""
+    contexts = [Context(LONG), Context("b"), Context(id="x")]
+    record = Retrieval.of_calls(
+        [Call("s", contexts=tuple(contexts))], prompts=[LONG[:60]], response="said"
+    )
+    assert (record.read, record.line) == (("partly", "no", None), "0 of 2 in the prompt, 1 in part")
+    assert Retrieval.of_calls([call("ab")], prompts=None).read is None
+
+
+RECORDS = st.builds(
+    lambda calls, kind, text: Retrieval.of_calls(
+        calls, failed_calls="score", response=text, prompts=[text] if kind else None
+    ),
+    st.lists(
+        st.one_of(
+            st.builds(
+                call,
+                st.text("abc", max_size=3),
+                children=st.tuples(st.builds(call, st.text("abxy"))),
+            ),
+            st.builds(failed, st.sampled_from("pq")),
+        ),
+        max_size=4,
+    ),
+    st.booleans(),
+    st.text(max_size=5),
+)  # fmt: skip
+
+
+@given(RECORDS)
+@settings(max_examples=200, deadline=None)
+def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
+    """By itself and in a sample: through JSON, equal, and with nothing written twice."""
+    plain = json.loads(json.dumps(record.to_dict()))
+    assert Retrieval.from_dict(plain) == record
+    sample = Sample(retrieval=record, expected_ids=["a"])
+    saved = json.dumps(sample.to_dict())
+    assert Sample(**json.loads(saved)) == sample
+    texts = [context.text for context in record.contexts or ()]
+    assert all(saved.count(f'"{text}"') == texts.count(text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: Call(""), "source must be a non-empty str, got ''"),
+        (lambda: Call("a", query=1), "query must be a str, got 1"),  # type: ignore[arg-type]
+        (lambda: Call("a", contexts=(), error="e"), "has contexts and an error"),
+        (lambda: Retrieval("ab"), "a list is meant"),
+        (lambda: Retrieval(["a"], ranks=[]), "1 contexts but 0 ranks"),
+        (lambda: Retrieval(["a"], ranks=[0]), "ranks must be whole numbers >= 1"),
+        (lambda: Retrieval(["a", "b"], ranks=[2, 1]), "ranks must be ascending"),
+        (lambda: Retrieval(["a"], ranks=[True]), "ranks must be whole numbers"),
+        (lambda: Retrieval(["a"], read=["maybe"]), "read must be 'yes', 'partly', 'no' or None"),  # type: ignore[list-item]
+        (lambda: Retrieval(["a"], read=[]), "1 contexts but 0 read"),
+        (lambda: Retrieval(error=1), "error must be a str"),  # type: ignore[arg-type]
+        (lambda: Retrieval(calls=["a"]), "expected a Call, or a mapping"),  # type: ignore[list-item]
+        (lambda: Retrieval.from_dict({"context": []}), "unknown field 'context'"),
+        (
+            lambda: Retrieval.from_dict({"calls": [{"source": "a", "contexts": [0]}]}),
+            "no context 0",
+        ),
+        (
+            lambda: Retrieval.from_dict({"calls": [{"source": "a", "recovered": 1}]}),
+            "recovered must be true or false",
+        ),
+        (lambda: as_contexts([1]), "item 0: a context is a str"),
+    ],
+)
+def test_what_is_no_record_is_refused(make: Callable[[], object], why: str) -> None:
+    """With the field and the value."""
+    with pytest.raises(ValueError, match=why):
+        make()
+
+
+MEASURES = [
+    measure @ k if k else measure
+    for measure in (Recall, Precision, F1, Hit, AllFound, RR, AP, nDCG, ContextPrecision)
+    for k in (None, 1, 2, 3)
+]
+SCORERS = [IdRecall(), TextRecall(), SpanRecall(min_run=4), ClaimRecall()]
+
+
+def scored(calls: list[Call]) -> dict[str, object]:
+    """Return every measure of every scorer, with what was missed and the reason."""
+    sample = Sample(
+        retrieval=Retrieval.of_calls(calls),
+        reference_context_ids={"a": 1, "b": 2, "z": 3},
+        reference_contexts=["text a", "text c", "text z"],
+        reference_claims=["text b is here.", "text z is not."],
+    )
+    found: dict[str, object] = {}
+    for scorer in SCORERS:
+        result = scorer.score(sample)
+        found |= {f"{scorer.kind}.{measure!r}": result[measure] for measure in MEASURES}
+        found[scorer.kind] = (result.status, result.reason, result.missed, result.findings)
+    return found
+
+
+@given(CALLS, st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_no_number_depends_on_the_order_of_the_calls(calls: list[Call], rng: random.Random) -> None:
+    """Nor does any finding: a judge is shown the same contexts in the same order."""
+    assert scored(calls) == scored(rng.sample(calls, len(calls)))
+
+
+@given(CALLS)
+@settings(max_examples=150, deadline=None)
+def test_measures_of_a_union_are_those_of_its_definition(calls: list[Call]) -> None:
+    """Counted by hand: the first k of each call, each context once, precision over their number."""
+    found = scored(calls)
+    united = len([one for one in calls if one.contexts is not None]) > 1
+    best: dict[str, int] = {}
+    rows = []
+    for one in calls:
+        for rank, context in enumerate(one.contexts or (), start=1):
+            rows.append((rank, context.id or ""))
+            best[context.id or ""] = min(rank, best.get(context.id or "", rank))
+    wanted = {"a", "b", "z"}
+    for k in (1, 2, 3):
+        seen = {name for name, rank in best.items() if rank <= k}
+        count = len(seen) if united else len([row for row in rows if row[0] <= k])
+        hits = len(wanted & seen)
+        assert found[f"id_recall.Recall @ {k}"] == pytest.approx(hits / 3)
+        assert found[f"id_recall.Hit @ {k}"] == float(hits > 0)
+        assert found[f"id_recall.Precision @ {k}"] == pytest.approx(hits / count if count else 0)
+        first = min((rank for name, rank in best.items() if name in wanted), default=None)
+        assert found[f"id_recall.RR @ {k}"] == (1 / first if first and first <= k else 0.0)
+    assert all(0 <= value <= 1 for value in found.values() if isinstance(value, float))
+
+
+def test_the_order_within_a_call_counts() -> None:
+    """NDCG and average precision of a union: 1 where every call has its targets first."""
+    first = scored([call("bx", query="1"), call("ay", query="2"), call("z", query="3")])
+    later = scored([call("xb", query="1"), call("ya", query="2"), call("z", query="3")])
+    assert [first[f"id_recall.{name}"] for name in ("nDCG", "AP", "ContextPrecision")] == [1, 1, 1]
+    assert all(
+        later[f"id_recall.{name}"] < 1  # type: ignore[operator]
+        for name in ("nDCG", "AP", "ContextPrecision")
+    )
+
+
+def test_a_judge_reads_to_the_depth_of_each_call() -> None:
+    """`depth` counts ranks, as k does."""
+    sample = Sample(
+        retrieval=Retrieval.of_calls([call("xa", query="1"), call("yb", query="2")]),
+        reference_claims=["text b is here."],
+    )
+    assert ClaimRecall(depth=1).score(sample).retrieved == 2
+    assert ClaimRecall(depth=2).score(sample).retrieved == 4
+
+
+def test_a_result_says_how_its_list_came_about() -> None:
+    """In its reason; a failed call is the reason of an unscored one."""
+    calls = [call("ab", query="1"), call("c", query="2")]
+    result = IdRecall().score(
+        retrieval=Retrieval.of_calls(calls, prompts=["text a"]), expected_ids=["a"]
+    )
+    assert result.reason == "1 of 1 found in 3 retrieved; union of 2 calls; 1 of 3 in the prompt"
+    assert result.ranks == (1, 1, 2)
+    broken = IdRecall().score(
+        retrieval=Retrieval.of_calls([*calls, failed(query="3")]), expected_ids=["a"]
+    )
+    assert (broken.score, broken.reason[:41]) == (None, "no retrieval: 1 of 3 calls failed (search")
+
+
+def test_a_saved_result_keeps_its_ranks() -> None:
+    """A report reads back the numbers that it was saved with; ranks that cannot be are refused."""
+    sample = Sample(
+        retrieval=Retrieval.of_calls([call("xa", query="1"), call("yb", query="2")]),
+        expected_ids=["a", "b"],
+    )
+    result = IdRecall().score(sample)
+    plain = json.loads(json.dumps(plain_result(result)))
+    assert ResultRecord.read(plain).result(result.method) == result
+    for ranks in ([1, 1, 2], [1, 1, 2, 1], [0, 1, 1, 2]):
+        with pytest.raises(ReportError, match="ranks"):
+            ResultRecord.read({**plain, "ranks": ranks})
