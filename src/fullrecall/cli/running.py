@@ -116,15 +116,14 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
             sinks = [outcome.missed.add]
             if request.output is not None and not exported:
                 sinks.append(opened.enter_context(Writer(request.output, methods)).write)
-            outcome.report = evaluate(
-                samples,
-                scorers,
+            options: RunOptions = {
                 **request.limits,
-                progress=not (request.quiet or request.as_json),
-                sink=lambda row: [sink(row) for sink in sinks],
-                keep="rows" if exported else "summary",
-                measures=request.measures,
-            )
+                "progress": not (request.quiet or request.as_json),
+                "sink": lambda row: [sink(row) for sink in sinks],
+                "keep": "rows" if exported else "summary",
+                "measures": request.measures,
+            }
+            outcome.report = evaluate(samples, scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
         outcome.report.stopped = ending(stopped)
@@ -160,9 +159,7 @@ def _show(
         notes.append(spent.sentence())
     if not request.scorers:
         names = ", ".join(scorer.method.name for scorer in scorers)
-        notes.append(
-            f"Scorers chosen from the first sample: {names}. Override with --scorer."
-        )
+        notes.append(f"Scorers chosen from the first sample: {names}. Override with --scorer.")
     if unjudged:
         notes.append(
             "Reference answers were not judged: add --scorer claim_recall, which needs no model."
@@ -193,7 +190,9 @@ def _stop(outcome: Outcome, request: Request) -> None:
     count = len(outcome.report)
     if isinstance(outcome.stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
-        count = max(score.scored + score.undefined for score in outcome.report.summary(*request.measures))
+        count = max(
+            score.scored + score.undefined for score in outcome.report.summary(*request.measures)
+        )
     kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
     scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):

@@ -51,15 +51,15 @@ class Cache:
     """What one run is answered, and what was answered before it; lives in one event loop."""
 
     def __init__(self, store: Store | None, spent: Spent) -> None:
-        self._spent = spent
-        self._store = store
-        self._memory = _Memory()
-        self._asked: dict[bytes, asyncio.Future[Completion]] = {}
+        self.spent = spent
+        self.store = store
+        self.memory = _Memory()
+        self.asked: dict[bytes, asyncio.Future[Completion]] = {}
         self._warned = False
         if store is not None:
             if store.is_closed:
                 raise StoreError(f"the store {store.path} is closed: open it anew")
-            self._warn()
+            self.warn()
 
     def turn(self, ask: Ask) -> Turn:
         """Return the turn of an ask: entered, it knows what is kept, or may ask alone."""
@@ -67,30 +67,34 @@ class Cache:
 
     def result(self, scorer: Scorer, sample: Sample) -> Result | None:
         """Return a sample's result that a run finished before; None where there is none."""
-        if self._store is None:
+        if self.store is None:
             return None
         key = result_key(scorer, sample)
-        result = None if key is None else self._store.result(key, scorer.method)
-        self._spent.results_reused += result is not None
+        result = None if key is None else self.store.result(key, scorer.method)
+        self.spent.results_reused += result is not None
         return result
 
     async def keep_result(self, scorer: Scorer, sample: Sample, result: Result) -> None:
         """Keep a finished result; one that is unscored, or rests on less than all, is none."""
-        if self._store is None or result.status is Status.UNSCORED or result.unmeasured:
+        if self.store is None or result.status is Status.UNSCORED or result.unmeasured:
             return
         key = result_key(scorer, sample)
         if key is not None:
-            await asyncio.wrap_future(self._store.keep_result(key, result))
-            self._warn()
+            await asyncio.wrap_future(self.store.keep_result(key, result))
+            self.warn()
 
-    def _completion(self, key: bytes) -> Completion | None:
-        kept = self._memory.get(key)
-        if kept is None and self._store is not None:
-            kept = self._store.completion(key)
+    def completion(self, key: bytes) -> Completion | None:
+        """Return what is kept under a key; None where there is nothing."""
+        """Return what is kept under a key; None where there is nothing."""
+        kept = self.memory.get(key)
+        if kept is None and self.store is not None:
+            kept = self.store.completion(key)
         return kept
 
-    def _warn(self) -> None:
-        problem = "" if self._store is None else self._store.problem
+    def warn(self) -> None:
+        """Say once why the store keeps nothing any more, where that is so."""
+        """Say once why the store keeps nothing any more, where that is so."""
+        problem = "" if self.store is None else self.store.problem
         if problem and not self._warned:
             self._warned = True
             warnings.warn(problem, UserWarning, stacklevel=2)
@@ -114,9 +118,9 @@ class Turn:
 
     async def __aenter__(self) -> Self:
         cache, key = self._cache, self._key
-        self.kept = cache._completion(key)
-        while self.kept is None and key in cache._asked and self._ask.known is None:
-            asked = cache._asked[key]
+        self.kept = cache.completion(key)
+        while self.kept is None and key in cache.asked and self._ask.known is None:
+            asked = cache.asked[key]
             await asyncio.wait([asked])
             if not asked.cancelled():  # else whoever asked was given up: it is our turn
                 self.kept = asked.result()
@@ -124,16 +128,16 @@ class Turn:
             self.keep(self._ask.known)  # by a judge that was answered in another run
             await self.written()
         if self.kept is not None:
-            cache._spent.reused += 1
+            cache.spent.reused += 1
             return self
-        self._told = cache._asked[key] = asyncio.get_running_loop().create_future()
+        self._told = cache.asked[key] = asyncio.get_running_loop().create_future()
         try:
             await self._leased()
         except BaseException as error:
             self._over(error)
             raise
         if self.kept is not None:
-            cache._spent.reused += 1
+            cache.spent.reused += 1
             self._over(None)
         return self
 
@@ -148,63 +152,68 @@ class Turn:
     @property
     def failed_before(self) -> bool:
         """Whether a run of this store asked in vain, and others were answered."""
-        store = self._cache._store
+        store = self._cache.store
         return store is not None and store.has_failed(self._key)
 
     def remember_failure(self) -> None:
         """Have the store tell later runs that this ask fails while others are answered."""
-        if self._cache._store is not None:
-            self._cache._store.keep_failure(self._key)
+        if self._cache.store is not None:
+            self._cache.store.keep_failure(self._key)
 
     def keep(self, completion: Completion) -> None:
         """Make this the answer; if it holds anything of one, it is written from here on."""
         self.kept = completion
-        store = self._cache._store
+        store = self._cache.store
         if not _is_answer(self._ask, completion):
             return
         if store is None or store.problem:
-            self._cache._memory.keep(self._key, completion)
+            self._cache.memory.keep(self._key, completion)
         else:
             lease, self._lease = self._lease, None  # it ends with the write
             self._write = store.keep_completion(self._key, self._ask.model.name, completion, lease)
 
     async def written(self) -> Completion:
-        """Return the answer once it is on the disk, or the one that was kept there before it."""
-        assert self.kept is not None
-        store, write = self._cache._store, self._write
-        if store is not None and write is not None:
-            await asyncio.wrap_future(write)
-            self._cache._warn()
-            if store.problem:
-                self._cache._memory.keep(self._key, self.kept)
-            else:
-                self.kept = store.completion(self._key) or self.kept
+        """Return the answer once it is on the disk, or the one that was kept there before it.
+
+        Raises `RuntimeError` where there is none yet: `keep` comes first.
+        """
+        if self.kept is None:
+            raise RuntimeError("no answer was kept")
+        store, write = self._cache.store, self._write
+        if store is None or write is None:
+            return self.kept
+        await asyncio.wrap_future(write)
+        self._cache.warn()
+        if store.problem:
+            self._cache.memory.keep(self._key, self.kept)
+        else:
+            self.kept = store.completion(self._key) or self.kept
         return self.kept
 
     async def _leased(self) -> None:
         """Wait until nobody else asks the same, or has an answer."""
-        store, pause = self._cache._store, _POLL_SECONDS[0]
+        store, pause = self._cache.store, _POLL_SECONDS[0]
         while store is not None and not store.problem:
             self._lease, granted = store.claim(self._key)
             if await asyncio.wrap_future(granted):
                 return
             self._lease = None
-            self.kept = self._cache._completion(self._key)
+            self.kept = self._cache.completion(self._key)
             if self.kept is not None:
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, _POLL_SECONDS[1])
-        self._cache._warn()
+        self._cache.warn()
 
     def _over(self, error: BaseException | None) -> None:
         """Let those go on who wait for this ask, with the answer or with what ended it."""
         told, self._told = self._told, None
-        if self._lease is not None and self._cache._store is not None:
-            self._cache._store.release(self._key, self._lease)
+        if self._lease is not None and self._cache.store is not None:
+            self._cache.store.release(self._key, self._lease)
             self._lease = None
         if told is None:
             return
-        del self._cache._asked[self._key]
+        del self._cache.asked[self._key]
         if self.kept is not None:
             told.set_result(self.kept)
         elif isinstance(error, Exception):

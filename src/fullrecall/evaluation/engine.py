@@ -237,9 +237,8 @@ def score_one(scorer: Scorer, sample: Sample) -> Result:
 
 def raised(scorer: Scorer, error: Exception) -> Result:
     """Return what an exception inside a scorer makes of its result: it ends no run."""
-    return unscored(
-        scorer, f"{scorer.method.name} raised {redacted(f'{type(error).__name__}: {error}')}"
-    )
+    told = redacted(f"{type(error).__name__}: {error}")
+    return unscored(scorer, f"{scorer.method.name} raised {told}")
 
 
 def unscored(scorer: Scorer, why: str) -> Result:

@@ -6,6 +6,7 @@ import os
 import platform
 import time
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 LEASE_SECONDS = 15.0
@@ -32,7 +33,7 @@ class Lease(NamedTuple):
 def own_place() -> str:
     """Return where process numbers mean what they mean here: the machine, and the container."""
     try:
-        space = os.readlink("/proc/self/ns/pid")
+        space = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         space = ""
     return f"{platform.node()} {space}"

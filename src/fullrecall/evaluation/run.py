@@ -160,20 +160,21 @@ async def aevaluate(
     return report
 
 
-def _with_options(signature: inspect.Signature) -> inspect.Signature:
-    """Return a signature as `help` and notebooks show it: each option by its name."""
+def _show_options(function: Any) -> None:
+    """Have `help` and notebooks show each option by its name, with its default."""
     kind = inspect.Parameter.KEYWORD_ONLY
+    signature = inspect.signature(function)
     *given, _ = signature.parameters.values()
     shown = [
         inspect.Parameter(each.name, kind, default=each.default, annotation=each.type)
         for each in fields(Options)
         if each.default is not MISSING
     ]
-    return signature.replace(parameters=[*given, *shown])
+    function.__signature__ = signature.replace(parameters=[*given, *shown])
 
 
-for _function in (evaluate, aevaluate):
-    _function.__signature__ = _with_options(inspect.signature(_function))  # type: ignore[attr-defined]
+_show_options(evaluate)
+_show_options(aevaluate)
 
 
 def _retrieved(

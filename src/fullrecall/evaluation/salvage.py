@@ -80,18 +80,12 @@ def _rows(path: Path) -> tuple[dict[int, str], list[Row], list[Row]]:
         match row:
             case [None, str(name)]:
                 names[number] = name
-            case [bytes(key), int(), int() | float(), *told, int(checksum), int()] if (
-                len(told) == 5 and checksum_of(key, *told) == checksum
-            ):  # noqa: PLR2004 - its columns
-                completions.append(row)
-            case [bytes(key), int(), int() | float(), *told, int(checksum)] if (
-                len(told) == 5 and checksum_of(key, *told) == checksum
-            ):  # noqa: PLR2004 - of version 1
-                completions.append([*row, 1])
-            case [bytes(key), int(), int() | float(), str(), bytes(plain), int(checksum)] if (
-                checksum_of(key, plain) == checksum
-            ):
-                results.append(row)
+            case [bytes(key), int(), _, int(), int(), _, bytes(), bytes(), int(checksum), *more]:
+                if checksum_of(key, *row[3:8]) == checksum and len(more) <= 1:
+                    completions.append([*row[:9], *(more or [1])])  # version 1 counted none
+            case [bytes(key), int(), _, str(), bytes(plain), int(checksum)]:
+                if checksum_of(key, plain) == checksum:
+                    results.append(row)
     return names, completions, results
 
 

@@ -33,7 +33,7 @@ from fullrecall.evaluation.lease import LEASE_SECONDS, Lease, own_place
 from fullrecall.evaluation.salvage import salvaged
 from fullrecall.evaluation.store_file import (
     PATIENCE,
-    Unreadable,
+    UnreadableError,
     check,
     checksum_of,
     reading,
@@ -395,14 +395,14 @@ class Store:
                 connection.close()
         self._reading = self._writing = None
 
-    def _before_fork(self) -> None:
-        """Hold still, with the file closed: no connection may cross a fork."""
+    def hold(self) -> None:
+        """Before a fork: hold still, with the file closed, since no connection may cross it."""
         self._lock.acquire()
         self._transacting.acquire()
         self._disconnect()
 
-    def _after_fork(self, *, in_child: bool) -> None:
-        """Go on; in the child without the writer, whose work and leases are the parent's."""
+    def let_go(self, *, in_child: bool) -> None:
+        """After a fork: go on; in the child without the writer, whose work is the parent's."""
         self._transacting.release()
         if in_child:
             self._lock = threading.RLock()
@@ -421,13 +421,13 @@ _held: list[Store] = []
 def _before_fork() -> None:
     for store in list(_OPEN):
         if not store.is_closed:
-            store._before_fork()  # noqa: SLF001 - one module
+            store.hold()
             _held.append(store)
 
 
 def _after_fork(*, in_child: bool) -> None:
     while _held:
-        _held.pop()._after_fork(in_child=in_child)
+        _held.pop().let_go(in_child=in_child)
 
 
 if hasattr(os, "register_at_fork"):
@@ -442,7 +442,7 @@ def _check(path: Path) -> None:
     """Raise `StoreError` for a file that cannot serve, saying where what can be read of it is."""
     try:
         check(path)
-    except Unreadable as error:
+    except UnreadableError as error:
         found = salvaged(path)
         raise StoreError(f"{error}{found and f'; {found}'}") from None
 

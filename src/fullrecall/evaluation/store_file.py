@@ -42,14 +42,14 @@ _FROM_1 = "ALTER TABLE completions ADD COLUMN requests INTEGER NOT NULL DEFAULT 
 """What version 1 lacks beside whole tables: its answers were paid for, and stay."""
 
 
-class Unreadable(StoreError):
+class UnreadableError(StoreError):
     """A file that is not a whole store: some of it may be salvaged."""
 
 
 def check(path: Path) -> None:
     """Raise `StoreError` for what is not a store of ours, a damaged or a newer one; writes nothing.
 
-    It is `Unreadable` where the file is not whole.
+    It is `UnreadableError` where the file is not whole.
     """
     if not path.parent.is_dir():
         raise StoreError(f"there is no directory {path.parent} for the store {path.name}")
@@ -63,14 +63,14 @@ def check(path: Path) -> None:
     if not signature:
         return
     if signature != _SIGNATURE:
-        raise Unreadable(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
+        raise UnreadableError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise Unreadable(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+        raise UnreadableError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
@@ -81,12 +81,14 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
         if whole != "ok":
-            raise Unreadable(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
+            raise UnreadableError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
         return  # made by a run that was killed before it wrote to it
     if application != _APPLICATION:
-        raise Unreadable(f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}")
+        raise UnreadableError(
+            f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
+        )
     if version not in (1, VERSION):
         raise StoreError(
             f"{path} has version {version} of the store, this fullrecall knows {VERSION}: upgrade "

@@ -63,7 +63,7 @@ _DEEPEST = 8
 """How many causes behind an exception are looked at."""
 
 _LONGEST = 300
-"""Characters of what a client or an endpoint says of a failure: it stands in each sample's reason."""
+"""Characters of what is said of a failure: it stands in each sample's reason."""
 
 
 class Trouble(NamedTuple):

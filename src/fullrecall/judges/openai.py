@@ -129,7 +129,7 @@ class OpenAIChatModel:
                 reply = await client.post(**self._post(request, schema=with_schema))
         except BadRequestError as error:
             return self._rejected(request, error, with_schema=with_schema)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - told or raised by `_failed`
             if limit.expired():
                 told = f"timed out: no answer within {self._seconds:g} s ({self._place})"
                 raise TimeoutError(told) from None

@@ -48,20 +48,21 @@ class Attempt(NamedTuple):
         return cls(trouble.completion(), trouble)
 
 
-def _sound(completion: Completion) -> Completion:
+def _sound(given: object) -> Completion:
     """Return a completion of which every field is what it says."""
-    if not isinstance(completion, Completion) or not isinstance(completion.text, str):
-        detail = f"the model gave no Completion with a text, but {type(completion).__name__}"
+    if not isinstance(given, Completion) or not _is_text(given.text):
+        detail = f"the model gave no Completion with a text, but {type(given).__name__}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
+    completion = given
     tokens = token_count(completion.prompt_tokens), token_count(completion.completion_tokens)
     if len(completion.text) > MOST_CHARACTERS:
         detail = f"{len(completion.text):,} characters; at most {MOST_CHARACTERS:,} are read"
         return Completion("", *tokens, Failure.TOO_LARGE, detail)
     text = without_secrets(completion.text)
     detail = shortened(completion.detail) if completion.detail else ""
-    given = (completion.prompt_tokens, completion.completion_tokens)
-    whole = all(type(count) is int for count in given)
-    if (text, detail, tokens) == (completion.text, completion.detail, given) and whole:
+    told = (completion.prompt_tokens, completion.completion_tokens)
+    whole = all(type(count) is int for count in told)
+    if (text, detail, tokens) == (completion.text, completion.detail, told) and whole:
         return completion
     prompt_tokens, completion_tokens = tokens
     return replace(
@@ -71,6 +72,10 @@ def _sound(completion: Completion) -> Completion:
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
     )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 @dataclass(frozen=True)
