@@ -79,7 +79,11 @@ class Paid:
 
     def paid(self) -> Counter[int]:
         """Return how often each claim was paid for, by any process."""
-        return Counter(map(int, self.ledger.read_text().split())) if self.ledger.exists() else Counter()
+        return (
+            Counter(map(int, self.ledger.read_text().split()))
+            if self.ledger.exists()
+            else Counter()
+        )
 
 
 @contextlib.contextmanager
@@ -154,9 +158,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
         async def main() -> None:
             model = self.model()
-            coroutine = aevaluate(
-                samples(numbers), scorer(model), store=self.store, progress=False
-            )
+            coroutine = aevaluate(samples(numbers), scorer(model), store=self.store, progress=False)
             running = asyncio.create_task(coroutine)
             while model.sent < at and not running.done():
                 await asyncio.sleep(0)
@@ -187,9 +189,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 os.kill(os.getpid(), signal.SIGINT)
 
         with bounded(), sigint_raises(), contextlib.suppress(Interrupted):
-            evaluate(
-                samples(numbers), scorer(self.model(press)), store=self.store, progress=False
-            )
+            evaluate(samples(numbers), scorer(self.model(press)), store=self.store, progress=False)
 
     @rule(numbers=KEYS, at=st.integers(1, 4))
     def cancel_a_shared_ask(self, numbers: list[int], at: int) -> None:

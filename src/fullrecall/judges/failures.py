@@ -99,7 +99,7 @@ def trouble_of(error: Exception) -> Trouble:
 
 def shortened(detail: str) -> str:
     """Return what was said of a failure without secrets, cut to 300 characters."""
-    detail = redacted(detail)
+    detail = redacted(detail[: 10 * _LONGEST])
     return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
 
 

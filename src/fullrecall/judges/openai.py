@@ -17,8 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.identifiers import shown
-from fullrecall.judges.failures import shortened, trouble_of
+from fullrecall.judges.failures import trouble_of
 from fullrecall.judges.protocols import ChatRequest, Completion, Failure
 from fullrecall.judges.redaction import hide, hide_url, hide_values, public_url, redacted
 from fullrecall.judges.transport import (
@@ -37,6 +36,12 @@ one may have been rejected for another reason."""
 
 _OWN = {"extra_headers": "headers", "extra_query": "params"}
 """What is no part of the request's body, and what the client's `post` calls it."""
+
+_MOST_VALUES = 100_000
+"""Of a reply, those in its text included: to parse more could hold up the event loop."""
+
+_SHOWN = 200
+"""Bytes of a reply that is no completion that its reason shows."""
 
 _MOST_REJECTIONS = 1_000
 """Requests of which is remembered that they are to be sent without a schema."""
@@ -274,6 +279,9 @@ def _response_format(request: ChatRequest) -> dict[str, Any]:
 
 def _completion(content: bytes) -> Completion:
     """Return the answer that a body holds, whatever type the endpoint says that it has."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        detail = f"it has more than {_MOST_VALUES:,} values"
+        return Completion("", failure=Failure.TOO_LARGE, detail=detail)
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -294,7 +302,8 @@ def _completion(content: bytes) -> Completion:
             refusal=message.get("refusal"),
         )
     except (TypeError, KeyError, IndexError, AttributeError):
-        detail = shortened(f"the reply is no chat completion: {shown(reply)}")
+        beginning = content[:_SHOWN].decode(errors="replace")
+        detail = f"the reply is no chat completion: {beginning}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
 
 
