@@ -7,14 +7,14 @@ field. pydantic is loaded with this module, which is loaded when something is re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import isclose, isfinite
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.errors import FullrecallError, InputError, ReportError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.identifiers import shown
 from fullrecall.measures import parse
@@ -29,6 +29,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Credit = Annotated[float, Field(gt=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Text = Annotated[str, Field(min_length=1)]
+
+_MOST = 10**4_000
+"""Whole numbers from here on have more digits than Python reads."""
 
 _ROUNDING = 1e-9
 """How far a saved score may be from the one that its findings give."""
@@ -135,8 +138,8 @@ class ResultRecord(Record):
     def _possible(self) -> Self:
         if self.status not in set(Status):
             raise ValueError(f"status must be one of {', '.join(Status)}, got {self.status!r}")
-        if self.status == Status.SCORED and not self.findings:
-            raise ValueError("a scored result must have findings")
+        if self.status == Status.SCORED and not (self.findings and self.targets):
+            raise ValueError("a scored result must have findings, and the digest of its targets")
         if self.status == Status.UNDEFINED and (self.findings or self.unmeasured):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
@@ -188,6 +191,11 @@ class MethodRecord(Record):
     parameters: dict[str, Any] = {}
     headline: str = "recall"
 
+    @model_validator(mode="after")
+    def _plain(self) -> Self:
+        check_plain(self.parameters, "parameters")
+        return self
+
     @property
     def method(self) -> Method:
         """The method that was saved; `ReportError` for a measure that is not known here."""
@@ -209,8 +217,11 @@ class RowRecord(Record):
             raise ReportError(
                 f"results must be {len(methods)}, one per score, got {len(self.results)}"
             )
-        sample = Sample(**self.sample)
-        check_plain(sample, "sample")
+        check_plain(self.sample, "sample")
+        try:
+            sample = Sample(**self.sample)
+        except InputError as error:
+            raise ReportError(f"sample: {error}") from None
         results = []
         for number, (record, method) in enumerate(zip(self.results, methods, strict=True)):
             try:
@@ -221,8 +232,80 @@ class RowRecord(Record):
         return sample, tuple(results)
 
 
+class ValuesRecord(Record):
+    """One `ValueCounts`."""
+
+    bits: Count
+    values: list[int]
+    counts: list[Count]
+
+
+class TotalsRecord(Record):
+    """One `Totals`."""
+
+    count: Count
+    total: int
+    gaps: Count
+    values: ValuesRecord
+    groups: dict[str, Annotated[list[int], Field(min_length=3, max_length=3)]]
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if sum(self.values.counts) != self.count:
+            raise ValueError(f"values must be {self.count}, as count says")
+        for count, total, gaps in ((self.count, self.total, self.gaps), *self.groups.values()):
+            if min(count, gaps) < 0 or abs(total) > count << 60:
+                raise ValueError(f"{count} values in [0, 1] must not add up to {total} * 2**-60")
+        return self
+
+
+class SettledRecord(Record):
+    """One `Settlements`."""
+
+    targets: Count
+    by: dict[str, Count]
+    samples: Count
+
+
+class TallyRecord(Record):
+    """One `Tally`."""
+
+    method: MethodRecord
+    counts: dict[str, Count]
+    reasons: dict[str, Count]
+    measures: dict[str, TotalsRecord]
+    undefined: dict[str, Count]
+    settled: SettledRecord
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if not self.counts.keys() <= set(Status):
+            raise ValueError(f"counts must be of {', '.join(Status)}, got {shown(self.counts)}")
+        return self
+
+
+class PartRecord(Record):
+    """What `Report.totals` returns."""
+
+    stopped: str | None
+    samples: Count
+    ids: list[Count]
+    tallies: Annotated[list[TallyRecord], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        for tally in self.tallies:
+            if sum(tally.counts.values()) != self.samples:
+                raise ValueError(f"the counts of {tally.method.name} must be {self.samples} in all")
+        return self
+
+
 def plain_method(method: Method) -> dict[str, Any]:
-    """Return a method as plain JSON values that `MethodRecord` reads."""
+    """Return a method as plain JSON values that `MethodRecord` reads.
+
+    Raises `ReportError` for parameters that JSON would change or cannot hold.
+    """
+    check_plain(method.parameters, f"{method.name}.parameters")
     return {
         "name": method.name,
         "parameters": dict(method.parameters),
@@ -277,50 +360,88 @@ def plain_row(
 ) -> dict[str, Any]:
     """Return a row as plain JSON values that `RowRecord` reads.
 
-    Raises `ReportError` for metadata that JSON would change or cannot hold, unless a `default`
-    makes plain values of it.
+    Raises `ReportError` for values that JSON would change or cannot hold, such as sets and NaN in
+    metadata, unless `default` makes plain ones of them.
     """
-    if default is None:
-        check_plain(sample, "sample")
-    return {
-        "sample": sample.to_dict(),
-        "results": [plain_result(result) for result in results],
-    }
+    plain = sample.to_dict()
+    try:
+        if default is None:
+            check_plain(plain, "sample")
+        else:
+            plain = _converted(plain, default, "sample")
+        return {"sample": plain, "results": [plain_result(result) for result in results]}
+    except RecursionError:
+        raise ReportError("sample is nested too deeply to be saved") from None
 
 
-def check_plain(sample: Sample, what: str) -> None:
-    """Raise `ReportError` for metadata of a sample, or of a context of it, that is not plain."""
-    _check(sample.metadata, f"{what}.metadata")
-    listed = {
-        "retrieved_contexts": sample.retrieved_contexts or (),
-        "reference_contexts": [c for group in sample.reference_contexts or () for c in group],
-    }
-    calls = () if sample.retrieval is None else sample.retrieval.calls
-    for call in (each for root in calls for each in root.walk()):
-        listed[f"retrieval.calls[{call.source!r}]"] = call.contexts or ()
-    for name, contexts in listed.items():
-        for position, context in enumerate(contexts):
-            if context.metadata:
-                _check(context.metadata, f"{what}.{name}[{position}].metadata")
-
-
-def _check(value: object, where: str) -> None:
-    kind = type(value)
-    if kind is dict:
-        for key, item in value.items():  # type: ignore[attr-defined]
-            if type(key) is not str:
-                raise ReportError(f"{where} must have keys that are str, got {shown(key)}")
-            _check(item, f"{where}[{key!r}]")
-    elif kind is list:
-        for position, item in enumerate(value):  # type: ignore[arg-type]
-            _check(item, f"{where}[{position}]")
-    elif not (
-        value is None or kind in (str, int, bool) or (kind is float and isfinite(value))  # type: ignore[arg-type]
-    ):
+def check_plain(value: object, where: str) -> None:
+    """Raise `ReportError` for a value that JSON would change or cannot hold, naming its place."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
+            if type(item) is not str:  # as most are
+                check_plain(item, f"{where}.{key}")
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            if type(item) is not str:
+                check_plain(item, f"{where}[{position}]")
+    elif not _is_kept(value):
         raise ReportError(
-            f"{where} must be a value that JSON keeps as it is, got {shown(value)}: convert it, or "
-            "pass default=str to save it as text"
+            f"{where} must be a value that JSON keeps as it is, got {_shown(value)}: convert it, "
+            "or pass default=str to save it as text"
         )
+
+
+def _is_kept(value: object) -> bool:
+    """Return whether JSON holds a single value, and gives back an equal one."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < _MOST
+    return value is None or isinstance(value, str)
+
+
+def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
+    """Return a value as JSON keeps it; what it would change or cannot hold is made by `default`."""
+    if isinstance(value, Mapping):
+        plain = {
+            name: _converted(item, default, f"{where}.{name}")
+            for name, item in (
+                (key if isinstance(key, str) else _made(key, default, where), item)
+                for key, item in value.items()
+            )
+        }
+        if len(plain) < len(value):
+            raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
+        return plain
+    if isinstance(value, (list, tuple)):
+        return [_converted(item, default, where) for item in value]
+    try:
+        check_plain(value, where)
+    except ReportError:
+        return _made(value, default, where)
+    return value
+
+
+def _made(value: object, default: Callable[[Any], Any], where: str) -> Any:
+    """Return what `default` makes of a value; raises `ReportError` unless that is plain."""
+    try:
+        made = default(value)
+    except Exception as error:
+        raise ReportError(
+            f"{where}: default must make a plain value of {_shown(value)}, it raised {error!r}"
+        ) from error
+    check_plain(made, where)
+    return made
+
+
+def _shown(value: object) -> str:
+    """Return a value for a message, whatever its `repr` does."""
+    try:
+        return shown(value)
+    except Exception:  # noqa: BLE001 - of a stranger's class, or an int of too many digits
+        return f"a value of type {type(value).__name__}"
 
 
 def _check_retrieved(sample: Sample, result: Result, number: int) -> None:
@@ -349,4 +470,4 @@ def _problem(error: ValidationError) -> str:
         message = message.removeprefix("Value error, ")
         return f"{where}: {message}" if where else message
     expected = message.replace("Input should be", "must be")
-    return f"{where or 'it'} {expected}, got {shown(first['input'])}"
+    return f"{where or 'it'} {expected}, got {_shown(first['input'])}"

@@ -91,5 +91,5 @@ def test_what_is_no_report_is_told(tmp_path: Path) -> None:
     path.write_text('{"user_input": "?"}\n', encoding="utf-8")
     done = run("page", path)
     assert done.exit_code == 2
-    assert "is no saved report" in done.stderr
+    assert "is not a saved report" in done.stderr
     assert not (tmp_path / "samples.html").exists()

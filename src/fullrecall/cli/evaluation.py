@@ -29,7 +29,7 @@ Field names of ragas, LangChain, and LlamaIndex also work.
   fullrecall evaluate answers.csv --rename doc_ids=retrieved_context_ids
   fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
-  fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini --output r.jsonl
+  fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
 """
 
 _MEASURING = "What to measure"

@@ -22,10 +22,10 @@ from fullrecall.cli.outputs import check_output, export, is_exported
 from fullrecall.cli.problems import explained
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
 from fullrecall.datasets import read, read_trec
-from fullrecall.errors import FullrecallError, InputError, RunStopped
+from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
-from fullrecall.report import Report, terminal
+from fullrecall.report import Report, Summary, terminal
 from fullrecall.report.file import Writer, ending
 from fullrecall.sample import Sample
 
@@ -75,8 +75,22 @@ def run_evaluation(request: Request) -> None:
         raise typer.Exit(INTERRUPTED) from None
     outcome = _scored(chain([first], samples), scorers, request)
     unjudged = is_left_unjudged(request.scorers, request.settings, first)
-    _show(outcome, scorers, request, unjudged=unjudged)
-    _stop(outcome, request)
+    try:
+        summary = _summary(outcome.report, request)
+    except FullrecallError as error:
+        fail(*explained(error))
+    _show(outcome, summary, scorers, request, unjudged=unjudged)
+    _stop(outcome, summary, request)
+
+
+def _summary(report: Report, request: Request) -> Summary:
+    """Return the summary; from the rows that were saved where totals do not suffice."""
+    try:
+        return report.summary(*request.measures)
+    except ReportError:  # sample IDs repeat: only rows show which of them are one group
+        if request.output is None or not request.output.is_file():
+            raise
+        return Report.load(request.output).summary(*request.measures)
 
 
 def _samples(request: Request) -> Iterator[Sample]:
@@ -139,9 +153,13 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
 
 
 def _show(
-    outcome: Outcome, scorers: list[FindingScorer], request: Request, *, unjudged: bool
+    outcome: Outcome,
+    summary: Summary,
+    scorers: list[FindingScorer],
+    request: Request,
+    *,
+    unjudged: bool,
 ) -> None:
-    summary = outcome.report.summary(*request.measures)
     spent = outcome.report.spent
     if request.as_json:
         plain = summary.to_dict()
@@ -170,9 +188,8 @@ def _show(
     show("", *notes, *(["", *missed] if notes and missed else missed))
 
 
-def _check_something_scored(outcome: Outcome, request: Request) -> None:
+def _check_something_scored(scores: Summary) -> None:
     """Fail where no sample has any score: a pipeline is not to take that for a result."""
-    scores = outcome.report.summary(*request.measures)
     if any(score.scored for score in scores):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
@@ -182,17 +199,15 @@ def _check_something_scored(outcome: Outcome, request: Request) -> None:
     fail("nothing could be scored", *reasons[:3])
 
 
-def _stop(outcome: Outcome, request: Request) -> None:
+def _stop(outcome: Outcome, summary: Summary, request: Request) -> None:
     """Say what ended the run early, if anything did, and exit with its code."""
     if outcome.stopped is None:
-        _check_something_scored(outcome, request)
+        _check_something_scored(summary)
         return
     count = len(outcome.report)
     if isinstance(outcome.stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
-        count = max(
-            score.scored + score.undefined for score in outcome.report.summary(*request.measures)
-        )
+        count = max(score.scored + score.undefined for score in summary)
     kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
     scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):

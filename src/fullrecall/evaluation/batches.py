@@ -24,8 +24,9 @@ from fullrecall.judges.retries import MOST, Retries
 from fullrecall.measures import Measure
 from fullrecall.records import plain_method, plain_row
 from fullrecall.report import frames
-from fullrecall.report.file import VERSION, as_line, row_of
+from fullrecall.report.file import VERSION, as_line, parsed, row_of
 from fullrecall.report.report import Report
+from fullrecall.report.row import Row
 from fullrecall.result import Method
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -169,14 +170,8 @@ class BatchScorer:
         for (before, _), (after, _) in pairwise(lines):
             if before == after:
                 raise ReportError(f"two rows have {self.position}={after}: each row has its own")
-        methods = self._methods
-        return Report.of(
-            methods,
-            (
-                row_of(self._read(ROW, number, text), methods, number)
-                for number, (_, text) in enumerate(lines, start=1)
-            ),
-        )
+        rows = (self._row(number, text) for number, (_, text) in enumerate(lines, start=1))
+        return Report.of(self._methods, rows)
 
     @property
     def _tuple(self) -> tuple[Scorer, ...]:
@@ -208,7 +203,7 @@ class BatchScorer:
         text = json.dumps([VERSION, methods, measures], sort_keys=True)
         return sha256(text.encode()).hexdigest()[:16]
 
-    @property
+    @cached_property
     def _methods(self) -> list[Method]:
         return [scorer.method for scorer in self._tuple]
 
@@ -239,7 +234,8 @@ class BatchScorer:
             cells["sample"] = row.sample.id  # not its label: a number counts within a batch
             for name in self._score_columns:
                 columns[name].append(cells.get(name))
-            columns[ROW].append(as_line({"methods": self._digest, **plain_row(row.sample, row.results, default=str)}, default=str))
+            plain = plain_row(row.sample, row.results, default=str)
+            columns[ROW].append(as_line({"methods": self._digest, **plain}))
         return columns
 
     def _totals(self, report: Report) -> dict[str, list[Any]]:
@@ -259,12 +255,19 @@ class BatchScorer:
         parts = [self._read(TOTALS, number, text) for number, text in enumerate(texts, start=1)]
         return Report.of_totals(parts) if parts else self._empty(keep_rows=False)
 
+    def _row(self, number: int, text: str) -> Row:
+        plain = self._read(ROW, number, text)
+        try:
+            return row_of(plain, self._methods, number)
+        except ReportError as error:
+            raise ReportError(f"row {number}: {ROW}: {error}") from None
+
     def _read(self, column: str, number: int, text: str) -> dict[str, Any]:
         """Return what a cell holds, once it is known to be of these scorers."""
         try:
-            plain: dict[str, Any] = json.loads(text)
-            digest = plain["methods"]
-        except (ValueError, TypeError, KeyError) as error:
+            plain: dict[str, Any] = parsed(text)
+            digest = plain.pop("methods")
+        except (ValueError, TypeError, KeyError, AttributeError, ReportError) as error:
             raise ReportError(f"row {number}: {column} holds no result: {error!r}") from None
         if digest != self._digest:
             raise ReportError(

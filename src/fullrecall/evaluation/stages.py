@@ -13,7 +13,7 @@ from fullrecall.findings import Finding
 from fullrecall.measures import DEFAULT_KS, Recall
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
-from fullrecall.report.summary import shown
+from fullrecall.report.text import shown
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -208,4 +208,3 @@ def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:
 
 def _credit(finding: Finding) -> float:
     return finding.credit_at()
-

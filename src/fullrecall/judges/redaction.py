@@ -109,7 +109,8 @@ def hide_url(url: str) -> None:
     if parts.password:
         user = unquote(parts.username or "")
         password = unquote(parts.password)
-        hide(password, parts.password, base64.b64encode(f"{user}:{password}".encode()).decode())
+        basic = base64.b64encode(f"{user}:{password}".encode()).decode()
+        hide(password, parts.password, basic.rstrip("="))
     hide(*(value for name, value in parse_qsl(parts.query) if name.lower() not in _PUBLIC))
 
 

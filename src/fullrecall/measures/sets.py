@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from math import fsum
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from fullrecall.findings import ColumnFindings, Findings, contexts_within, lists_of, relevant_ranks
 from fullrecall.measures.measure import GradedMeasure, check_choice
@@ -27,6 +27,16 @@ class RecallMeasure(GradedMeasure):
 
     text = "recall"
     written = "Recall"
+
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override] # its own parameters, for whoever checks types
+            self,
+            *,
+            min_grade: float | None = ...,
+            weight: Weight = ...,
+            zero_division: float | None = ...,
+        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,6 +63,16 @@ class PrecisionMeasure(GradedMeasure):
 
     text = "precision"
     written = "Precision"
+
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override] # as above
+            self,
+            *,
+            min_grade: float | None = ...,
+            denominator: Denominator = ...,
+            zero_division: float | None = ...,
+        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from fullrecall.result import Result, Status
 
 if TYPE_CHECKING:
-    from fullrecall.report.gate import GateResult
+    from fullrecall.report.check import GateResult
     from fullrecall.report.report import Report
     from fullrecall.report.summary import ScoreSummary
 

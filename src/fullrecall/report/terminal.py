@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.summary import shown
+from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from fullrecall.measures import Measure
     from fullrecall.report.bounds import Interval
-    from fullrecall.report.comparison import Comparison, Difference, ScoreComparison
-    from fullrecall.report.gate import GateResult
+    from fullrecall.report.check import GateResult
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
     from fullrecall.report.summary import ScoreSummary, Summary
 
 WIDEST = 240
@@ -178,7 +179,8 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
     if score.unscored and score.scored and score.bounds is not None:
         low, high = map(shown, score.bounds)
-        yield f"{name}: {low} to {high}, depending on unscored samples"
+        label = score.method.label(score.main.measure)
+        yield f"{label}: {low} to {high}, depending on unscored samples"
     for one in score.estimates.values():
         if one.undefined > score.undefined:
             yield (
@@ -284,7 +286,9 @@ def _comparison_notes(score: ScoreComparison) -> Iterator[str]:
         label = score.method.label(each.measure)
         if each.margin is not None:
             yield f"{label}: {_inferiority(each)}"
-        excluded = each.guaranteed is not None and not each.guaranteed.low <= 0 <= each.guaranteed.high
+        excluded = (
+            each.guaranteed is not None and not each.guaranteed.low <= 0 <= each.guaranteed.high
+        )
         if each.p is not None and each.p <= 1 - CONFIDENCE and not excluded:
             low, high = (signed(end) for end in (each.guaranteed or (0.0, 0.0))[:2])
             yield (

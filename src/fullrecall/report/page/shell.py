@@ -14,7 +14,7 @@ from fullrecall.report.page.payload import Payload
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from fullrecall.report.statistics import Interval
+    from fullrecall.report.bounds import Interval
 
 _FILES = "files"
 
