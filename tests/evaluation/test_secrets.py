@@ -153,8 +153,15 @@ def test_no_secret_is_in_what_a_model_raises(faulty: FaultyEndpoint, name: str) 
     faulty.strikes(FAULTS[name], frozenset({1}), always=True)
     model = model_of(faulty)
     request = ChatRequest((Message("system", "s"), Message("user", 'claims:\n1 "Claim 1"')))
+
+    async def asked(request: ChatRequest) -> Completion:
+        try:
+            return await model.acomplete(request)
+        finally:
+            await model.aclose()
+
     try:
-        for call in (model.complete, lambda request: asyncio.run(model.acomplete(request))):
+        for call in (model.complete, lambda request: asyncio.run(asked(request))):
             try:
                 completion = call(request)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is looked at

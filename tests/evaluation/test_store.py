@@ -360,12 +360,13 @@ def test_two_that_ask_the_same_go_on_with_the_same_answer(tmp_path: Path) -> Non
 
         async def both() -> None:
             turns = [Cache(store, Spent()).turn(ask()) for store in (ours, theirs)]
-            async with turns[0]:
+            async with turns[0], turns[1]:
+                await turns[0].leased()
                 ours.release(turns[0]._key, turns[0]._lease or b"")  # as if it had expired
-                async with turns[1]:
-                    for turn, text in zip(turns, ("first", "second"), strict=True):
-                        turn.keep(Completion(text))
-                        told.append(await turn.written())
+                await turns[1].leased()
+                for turn, text in zip(turns, ("first", "second"), strict=True):
+                    turn.keep(Completion(text))
+                    told.append(await turn.written())
 
         asyncio.run(both())
         assert [completion.text for completion in told] == ["first", "first"]

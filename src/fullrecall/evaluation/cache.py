@@ -103,8 +103,8 @@ class Cache:
 class Turn:
     """One ask on its way: `kept` is its answer where there is one already.
 
-    Where it is None, whoever entered is the only one that asks, and hands over what it was
-    answered by `keep`; the others wait for it.
+    Where it is None, whoever entered is the only one of this run that asks, and once it is
+    `leased` the only one of all; it hands over what it was answered by `keep`, and the others wait.
     """
 
     def __init__(self, cache: Cache, key: bytes, ask: Ask) -> None:
@@ -131,14 +131,6 @@ class Turn:
             cache.spent.reused += 1
             return self
         self._told = cache.asked[key] = asyncio.get_running_loop().create_future()
-        try:
-            await self._leased()
-        except BaseException as error:
-            self._over(error)
-            raise
-        if self.kept is not None:
-            cache.spent.reused += 1
-            self._over(None)
         return self
 
     async def __aexit__(
@@ -190,20 +182,22 @@ class Turn:
             self.kept = store.completion(self._key) or self.kept
         return self.kept
 
-    async def _leased(self) -> None:
-        """Wait until nobody else asks the same, or has an answer."""
+    async def leased(self) -> Completion | None:
+        """Wait until no other run asks the same; return its answer, None where it is our turn."""
         store, pause = self._cache.store, _POLL_SECONDS[0]
         while store is not None and not store.problem:
             self._lease, granted = store.claim(self._key)
             if await asyncio.wrap_future(granted):
-                return
+                break
             self._lease = None
             self.kept = self._cache.completion(self._key)
             if self.kept is not None:
-                return
+                self._cache.spent.reused += 1
+                return self.kept
             await asyncio.sleep(pause)
             pause = min(2 * pause, _POLL_SECONDS[1])
         self._cache.warn()
+        return None
 
     def _over(self, error: BaseException | None) -> None:
         """Let those go on who wait for this ask, with the answer or with what ended it."""

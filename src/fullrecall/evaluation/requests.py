@@ -57,6 +57,8 @@ class Requests:
                 if turn.kept is not None:
                     return turn.kept
                 async with endpoint.asking() as began:
+                    if (answered := await turn.leased()) is not None:
+                        return answered
                     for sent in count(1):
                         async with (
                             endpoint.slot() as entered,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.flow import side_by_side
@@ -23,6 +23,9 @@ from fullrecall.judges.protocols import (
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.judges.verdicts import checked, merged
 from fullrecall.judges.windows import windows
+
+_MOST_SPLITS = 10_000
+"""Texts of which is remembered how they were split: the judge stays small, whatever it judged."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class LLMJudge:
             items = None if completion.failure else text_items(completion.text)
             if items:
                 # Two samples may have asked at the same time: the first answer is everyone's.
-                first = self._splits.setdefault((kind, text), tuple(heard))[-1]
+                first = self._remembered(kind, text, heard)[-1]
                 return tuple(items if first is completion else text_items(first.text) or items)
             problem = completion.problem or (
                 "the model's reply lists nothing"
@@ -92,6 +95,16 @@ class LLMJudge:
             if completion.failure and completion.failure.is_final:
                 break
         raise JudgeError(f"the text could not be split into {kind}: {problem}")
+
+    def _remembered(
+        self, kind: Kind, text: str, heard: Sequence[Completion]
+    ) -> tuple[Completion, ...]:
+        """Keep what the model made of a text; return what was kept first. The last texts stay."""
+        told = self._splits.setdefault((kind, text), tuple(heard))
+        with suppress(KeyError, RuntimeError, StopIteration):  # another thread does the same
+            while len(self._splits) > _MOST_SPLITS:
+                del self._splits[next(iter(self._splits))]
+        return told
 
     def attribute(
         self,
@@ -183,19 +196,13 @@ def _holds_a_verdict(
     return any(verdict.label for verdict in verdicts.values())
 
 
-@lru_cache(maxsize=64)
-def _objects(text: str) -> Sequence[Mapping[str, Any]]:
-    """Return the verdicts of a reply; whether it is accepted and what it says are read from one."""
-    return verdict_objects(text)
-
-
 def _read(
     completion: Completion, asked: Sequence[int], window: Mapping[int, str], *, on_itself: bool
 ) -> dict[int, Verdict]:
     """Return a verdict for each number; a failed completion's reason where it holds none."""
     if completion.failure and completion.failure.is_final:
         return {number: Verdict(None, problem=completion.problem) for number in asked}
-    objects = _objects(completion.text)
+    objects = verdict_objects(completion.text)
     verdicts = checked(objects, asked, window, on_itself=on_itself)
     if completion.failure is None:
         return verdicts

@@ -20,6 +20,7 @@ from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.failures import trouble_of
 from fullrecall.judges.protocols import ChatRequest, Completion, Failure
 from fullrecall.judges.redaction import hide, hide_url, hide_values, public_url, redacted
+from fullrecall.judges.retries import sound
 from fullrecall.judges.transport import (
     Portal,
     ReplyError,
@@ -139,7 +140,7 @@ class OpenAIChatModel:
                 told = f"timed out: no answer within {self._seconds:g} s ({self._place})"
                 raise TimeoutError(told) from None
             return self._failed(error)
-        return self._answered(request, reply.content, with_schema=with_schema)
+        return sound(self._answered(request, reply.content, with_schema=with_schema))
 
     @property
     def _place(self) -> str:
@@ -171,7 +172,7 @@ class OpenAIChatModel:
 
         for link in _chain(error):
             if isinstance(link, ReplyError):
-                return Completion("", failure=link.failure, detail=str(link))
+                return sound(Completion("", failure=link.failure, detail=str(link)))
         _clean(error)
         if isinstance(error, APIConnectionError):
             raise ConnectionError(f"{error} ({self._place})") from error

@@ -36,7 +36,7 @@ class Attempt(NamedTuple):
         The one door through which what models answer comes in: too long a text, secrets, and
         token counts that are none stay outside.
         """
-        completion = _sound(completion)
+        completion = sound(completion)
         if completion.failure is None or not completion.failure.is_final:
             return cls(completion)  # an answer, or one that the judge asks for again
         return cls(completion, Trouble(completion.failure, completion.detail))
@@ -48,8 +48,8 @@ class Attempt(NamedTuple):
         return cls(trouble.completion(), trouble)
 
 
-def _sound(given: object) -> Completion:
-    """Return a completion of which every field is what it says."""
+def sound(given: object) -> Completion:
+    """Return a completion of which every field is what it says, and none holds a secret."""
     if not isinstance(given, Completion) or not _is_text(given.text):
         detail = f"the model gave no Completion with a text, but {type(given).__name__}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
