@@ -45,7 +45,7 @@ class Model:
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Answer."""
-        frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the coroutines run right now
+        frame: FrameType | None = sys._getframe()
         while frame is not None and frame.f_code.co_flags & inspect.CO_COROUTINE:
             self.frames.insert(0, frame.f_code.co_qualname)
             frame = frame.f_back

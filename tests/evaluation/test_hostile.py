@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, NamedTuple
 
@@ -316,7 +316,7 @@ CASES = TEXTS | ENVELOPES | TRANSPORTS | STATUSES
 
 
 @pytest.fixture
-def longest_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def longest_block(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Note the CPU that each callback of an event loop takes of its thread."""
     blocks = [0.0]
     run = asyncio.Handle._run
@@ -329,7 +329,7 @@ def longest_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
             blocks.append(time.thread_time() - began)
 
     monkeypatch.setattr(asyncio.Handle, "_run", timed)
-    yield blocks
+    return blocks
 
 
 def judged(faulty: FaultyEndpoint, case: Case) -> Report:
@@ -386,7 +386,7 @@ def test_a_redirect_takes_neither_question_nor_key_elsewhere(faulty: FaultyEndpo
         def do_POST(self) -> None:
             elsewhere.append(str(self.headers))
 
-        do_GET = do_POST
+        do_GET = do_POST  # noqa: N815 - the server's name for it
 
         def log_message(self, *_: object) -> None:
             pass

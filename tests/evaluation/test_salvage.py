@@ -76,12 +76,12 @@ def test_a_second_call_names_the_file_that_is_there(whole: Path, tmp_path: Path)
     """What a run added to the salvaged store is not written over."""
     path = tmp_path / "runs.sqlite"
     path.write_bytes(whole.read_bytes()[: -5 * PAGE])
-    with pytest.raises(StoreError, match="runs-salvaged.sqlite"):
+    with pytest.raises(StoreError, match=r"runs-salvaged\.sqlite"):
         Store(path)
     salvage = tmp_path / "runs-salvaged.sqlite"
     with Store(salvage) as store:
         store.keep_completion(b"new", "m", Completion("x")).result(60)
-    with pytest.raises(StoreError, match="what could be read of it is in .*runs-salvaged.sqlite"):
+    with pytest.raises(StoreError, match=r"what could be read of it is in .*runs-salvaged\.sqlite"):
         Store(path)
     with Store(salvage) as store:
         assert store.completion(b"new") == Completion("x")

@@ -25,7 +25,7 @@ from fullrecall.judges.retries import Retries
 Exchange = FaultyEndpoint = Any  # of conftest.py
 
 KEY = 'sk-Key+7/Qz=éK"9'
-PASSWORD = "pass:W0rd/of@mine"
+PASSWORD = "pass:W0rd/of@mine"  # noqa: S105 - a made-up one
 QUERY = "query-K3y&value"
 HEADER = "Header-S3cret-value"
 SECRETS = (KEY, PASSWORD, QUERY, HEADER)

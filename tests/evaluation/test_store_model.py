@@ -160,7 +160,7 @@ class LedgerMachine(RuleBasedStateMachine):
             model = self.model()
             coroutine = aevaluate(samples(numbers), scorer(model), store=self.store, progress=False)
             running = asyncio.create_task(coroutine)
-            while model.sent < at and not running.done():
+            while model.sent < at and not running.done():  # noqa: ASYNC110 - it counts turns
                 await asyncio.sleep(0)
             for _ in range(turns):
                 await asyncio.sleep(0)
@@ -203,7 +203,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 )
                 for _ in range(2)
             ]
-            while model.sent < at and not all(run.done() for run in runs):
+            while model.sent < at and not all(run.done() for run in runs):  # noqa: ASYNC110
                 await asyncio.sleep(0)
             runs[0].cancel()
             with contextlib.suppress(asyncio.CancelledError):
