@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import ContextPrecision, IdRecall, Report, Sample, evaluate
-from fullrecall.errors import ReportError
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
+from fullrecall.errors import ReportError
 
 SAMPLES = [
     Sample(
@@ -44,7 +44,7 @@ HOSTILE = [
 
 def report_of(samples: list[Sample]) -> Report:
     """Return the report of `samples`."""
-    return evaluate(samples, [IdRecall(k=2, ks=(1, 2)), ContextPrecision(ks=())], progress=False)
+    return evaluate(samples, [IdRecall(), ContextPrecision()], progress=False)
 
 
 def hostile() -> Report:
@@ -205,7 +205,7 @@ class TestOutput:
     def run(self, *arguments: object) -> Any:
         """Run the command line in this process."""
         return CliRunner().invoke(
-            app, ["evaluate", *map(str, arguments), "-s", "id"], catch_exceptions=False
+            app, ["evaluate", *map(str, arguments), "-s", "id_recall"], catch_exceptions=False
         )
 
     @pytest.mark.parametrize("ending", ["json", "csv", "md", "xml", "html"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -223,13 +222,13 @@ class TestTampered:
         [
             ('"grade": 2.0', '"grade": NaN', ":2: NaN is not a JSON value"),
             ('"grade": 2.0', '"grade": Infinity', ":2: Infinity is not a JSON value"),
-            ('"grade": 2.0', '"grade": 1e400', ":2: results[0].findings[1].grade"),
+            ('"grade": 2.0', '"grade": 1e400', ":2: results[0].findings[1].grade must be a"),
             ('"grade": 2.0', f'"grade": 1{"0" * 400}', ":2: results[0].findings[1].grade"),
             ('"grade": 2.0', f'"grade": 1{"0" * 5000}', ":2: "),
-            ('["rivers", 1, null]', "1e400", ":2: sample.metadata.topic must be a value that"),
+            ('["rivers", 1, null]', "1e400", ":2: sample.metadata.topic must be a value"),
             ('["rivers", 1, null]', "NaN", ":2: NaN is not a JSON value"),
             ('["rivers", 1, null]', "[" * 100_000 + "]" * 100_000, ":2: "),
-            ('"window": 8', '"window": 1e400', ":1: methods[0]"),
+            ('"window": 8', '"window": 1e400', ":1: methods[0].parameters.window"),
             ('"retrieved": 4', '"retrieved": 9, "retrieved": 4', ":2: retrieved must stand once"),
             ('"score": 0.6', '"score": 1.0, "score": 0.6', ":2: score must stand once"),
             ('{"sample"', '{"sample": {}, "sample"', ":2: sample must stand once"),
@@ -262,7 +261,7 @@ class TestTampered:
             assert json.dumps(loaded.rows[0].sample.metadata["topic"]) == nested
             assert depth < 1_100
 
-    @pytest.mark.parametrize("head", ["[" * 100_000, "{" * 100_000, "7", "null", ""])
+    @pytest.mark.parametrize("head", ["{" * 100_000, "7", "null", "", '{"a": 1}', "[1, 2"])
     def test_a_head_that_is_none(self, path: Path, head: str) -> None:
         """No traceback of the parser."""
         path.write_text(head + "\n", "utf-8")
@@ -289,7 +288,10 @@ class TestTampered:
             ({"samples": 2}, "is missing"),
             ({**plain, "tallies": [{**tally, "counts": {"great": 2}}]}, "counts must be of"),
             (
-                {**plain, "tallies": [{**tally, "measures": {"recall": {**totals, "total": 2**62}}}]},
+                {
+                    **plain,
+                    "tallies": [{**tally, "measures": {"recall": {**totals, "total": 2**62}}}],
+                },
                 "must not add up",
             ),
             (
@@ -447,4 +449,4 @@ with Writer(sys.argv[1], report.methods) as writer:
     path.write_bytes(path.read_bytes()[:-7])
     with pytest.warns(UserWarning, match="49 samples were read"):
         assert len(Report.load(path)) == 49
-    assert os.listdir(tmp_path) == ["r.jsonl"]
+    assert list(tmp_path.iterdir()) == [path]

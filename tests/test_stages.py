@@ -16,6 +16,7 @@ from fullrecall.evaluation.stages import (
     evaluate_stages,
     stage_names,
 )
+from fullrecall.measures import Recall
 from fullrecall.retrieval import Call, Retrieval, Stage, calls_of
 
 
@@ -78,8 +79,9 @@ def test_a_loss_is_blamed_on_the_stage_that_handed_it_on_no_more() -> None:
 def test_what_stands_beyond_k_was_not_lost() -> None:
     """The score is cut at k; losing is about the whole lists."""
     low = sample("xya", ("first", "axy", None), wanted="a")
-    reports = evaluate_stages([low], IdRecall(k=1), progress=False)
-    assert scored(reports) == {"first": [1.0], "final": [0.0]}
+    reports = evaluate_stages([low], IdRecall(), progress=False)
+    assert scored(reports) == {"first": [1.0], "final": [1.0]}
+    assert reports["final"].rows[0].results[0][Recall @ 1] == 0.0
     assert reports.lost() == []
 
 
@@ -203,7 +205,7 @@ def test_names_stand_in_the_order_of_the_pipeline(orders: list[str], names: str)
 
 def test_the_table_tells_where_recall_was_lost() -> None:
     """One line for each stage: its score, what the whole list holds, and what was lost there."""
-    lines = str(evaluate_stages([TWO_BRANCHES], IdRecall(k=2), progress=False)).splitlines()
+    lines = str(evaluate_stages([TWO_BRANCHES], IdRecall(), progress=False)).splitlines()
     cells = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("  ")}
     assert cells["sparse"] == ["0.333", "0.333", "0", "1"]
     assert cells["dense"] == ["0.333", "0.667", "0", "1"]

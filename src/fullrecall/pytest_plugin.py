@@ -74,7 +74,7 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
         request.node.stash[_CALLED] = True
         try:
             result = _checked(report, *_given(request.node, rules, parameters))
-        except FullrecallError as error:
+        except (FullrecallError, OSError) as error:
             pytest.fail(f"recall_gate: {error}", pytrace=False)
         request.node.user_properties.extend(_properties(result))
         _act(result, request.config.getoption(_OPTION))

@@ -7,7 +7,7 @@ field. pydantic is loaded with this module, which is loaded when something is re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isclose, isfinite
 from typing import Annotated, Any, Self
@@ -70,6 +70,20 @@ class EvidenceRecord(Record):
                 raise ValueError(f"an end must not lie before its start, got {start} to {end}")
         return self
 
+    @property
+    def item(self) -> Evidence:
+        """The evidence that was saved."""
+        return Evidence(
+            self.rank,
+            self.start,
+            self.end,
+            self.target_start,
+            self.target_end,
+            self.similarity,
+            self.quote,
+            self.verified,
+        )
+
 
 class FindingRecord(Record):
     """One `Finding`."""
@@ -79,7 +93,7 @@ class FindingRecord(Record):
     size: Positive = 1.0
     steps: list[Annotated[list[int | float], Field(min_length=2, max_length=2)]]
     ranks: list[Rank]
-    evidence: list[EvidenceRecord] = []
+    evidence: list[EvidenceRecord] = Field(default_factory=list)
     verdict: str = ""
     agreement: Share | None = None
     judge: str = ""
@@ -106,7 +120,7 @@ class FindingRecord(Record):
             Target(tuple(self.target), self.grade, self.size),
             tuple(Step(int(rank), float(credit)) for rank, credit in self.steps),
             tuple(self.ranks),
-            tuple(Evidence(**dict(item)) for item in self.evidence),
+            tuple(item.item for item in self.evidence),
             self.verdict,
             self.agreement,
             self.judge,
@@ -121,6 +135,9 @@ class UsageRecord(Record):
     completion_tokens: Count = 0
 
 
+_NO_USAGE = UsageRecord()
+
+
 class ResultRecord(Record):
     """One `Result`, without its method."""
 
@@ -128,10 +145,12 @@ class ResultRecord(Record):
     score: Share | None = None
     targets: str = ""
     retrieved: Count = 0
-    findings: list[FindingRecord] = []
+    findings: list[FindingRecord] = Field(default_factory=list)
     note: str = ""
-    unmeasured: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []
-    usage: UsageRecord = UsageRecord()
+    unmeasured: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list
+    )
+    usage: UsageRecord = _NO_USAGE
     ranks: list[Rank] | None = None
 
     @model_validator(mode="after")
@@ -217,7 +236,6 @@ class RowRecord(Record):
             raise ReportError(
                 f"results must be {len(methods)}, one per score, got {len(self.results)}"
             )
-        check_plain(self.sample, "sample")
         try:
             sample = Sample(**self.sample)
         except InputError as error:
@@ -365,13 +383,34 @@ def plain_row(
     """
     plain = sample.to_dict()
     try:
-        if default is None:
-            check_plain(plain, "sample")
-        else:
-            plain = _converted(plain, default, "sample")
-        return {"sample": plain, "results": [plain_result(result) for result in results]}
+        for where, holder in _with_metadata(plain):
+            metadata = holder["metadata"]
+            if default is None:
+                check_plain(metadata, f"{where}.metadata")
+            else:
+                holder["metadata"] = _converted(metadata, default, f"{where}.metadata")
     except RecursionError:
-        raise ReportError("sample is nested too deeply to be saved") from None
+        raise ReportError("sample.metadata is nested too deeply to be saved") from None
+    return {"sample": plain, "results": [plain_result(result) for result in results]}
+
+
+def _with_metadata(plain: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a sample and its contexts where they have metadata, the only values of any type."""
+    if "metadata" in plain:
+        yield "sample", plain
+    listed = [("retrieved_contexts", plain.get("retrieved_contexts", ()))]
+    listed += [
+        (f"retrieval_stages[{n}].contexts", stage["contexts"])
+        for n, stage in enumerate(plain.get("retrieval_stages", ()))
+    ]
+    listed += [
+        (f"reference_contexts[{n}]", group)
+        for n, group in enumerate(plain.get("reference_contexts", ()))
+    ]
+    for name, contexts in listed:
+        for position, context in enumerate(contexts):
+            if "metadata" in context:
+                yield f"sample.{name}[{position}]", context
 
 
 def check_plain(value: object, where: str) -> None:
@@ -381,7 +420,7 @@ def check_plain(value: object, where: str) -> None:
             if not isinstance(key, str):
                 raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
             if type(item) is not str:  # as most are
-                check_plain(item, f"{where}.{key}")
+                check_plain(item, f"{where}.{key}" if where else key)
     elif isinstance(value, list):
         for position, item in enumerate(value):
             if type(item) is not str:

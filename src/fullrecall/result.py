@@ -74,7 +74,7 @@ class Result:
             )
         if self.status is Status.UNSCORED:
             return None
-        return measure.of(self.ranked, self.retrieved)
+        return measure.of(self.findings if self.ranks is None else self.ranked, self.retrieved)
 
     @property
     def score(self) -> float | None:

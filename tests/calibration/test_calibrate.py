@@ -9,18 +9,9 @@ from typing import Any
 
 import pytest
 
-from fullrecall import (
-    Calibration,
-    InputError,
-    Label,
-    MissingExtraError,
-    ParameterError,
-    Report,
-    ReportError,
-    calibrate,
-    labels_for_width,
-)
+from fullrecall import Calibration, Label, Report, calibrate, labels_for_width
 from fullrecall.calibration import ToLabel, one_stratum
+from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 
 MakeReport = Callable[..., Report]
 Says = Callable[[ToLabel], str | None]

@@ -10,18 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fullrecall import (
-    Context,
-    InputError,
-    Label,
-    Method,
-    ParameterError,
-    Report,
-    ReportError,
-    evaluate,
-)
+from fullrecall import Context, Label, Report, evaluate
 from fullrecall.calibration import JudgedClaim, ToLabel
 from fullrecall.calibration.sheet import LONGEST_CELL, too_long
+from fullrecall.errors import InputError, ParameterError, ReportError
+from fullrecall.result import Method
 from fullrecall.scorers import ClaimRecall, IdRecall
 
 MakeReport = Callable[..., Report]
@@ -156,13 +149,13 @@ class TestWhichScore:
         """Both were made by judges: which is meant is not guessed."""
         methods = [Method(name, parameters={"judge": name}) for name in ("claim_one", "claim_two")]
         both = make_report(["sn"] * 4, methods=methods)
-        with pytest.raises(ReportError, match="say which of claim_one, claim_two"):
+        with pytest.raises(ReportError, match="choose one by its name"):
             both.to_label(3)
         assert {claim.score for claim in both.to_label(3, score="claim_two")} == {"claim_two"}
 
     def test_no_judge_at_all(self, make_report: MakeReport) -> None:
         """A score by IDs has nothing to calibrate; a precision is no recall."""
-        with pytest.raises(ReportError, match="no judge made a recall of this report"):
+        with pytest.raises(ReportError, match="no judged recall score: the report has"):
             make_report(["sn"], methods=[Method("id_recall")]).to_label(3)
         precision = Method("context_precision", "average_precision", parameters={"judge": "j"})
         with pytest.raises(ReportError, match="context_precision is no recall"):
@@ -207,7 +200,7 @@ class TestFile:
         assert path.read_text("utf-8") == "hours of work"
         with pytest.raises(ParameterError, match=r"as \.csv or \.jsonl, got 'labels\.xlsx'"):
             report.to_label(5, tmp_path / "labels.xlsx")
-        with pytest.raises(ParameterError, match="n is a whole number >= 1, got 0"):
+        with pytest.raises(ParameterError, match="n must be a whole number of at least 1, got 0"):
             report.to_label(0)
 
     def test_excels_limit_is_known(self, make_report: MakeReport) -> None:

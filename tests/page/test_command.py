@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import Context, Report
+from fullrecall import Context, Report, compare
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
-from fullrecall.report import compare
 
 
 def run(*arguments: object) -> Any:

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.findings import Findings
 from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
-from fullrecall.result import Status
 from fullrecall.report.page.charts import Curve, Figure, chart
 from fullrecall.report.page.encoding import script_json, utf16_offset
+from fullrecall.result import Status
 
 FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "report" / "page" / "files"
 
@@ -278,6 +278,17 @@ def test_targets_that_a_measure_leaves_out_are_named() -> None:
     assert [target.get("o") for target in found] == [[1], None]
 
 
+def test_undefined_is_counted_for_each_measure() -> None:
+    """A sample of which a measure counts no target is in that measure's count alone."""
+    samples = [
+        Sample(id=str(grade), retrieved_context_ids=["a"], reference_context_ids={"a": grade})
+        for grade in (1, 2)
+    ]
+    page = evaluate(samples, IdRecall()).to_html(measures=[Recall, Recall(min_grade=2)])
+    assert [line[0].split()[-3:] for _, line in rows_of(page)] == [list("200"), list("110")]
+    assert [values for ((_, values, _),) in cells_of(page).values()] == [[1.0, None], [1.0, 1.0]]
+
+
 def rows_of(page: str) -> list[tuple[str, list[str]]]:
     """Return the lines of the overview that each choice shows: its number, and each line's text."""
     found = []
@@ -291,7 +302,7 @@ def rows_of(page: str) -> list[tuple[str, list[str]]]:
 
 
 def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
-    """The means, intervals and counts of each are the summary's; the headline is what it opens with."""
+    """Means, intervals and counts of each are the summary's; it opens with the headline."""
     measures = [Recall @ 2, nDCG @ 2, Recall]
     summary, rows = report.summary(*measures), rows_of(report.to_html(measures=measures))
     assert [number for number, _ in rows] == ["0 hidden", "1 hidden", "2"]
@@ -438,8 +449,9 @@ def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagno
         diagnosis, misses=tuple(replace(miss, score="id_recall@3") for miss in diagnosis.misses)
     )
     choices = block(report.to_html(), "index")["choices"]
-    for given, shown in ((at_three, "Recall @ 3"), (diagnosis, "Recall, all retrieved"), (None, "Recall, all retrieved")):  # fmt: skip
-        page = report.to_html(diagnosis=given)
+    headline = "Recall, all retrieved"
+    for told, shown in ((at_three, "Recall @ 3"), (diagnosis, headline), (None, headline)):
+        page = report.to_html(diagnosis=told)
         assert choices[block(page, "index")["first"]] == shown
         assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]
 
@@ -540,7 +552,7 @@ def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
 def test_a_comparison_shows_the_measures_that_it_was_asked_for(
     report: Report, after: Report
 ) -> None:
-    """Difference, interval, guaranteed interval, p and Holm's p of each, and every sample's values."""
+    """Difference, both intervals, p and Holm's p of each, and every sample's values."""
     measures = (Recall @ 1, nDCG @ 2)
     comparison = compare(report, after, *measures)
     page = comparison.to_html()

@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from fullrecall import Label, Report, Row, Sample
+from fullrecall import Label, Report, Sample
 from fullrecall.calibration import by_verdict, calibrate, labels_for_width, one_stratum
 from fullrecall.calibration.calibrating import design_of
 from fullrecall.calibration.drawing import draw
@@ -32,9 +32,9 @@ from fullrecall.calibration.estimation import (
     rogan_gladen,
 )
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.finding import Finding, Step, Target
-from fullrecall.report.statistics import mean_interval
-from fullrecall.report.totals import spread_of
+from fullrecall.calibration.spread import mean_interval, spread_of
+from fullrecall.findings import Finding, Step, Target
+from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
 
 METHOD = Method("claim_recall", parameters={"judge": "a judge"})
@@ -88,7 +88,10 @@ def world(kind: Kind, rng: Any) -> World:
     right = np.where(supported, kind.sensitivity, kind.specificity)
     found = np.where((rng.random(len(claims)) < right) == supported, 1.0, 0.0).tolist()
     judged = [claim._replace(credit=credit) for claim, credit in zip(claims, found, strict=True)]
-    return World(JudgedClaims(METHOD, rows, (), judged, 0, 0), supported.astype(float).tolist())
+    return World(
+        JudgedClaims(METHOD, rows, [row.sample.group for row in rows], (), judged, 0, 0),
+        supported.astype(float).tolist(),
+    )
 
 
 def design(of: World, items: Sequence[str], chances: Sequence[float] | None) -> Design:

@@ -181,9 +181,7 @@ def _next_steps(*, k: int, missed: int, output: Path | None) -> Iterator[Rendera
         ("fullrecall evaluate --help", "the options, and what a line of FILE holds"),
     ]
     if output is not None:
-        yield Text(
-            f"Saved in {output}: reports and pages; compared.html has both side by side."
-        )
+        yield Text(f"Saved in {output}: reports and pages; compared.html has both side by side.")
         yield ""
         del steps[1]
     if (k, missed) == (5, 20):  # what was just run is no next step

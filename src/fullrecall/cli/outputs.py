@@ -75,7 +75,7 @@ def export(report: Report, path: Path, measures: Sequence[Measure] = ()) -> None
         case ".md":
             report.to_markdown(path, measures=measures)
         case ".xml":
-            report.to_junit(path)
+            report.to_junit(path, measures=measures)
         case ".html":
             report.to_html(path, measures=measures)
 

@@ -26,7 +26,8 @@ from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopp
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, terminal
-from fullrecall.report.file import Writer, ending
+from fullrecall.report.file import Writer
+from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:

@@ -22,9 +22,7 @@ from fullrecall.evaluation.run import Keep, check_scorers, evaluate
 from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
 from fullrecall.judges.retries import MOST, Retries
 from fullrecall.measures import Measure
-from fullrecall.records import plain_method, plain_row
 from fullrecall.report import frames
-from fullrecall.report.file import VERSION, as_line, parsed, row_of
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.result import Method
@@ -198,6 +196,9 @@ class BatchScorer:
     @cached_property
     def _digest(self) -> str:
         """What tells rows that were scored in another way, which would be misread."""
+        from fullrecall.records import plain_method
+        from fullrecall.report.file import VERSION
+
         methods = [plain_method(method) for method in self._methods]
         measures = [measure.name for measure in self.measures]
         text = json.dumps([VERSION, methods, measures], sort_keys=True)
@@ -227,6 +228,9 @@ class BatchScorer:
         return to_samples(numbered(), Columns(self.rename), cell=without_gaps)
 
     def _rows(self, report: Report, positions: list[int]) -> dict[str, list[Any]]:
+        from fullrecall.records import plain_row
+        from fullrecall.report.file import as_line
+
         columns: dict[str, list[Any]] = {name: [] for name in self._types}
         if self.position is not None:
             columns[self.position] = positions
@@ -239,6 +243,8 @@ class BatchScorer:
         return columns
 
     def _totals(self, report: Report) -> dict[str, list[Any]]:
+        from fullrecall.report.file import as_line
+
         text = as_line({"methods": self._digest, **report.totals()})
         return {"samples": [len(report)], TOTALS: [text]}
 
@@ -256,6 +262,8 @@ class BatchScorer:
         return Report.of_totals(parts) if parts else self._empty(keep_rows=False)
 
     def _row(self, number: int, text: str) -> Row:
+        from fullrecall.report.file import row_of
+
         plain = self._read(ROW, number, text)
         try:
             return row_of(plain, self._methods, number)
@@ -264,6 +272,8 @@ class BatchScorer:
 
     def _read(self, column: str, number: int, text: str) -> dict[str, Any]:
         """Return what a cell holds, once it is known to be of these scorers."""
+        from fullrecall.report.file import parsed
+
         try:
             plain: dict[str, Any] = parsed(text)
             digest = plain.pop("methods")

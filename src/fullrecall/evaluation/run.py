@@ -23,9 +23,9 @@ from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
 from fullrecall.judges.retries import Retries
 from fullrecall.measures import Measure
-from fullrecall.report.file import ending
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
+from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
@@ -41,6 +42,17 @@ class RecallMeasure(GradedMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.weight, "weight", get_args(Weight))
+
+    def of(self, findings: Findings, retrieved: int) -> float | None:
+        """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
+        # The measure that is read most: columns answer it without making a finding.
+        if isinstance(findings, ColumnFindings) and self._plain and len(findings):
+            return findings.found_within(self.k) / len(findings)
+        return super().of(findings, retrieved)
+
+    @cached_property
+    def _plain(self) -> bool:
+        return self.weight == "equal" and self.min_grade is None
 
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return the weighted mean of the credits."""

@@ -147,7 +147,7 @@ class Strictness:
             return f"{question.label} {missing}"
         # Bounds are rounded outwards: they must not look better than they are.
         at_least, at_most = ("", "") if self.point else ("at least ", "at most ")
-        low, high = scale.shown(_down(lower)), scale.shown(-_down(-upper))
+        low, high = scale.shown(rounded_down(lower)), scale.shown(-rounded_down(-upper))
         said = {
             Outcome.PASS: f"{at_least}{low}",
             Outcome.FAIL: f"{at_most}{high}",
@@ -213,6 +213,6 @@ def _p(measured: Totals, question: Question, *, above: bool) -> float:
     return mean_below(high, question.threshold, most=most)
 
 
-def _down(value: float) -> float:
+def rounded_down(value: float) -> float:
     """Return a bound rounded down to three decimals, but for what is rounding itself."""
     return floor(value * 1000 + 1e-6) / 1000

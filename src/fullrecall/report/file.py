@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, NamedTuple, Self
@@ -17,8 +18,9 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
-from fullrecall.records import MethodRecord, Record, RowRecord, plain_method, plain_row
+from fullrecall.records import MethodRecord, Record, RowRecord, check_plain, plain_method, plain_row
 from fullrecall.report.row import Row
+from fullrecall.report.text import ending
 from fullrecall.result import Method
 
 VERSION = 2
@@ -91,13 +93,6 @@ class Writer:
                 self._file.close()
 
 
-def ending(error: BaseException) -> str:
-    """Return what an error that ended a run says, as one sentence of `Report.stopped`."""
-    if isinstance(error, KeyboardInterrupt):
-        return "the run was interrupted"
-    return f"the run was stopped: {str(error) or type(error).__name__}"
-
-
 def row_of(plain: object, methods: Sequence[Method], position: int) -> Row:
     """Return the row of plain JSON values; raises `ReportError` for what is no row."""
     sample, results = RowRecord.read(plain).content(methods)
@@ -145,7 +140,10 @@ def read(path: str | Path) -> Saved:
     except UnicodeDecodeError as error:
         raise ReportError(f"{path} is not a saved report: it is not UTF-8 text ({error})") from None
     head, _, body = text.partition("\n")
-    plain = _mapping(head)
+    try:
+        plain = _mapping(head)
+    except ReportError as error:
+        raise ReportError(f"{path}:1: {error}") from None
     if plain.get("kind") != _KIND:
         raise ReportError(
             f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
@@ -164,7 +162,10 @@ def read(path: str | Path) -> Saved:
         raise ReportError(f"{path}:1: {error}") from None
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     *lines, rest = body.split("\n")
-    foot = _mapping(lines[-1]) if lines and not rest else {}
+    try:
+        foot = _mapping(lines[-1]) if lines and not rest else {}
+    except ReportError as error:
+        raise ReportError(f"{path}:{len(lines) + 1}: {error}") from None
     if foot.get("kind") != _END:
         lines += [rest] if rest else []
         return Saved(methods, _rows(path, lines, methods, rest), _NO_END)
@@ -192,7 +193,9 @@ def _mapping(line: str) -> dict[str, Any]:
     """Return a line of JSON as a mapping; an empty one where it is none."""
     try:
         plain = parsed(line)
-    except (ValueError, ReportError):
+    except ReportError:
+        raise
+    except ValueError:
         return {}
     return plain if isinstance(plain, dict) else {}
 
@@ -219,12 +222,26 @@ def _rows(
 def parsed(line: str) -> Any:
     """Return the plain values of a line of JSON.
 
-    Raises `ReportError` for what JSON does not have or names twice, `ValueError` for no JSON.
+    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
+    floats; `ValueError` for no JSON.
     """
     try:
-        return json.loads(line, parse_constant=_refuse, object_pairs_hook=_object)
+        return json.loads(
+            line, parse_constant=_refuse, object_pairs_hook=_object, parse_float=_finite
+        )
     except RecursionError:
         raise ReportError("it is nested too deeply") from None
+    except OverflowError:  # found again without the hook, to name its place
+        plain = json.loads(line)
+        check_plain(plain, "")
+        return plain
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isfinite(number):
+        return number
+    raise OverflowError
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

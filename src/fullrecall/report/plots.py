@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.measures import Measure
-    from fullrecall.report.comparison import Comparison, Difference, ScoreComparison
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
     from fullrecall.report.page import Diagnosis
     from fullrecall.report.report import Report
 
@@ -103,9 +104,7 @@ def _cuts(score: ScoreComparison, measure: Measure) -> dict[int, Difference]:
     return {k: cuts[k] for k in sorted(cuts)}
 
 
-def plot_causes(
-    diagnosis: Diagnosis, ax: Axes | None = None, *, score: str | None = None
-) -> Axes:
+def plot_causes(diagnosis: Diagnosis, ax: Axes | None = None, *, score: str | None = None) -> Axes:
     """Draw how many targets each score missed by each cause, the most frequent on top.
 
     A bar for each score, with its share of that score's misses: counts of different scores do not
@@ -131,7 +130,9 @@ def plot_causes(
 def _bars(ax: Axes, counts: Mapping[str, Counter[str]]) -> None:
     """Draw one group of bars for each cause, in it one bar for each score, the first on top."""
     causes = set().union(*counts.values())
-    ordered = sorted(causes, key=lambda cause: (max(_share(of, cause) for of in counts.values()), cause))
+    ordered = sorted(
+        causes, key=lambda cause: (max(_share(of, cause) for of in counts.values()), cause)
+    )
     height = _GROUP / len(counts)
     for nth, (score, of) in enumerate(counts.items()):
         shift = ((len(counts) - 1) / 2 - nth) * height

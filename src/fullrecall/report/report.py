@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
-from fullrecall.report import frames
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.groups import groups_of
 from fullrecall.report.row import Missed, Row
@@ -245,10 +244,14 @@ class Report:
         `summary` reads. A score's status and reason stand beside them. No value is NaN without a
         status that says why. Raises `MissingExtraError` without pandas.
         """
+        from fullrecall.report import frames
+
         return frames.scores(self, measures)
 
     def findings_to_pandas(self) -> pd.DataFrame:
         """Return one row per target: found or not, at which rank, with which credit."""
+        from fullrecall.report import frames
+
         return frames.findings(self)
 
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
@@ -269,15 +272,15 @@ class Report:
 
         return exports.written(exports.as_csv(self, measures), path)
 
-    def to_junit(self, path: str | Path | None = None) -> str:
+    def to_junit(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.
 
-        A sample that misses something is a failure, an unscored one an error, an undefined one is
-        skipped.
+        The means are properties of the suites. A sample that misses something in all that was
+        retrieved is a failure, an unscored one an error, an undefined one is skipped.
         """
         from fullrecall.report import exports, junit
 
-        return exports.written(junit.of_report(self), path)
+        return exports.written(junit.of_report(self, measures), path)
 
     def to_markdown(
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
@@ -299,7 +302,8 @@ class Report:
 
         The page is whole: it needs no server and fetches nothing. It shows the summary, the
         curves over k, and every sample with its contexts, targets and evidence, to be sorted,
-        filtered and searched. A `diagnosis` adds why each target was missed. A file of that name
+        filtered and searched, all by whichever of the `measures` the reader chooses; by default
+        those that `summary` reads. A `diagnosis` adds why each target was missed. A file of that name
         is replaced once all is written. Raises `ReportError` where the report keeps no rows.
         """
         from fullrecall.report.page import report_page, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, fsum
+from math import ceil, fsum
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
@@ -12,6 +12,7 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.bounds import CONFIDENCE, Counts, groups_needed, lower_bound, mean_above
 from fullrecall.report.choice import scored
+from fullrecall.report.decision import rounded_down
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.sign_flips import alpha_of
@@ -172,7 +173,7 @@ def _reason(found: SmallestK) -> str:
     sure = f"{100 * found.confidence:g}% confidence"
     if found.mean is None or found.lower is None:
         return f"{what}: no sample has a score"
-    lower = f"at least {_down(found.lower)} ({sure})"
+    lower = f"at least {rounded_down(found.lower):.3f} ({sure})"
     unscored = f"; {found.unscored:,} unscored count as 0 in the bound" if found.unscored else ""
     on = f"mean {found.mean:.3f}, {found.samples:,} samples{unscored}"
     if found.k is not None:
@@ -202,8 +203,3 @@ def _price(found: SmallestK) -> str:
 
 def _mean(values: Sequence[int]) -> float:
     return fsum(values) / len(values)
-
-
-def _down(value: float) -> str:
-    """Return a lower bound rounded down: it must not look better than it is."""
-    return f"{floor(value * 1000) / 1000:.3f}"

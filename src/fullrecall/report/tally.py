@@ -51,6 +51,7 @@ class Tally:
             for totals in self.totals.values():
                 totals.add(None, group)
         else:
+            findings, retrieved = result.ranked, result.retrieved
             for measure, totals in self.totals.items():
                 value = measure.of(findings, retrieved)
                 if value is None:

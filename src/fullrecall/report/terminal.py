@@ -46,7 +46,9 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     from rich.console import Console
 
     # What is printed comes from users' files: brackets, colons and digits in it mean nothing.
-    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    return Console(
+        file=file, width=width, highlight=False, markup=False, emoji=False, force_jupyter=False
+    )
 
 
 class Grid:

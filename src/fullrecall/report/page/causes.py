@@ -62,7 +62,7 @@ class Diagnosis(Protocol):
 
 
 class Share(NamedTuple):
-    """How many of the `total` misses of one score, on one side of a page, have a cause.
+    """How many of the `total` misses of one score, on one side of a page, have a cause: `missed`.
 
     `label` is the score's name as it was diagnosed, such as `id_recall@5`.
     """
@@ -70,7 +70,7 @@ class Share(NamedTuple):
     column: Column
     label: str
     side: int
-    count: int
+    missed: int
     total: int
 
 
@@ -86,9 +86,7 @@ class CauseLine(NamedTuple):
 class Causes:
     """The causes of a diagnosis of each side, each with a number, by what was missed."""
 
-    def __init__(
-        self, diagnoses: Sequence[Diagnosis | None], columns: Sequence[Column]
-    ) -> None:
+    def __init__(self, diagnoses: Sequence[Diagnosis | None], columns: Sequence[Column]) -> None:
         self._columns = columns
         self._of: dict[tuple[int, str, int, str], Diagnosed] = {}
         counts: Counter[tuple[str, int, int]] = Counter()
@@ -158,4 +156,4 @@ class Causes:
 
 
 def _largest(line: CauseLine) -> float:
-    return max(share.count / share.total for share in line.shares if share.total)
+    return max(share.missed / share.total for share in line.shares if share.total)

@@ -33,9 +33,9 @@ def choices(methods: Sequence[Method], measures: Sequence[Measure] = ()) -> list
 def first_shown(
     offered: Sequence[Choice], columns: Sequence[Column], diagnosed: Iterable[str] = ()
 ) -> int:
-    """Return the choice that a page opens with: what was `diagnosed`, by its labels, or the headline.
+    """Return the choice that a page opens with: what was `diagnosed`, by its labels.
 
-    It is the first one where neither is offered, or nothing was diagnosed.
+    The headline where nothing was, or it is not offered; the first choice without that either.
     """
     labels = set(diagnosed)
     for nth, choice in enumerate(offered):

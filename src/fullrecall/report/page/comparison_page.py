@@ -15,7 +15,8 @@ from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
-    from fullrecall.report.comparison import Comparison, Difference, ScoreComparison
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
     from fullrecall.report.row import Row
 
 AXIS = 232
@@ -125,9 +126,7 @@ def _line(column: Column, score: ScoreComparison, measure: Measure, end: float) 
     return Line(column, column.method.label(measure), one, at(one.difference), at(low), at(high))
 
 
-def _panels(
-    column: Column, score: ScoreComparison, offered: Sequence[Measure]
-) -> Iterator[Panel]:
+def _panels(column: Column, score: ScoreComparison, offered: Sequence[Measure]) -> Iterator[Panel]:
     """Yield a chart of one score for each measure that is offered at several ks."""
     for family in dict.fromkeys(measure.whole for measure in offered):
         cuts = {m.k: one for m, one in score.items() if m.whole == family and m.k is not None}

@@ -222,7 +222,7 @@ def _missed(result: Result, measure: Measure) -> Misses:
     # What was not measured was not missed.
     if result.status is not Status.SCORED:
         return Misses(0, 0)
-    counted = measure.counted(result.findings)
+    counted = measure.counted(result.ranked)
     if isinstance(counted, ColumnFindings):
         found = counted.found_within(measure.k)
     else:
@@ -275,6 +275,11 @@ def _side(row: Row, side: int, readings: Sequence[_Reading], names: _Names) -> d
     return _given(
         r=texts.number(sample.response or None),
         e=texts.number(sample.retrieval_error),
+        # Contexts of united calls have their rank in their own call.
+        k=None if sample.ranks is None else list(sample.ranks),
+        b=None
+        if sample.retrieval is None or sample.retrieval.read is None
+        else list(sample.retrieval.read),
         c=[_context(context, texts) for context in contexts] if sample.has_retrieval else None,
         s=[
             _given(
@@ -325,12 +330,12 @@ def _result(
     return _given(
         w=texts.number(result.reason or None),
         t=[
-            _target(finding, row, reading.nth, side, contexts, names)
+            _target(finding, ranked, row, reading.nth, side, contexts, names)
             | _given(
                 o=[nth for nth, known in enumerate(counted) if finding.target not in known] or None,
                 y=None if finding.target in compared else 1,
             )
-            for finding in result.findings
+            for finding, ranked in zip(result.findings, result.ranked, strict=True)
         ]
         or None,
         u=[[texts.number(target), texts.number(why)] for target, why in result.unmeasured] or None,
@@ -338,16 +343,23 @@ def _result(
     )
 
 
-def _target(
-    finding: Finding, row: Row, nth: int, side: int, contexts: Sequence[Context], names: _Names
+def _target(  # noqa: PLR0917 - all that a target is shown with
+    finding: Finding,
+    ranked: Finding,
+    row: Row,
+    nth: int,
+    side: int,
+    contexts: Sequence[Context],
+    names: _Names,
 ) -> dict[str, Any]:
+    """Return what is shown of a target: credit by rank, contexts and evidence by their place."""
     texts, target = names.texts, finding.target
     cause = names.causes.of(side, row.label, nth, target.label)
     return _given(
         t=texts.number(target.label),
         # The credit at every rank that raises it: the script reads it at the k chosen.
-        s=[[step.rank, _rounded(step.credit)] for step in finding.steps] or None,
-        r=finding.rank,
+        s=[[step.rank, _rounded(step.credit)] for step in ranked.steps] or None,
+        r=ranked.rank,
         w=None if target.size == 1.0 else _rounded(target.size),
         g=None if target.grade == 1.0 else _rounded(target.grade),
         n=list(finding.ranks) or None,

@@ -59,7 +59,10 @@ def report_page(
     data = payload(((row,) for row in report.rows), own, offered, [""], causes)
     first = data.index["first"]
     lines = [
-        [_line(c, s, m, data.misses[0][nth][place]) for nth, (c, s, m) in _scores(own, summary, choice)]
+        [
+            _line(c, s, m, data.misses[0][nth][place])
+            for nth, (c, s, m) in _scores(own, summary, choice)
+        ]
         for place, choice in enumerate(offered)
     ]
     panels = _panels(own, summary, offered)

@@ -427,22 +427,22 @@
             element("dd", {}, [paragraph(text(side.r))]),
           ])
         : null,
-      element("div", { class: "results" }, side.f.map((result, which) => resultOf(result, sample, nth, which, key))),
+      element("div", { class: "results" }, side.f.map((result, which) => resultOf(result, sample, side, nth, which, key))),
       element("div", { class: "retrieved" }, [
         contextsOf(side, key),
         ...(side.s ? [stagesOf(side)] : []),
       ]),
     ]);
 
-  const resultOf = (result, sample, side, which, key) => {
+  const resultOf = (result, sample, side, nth, which, key) => {
     const score = scores[which];
-    const cell = cellOf(sample, side, which);
+    const cell = cellOf(sample, nth, which);
     const scored = cell[0] === SCORED;
     const status = scoreOf(cell) === null ? statusOf(cell) : "scored";
     const value = scoreOf(cell) === null ? status : number(scoreOf(cell));
     const gap = gapOf(sample, which);
-    const targets = (result.t || []).map((target, nth) =>
-      targetOf(target, `${score.letter}${nth + 1}`, key, which, scored));
+    const targets = (result.t || []).map((target, at) =>
+      targetOf(target, `${score.letter}${at + 1}`, key, side, which, scored));
     const unmeasured = (result.u || []).map(([target, why]) =>
       element("li", { class: "target unmeasured" }, [
         element("p", { class: "line" }, [chip("unscored", ["not judged"])]),
@@ -478,7 +478,7 @@
 
   const creditAt = (target, k) =>
     (target.s || []).reduce((credit, [rank, reached]) => (k === null || rank <= k ? reached : credit), 0);
-  const targetOf = (target, tag, key, which, scored) => {
+  const targetOf = (target, tag, key, side, which, scored) => {
     const { k } = measureOf(which);
     const credit = creditAt(target, k);
     const partly = credit > 0 && credit < 1;
@@ -506,18 +506,18 @@
         chip(kind, [verdict]),
         ...facts.flatMap((fact) => [" ", element("span", { class: "fact" }, [fact].flat())]),
       ]),
-      element("p", { class: "text", dir: "auto" }, marked(text(target.t), (target.h || []).map(([from, to, rank]) => ({ from, to, tag: `#${rank}` })), "held")),
+      element("p", { class: "text", dir: "auto" }, marked(text(target.t), (target.h || []).map(([from, to, rank]) => ({ from, to, tag: `#${rankOf(side, rank)}` })), "held")),
       ranks.length
         ? element("p", { class: "line where" }, [
             "Retrieved at ",
-            ...ranks.slice(0, 12).flatMap((rank, nth) => [nth ? ", " : "", jump(rank, key)]),
+            ...ranks.slice(0, 12).flatMap((rank, nth) => [nth ? ", " : "", jump(rank, key, side)]),
             ranks.length > 12 ? ` and ${ranks.length - 12} more` : "",
             similarities(target.e),
           ])
         : null,
       ...quotes.map((item) =>
         element("div", { class: "unverified" }, [
-          element("p", { class: "line" }, [chip("unscored", ["unverified quote"]), " not in the context at ", jump(item.r, key)]),
+          element("p", { class: "line" }, [chip("unscored", ["unverified quote"]), " not in the context at ", jump(item.r, key, side)]),
           element("blockquote", { dir: "auto" }, shown(text(item.q))),
         ]),
       ),
@@ -534,8 +534,10 @@
     const known = evidence.filter((item) => item.s !== undefined && item.q === undefined);
     return known.length ? ` (similarity ${known.slice(0, 4).map((item) => number(item.s, 2)).join(", ")})` : "";
   };
-  const jump = (rank, key) =>
-    element("button", { type: "button", class: "jump", "data-context": `context-${key}-${rank}` }, [`rank ${rank}`]);
+  // A context's place in the list is its rank, unless calls were united: then each has its own.
+  const rankOf = (side, place) => (side.k ? side.k[place - 1] : place);
+  const jump = (place, key, side) =>
+    element("button", { type: "button", class: "jump", "data-context": `context-${key}-${place}` }, [`rank ${rankOf(side, place)}`]);
 
   const contextsOf = (side, key) => {
     if (!side.c) {
@@ -560,10 +562,11 @@
     const cuts = new Map();
     scores.forEach((score, nth) => {
       const { k } = measureOf(nth);
-      if (k !== null && k < side.c.length) cuts.set(k, [...(cuts.get(k) || []), score.letter]);
+      const within = side.c.filter((_, place) => k === null || rankOf(side, place + 1) <= k).length;
+      if (within < side.c.length) cuts.set(within, [...(cuts.get(within) || []), [score.letter, k]]);
     });
     const few = Math.max(CONTEXTS_SHOWN, ...[...cuts.keys()].map((k) => Math.min(k, 20)));
-    const items = side.c.map((context, nth) => contextOf(context, nth + 1, key, tags[nth], marks[nth], cuts.get(nth)));
+    const items = side.c.map((context, nth) => contextOf(context, nth + 1, side, key, tags[nth], marks[nth], cuts.get(nth)));
     const hidden = items.filter((_, nth) => nth >= few && !tags[nth].length);
     hidden.forEach((item) => (item.hidden = true));
     const more = element("button", {
@@ -581,16 +584,20 @@
       hidden.length ? more : null,
     ]);
   };
-  const contextOf = (context, rank, key, tags, marks, cut) => {
-    const place = context.d === undefined ? null : [isolated(text(context.d)), context.p ? `[${context.p[0]}:${context.p[1]}]` : ""];
+  const READ = { yes: "in the prompt", partly: "in the prompt in part", no: "not in the prompt" };
+  const contextOf = (context, place, side, key, tags, marks, cut) => {
+    const rank = rankOf(side, place);
+    const read = side.b ? READ[side.b[place - 1]] : undefined;
+    const from = context.d === undefined ? null : [isolated(text(context.d)), context.p ? `[${context.p[0]}:${context.p[1]}]` : ""];
     const string = context.t === undefined ? null : text(context.t);
-    return element("li", { class: tags.length ? "context supports" : "context", id: `context-${key}-${rank}`, tabindex: "-1" }, [
-      cut ? element("p", { class: "cut" }, [`Beyond k = ${rank - 1}: not counted in ${cut.join(", ")}`]) : null,
+    return element("li", { class: tags.length ? "context supports" : "context", id: `context-${key}-${place}`, tabindex: "-1" }, [
+      cut ? element("p", { class: "cut" }, [`Beyond k = ${[...new Set(cut.map(([, k]) => k))].join(", ")}: not counted in ${cut.map(([letter]) => letter).join(", ")}`]) : null,
       element("p", { class: "line" }, [
         element("span", { class: "rank" }, [element("span", { class: "hidden" }, ["Rank "]), String(rank)]),
         context.i === undefined ? null : isolated(text(context.i), { class: "id" }),
-        place && context.d !== context.i ? element("span", { class: "id from" }, place) : null,
+        from && context.d !== context.i ? element("span", { class: "id from" }, from) : null,
         context.s === undefined ? null : element("span", { class: "fact" }, [`score ${brief(context.s)}`]),
+        read ? element("span", { class: "fact" }, [read]) : null,
         ...tags.map((tag) => chip("tag", [tag], { title: `supports ${tag}` })),
       ]),
       string ? element("p", { class: "text", dir: "auto" }, excerpt(string, marks)) : null,
