@@ -57,7 +57,7 @@ run = evaluate(
     max_concurrency={CONCURRENCY}, retries=0, progress=False,
 )
 run.save(report)
-print(json.dumps(run.spent._asdict()))
+print(json.dumps(run.spent.to_dict()))
 """
 
 

@@ -17,20 +17,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from fullrecall.judges.failures import Trouble
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.protocols import Failure
+from fullrecall.judges.retries import Attempt, Retries
 
 T = TypeVar("T")
 
 _IN_A_ROW = 5
 """So many failures in a row, with no answer between, cast doubt on a model."""
 
-_HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION})
+_HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION, Failure.MOVED})
 """Failures of which the first casts doubt where the model has never answered: every request to it
 has the same key, name and address."""
 
@@ -53,6 +54,7 @@ class Endpoint:
         self._answered_at = float("-inf")
         self._in_a_row = 0
         self._doubt: Trouble | None = None
+        self._unproven: list[Callable[[], None]] = []
         self._held: list[asyncio.Future[None]] = []
         self._hoping: list[asyncio.Future[bool]] = []
         self._tried_again = False
@@ -124,17 +126,51 @@ class Endpoint:
         if self.stopped is not None:
             raise NotAsked(self.stopped)
 
-    def answers(self) -> None:
+    def hears(self, attempt: Attempt, began: float, retries: Retries) -> None:
+        """Take note of what came of a request that began then."""
+        if attempt.trouble is None or attempt.trouble.failure.is_reply:
+            self._answers()
+        elif not retries.gives_up(attempt.trouble):
+            self._is_full(attempt.trouble, began)
+
+    def fails(
+        self,
+        trouble: Trouble,
+        began: float,
+        *,
+        hopeless: bool = False,
+        remember: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take note of an ask, begun then, that failed for good, its retries included.
+
+        One that is `hopeless` casts doubt at once. Others than that count only if nobody was
+        answered since they began: those that hang come to their end after all others. `remember`
+        is called once the endpoint has answered others, so that the failure is the ask's own.
+        """
+        if began >= self._answered_at:
+            self._in_a_row += 1
+        hopeless = hopeless or (trouble.failure in _HOPELESS and not self._has_answered)
+        if hopeless or self._in_a_row >= _IN_A_ROW:
+            self._doubt = trouble
+        if self._has_answered:
+            remember()
+        else:
+            self._unproven.append(remember)
+
+    def _answers(self) -> None:
         """Take note of a reply: the model answers, and may be asked a little more."""
         self._answered_at = asyncio.get_running_loop().time()
         self._in_a_row = 0
         self.limit = min(float(self._most), self.limit + 1 / self.limit)
         self._doubt = None
+        unproven, self._unproven = self._unproven, []
+        for remember in unproven:
+            remember()
         self._release()
         hoping, self._hoping = self._hoping, []
         _tell(hoping, value=True)
 
-    def is_full(self, trouble: Trouble, began: float) -> None:
+    def _is_full(self, trouble: Trouble, began: float) -> None:
         """Take note of a request, begun then, that the endpoint turned away for now."""
         now = asyncio.get_running_loop().time()
         if trouble.failure is Failure.RATE_LIMIT and began >= self._cut_at:
@@ -143,18 +179,6 @@ class Endpoint:
             self.limit = max(1.0, self.limit / 2)
         if trouble.wait is not None:
             self._rests_until = max(self._rests_until, now + trouble.wait)
-
-    def fails(self, trouble: Trouble, began: float, *, hopeless: bool = False) -> None:
-        """Take note of an ask, begun then, that failed for good, its retries included.
-
-        One that is `hopeless` casts doubt at once. Others than that count only if nobody was
-        answered since they began: those that hang come to their end after all others.
-        """
-        if began >= self._answered_at:
-            self._in_a_row += 1
-        hopeless = hopeless or (trouble.failure in _HOPELESS and not self._has_answered)
-        if hopeless or self._in_a_row >= _IN_A_ROW:
-            self._doubt = trouble
 
     async def _enter(self) -> None:
         loop = asyncio.get_running_loop()

@@ -19,20 +19,21 @@ from collections.abc import (
     Sequence,
 )
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from fullrecall.errors import RunStopped
-from fullrecall.evaluation.asking import Asking
-from fullrecall.evaluation.budget import opened
+from fullrecall.evaluation.budget import account_of
+from fullrecall.evaluation.cache import Cache, opened
 from fullrecall.evaluation.engine import Engine, Work, late, prepared
-from fullrecall.evaluation.interrupting import Interruption
-from fullrecall.evaluation.keeping import Keeper, open_keeper
+from fullrecall.evaluation.event_loop import EventLoop
+from fullrecall.evaluation.interruption import Interruption
 from fullrecall.evaluation.limits import Limits
-from fullrecall.evaluation.looping import Looping
+from fullrecall.evaluation.requests import Requests
 from fullrecall.evaluation.run import as_sample_at
-from fullrecall.evaluation.spending import Spending
+from fullrecall.evaluation.store import Store
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -64,20 +65,19 @@ class Run:
     beat: Callable[[], None] = _silent
 
     def __post_init__(self) -> None:
-        self.account = opened(self.limits.budget, self.scorers)
-        self.spending = Spending(cost_so_far=lambda: self.account.cost)
+        self.account = account_of(self.limits.budget, self.scorers)
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""
         if self.limits.deadline is None:
             return None
-        return max(0.0, self.limits.deadline - self.spending.seconds)
+        return max(0.0, self.limits.deadline - self.account.seconds)
 
-    def work(self, position: int, sample: Sample, keeper: Keeper) -> Work:
+    def work(self, position: int, sample: Sample, cache: Cache) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
-        return prepared(position, sample, self.scorers, keeper)
+        return prepared(position, sample, self.scorers, cache)
 
 
 class _Reader:
@@ -106,34 +106,35 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     to stop, and what `samples` raises: each after the rows of all samples that were read.
     """
     reader = _Reader(samples)
-    with open_keeper(run.limits.store, run.spending) as keeper:
+    with opened(run.limits.store) as store:
+        cache = Cache(store, run.account.spent)
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
-            work = run.work(*drawn, keeper)
+            work = run.work(*drawn, cache)
             if work.begun:
-                yield from _side_by_side(work, reader, run, keeper)
+                yield from _side_by_side(work, reader, run, cache)
                 return
             yield work.row(run.scorers)
         _finish(run, reader.error)
 
 
-def _side_by_side(first: Work, reader: _Reader, run: Run, keeper: Keeper) -> Iterator[Row]:
-    with Looping() as looping:
-        engine = looping.call(_engine(run, keeper))
-        run.interruption.tell(lambda: looping.soon(engine.interrupt))
+def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:
+    with EventLoop() as loop:
+        engine = loop.call(_engine(run, cache))
+        run.interruption.tell(lambda: loop.soon(engine.interrupt))
         try:
-            yield from looping.call(engine.turn(first))
+            yield from loop.call(engine.turn(first))
             while not engine.is_over:
                 began = time.monotonic()
                 if (drawn := reader.draw()) is None:
                     break
-                work = run.work(*drawn, keeper)
-                yield from looping.call(engine.turn(work, pause=_owed(began)))
-            while rows := looping.call(engine.rest()):
+                work = run.work(*drawn, cache)
+                yield from loop.call(engine.turn(work, pause=_owed(began)))
+            while rows := loop.call(engine.rest()):
                 yield from rows
         finally:
             run.interruption.tell(None)
-            looping.call(engine.close(connections=True))
-        _finish(run, reader.error, engine.asking.stopped)
+            loop.call(engine.close(connections=True))
+        _finish(run, reader.error, engine.requests.stopped)
 
 
 async def arows_of(
@@ -152,9 +153,10 @@ async def arows_of(
         return await loop.run_in_executor(thread, called)
 
     try:
-        with open_keeper(run.limits.store, run.spending) as keeper:
-            source = _Source(samples, run, keeper, away)
-            engine = await _engine(run, keeper, away)
+        async with _store_of(run, away) as store:
+            cache = Cache(store, run.account.spent)
+            source = _Source(samples, run, cache, away)
+            engine = await _engine(run, cache, away)
             try:
                 while not engine.is_over and (works := await source.draw()):
                     for work in works:
@@ -165,9 +167,20 @@ async def arows_of(
                         yield row
             finally:
                 await engine.close(connections=False)
-            _finish(run, source.error, engine.asking.stopped)
+            _finish(run, source.error, engine.requests.stopped)
     finally:
         thread.shutdown(wait=False)
+
+
+@asynccontextmanager
+async def _store_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Store | None]:
+    """Open the run's store and close it again away from the loop: both wait for the disk."""
+    store = opened(run.limits.store)
+    yielded: Store | None = await away(store.__enter__)
+    try:
+        yield yielded
+    finally:
+        await asyncio.shield(away(store.__exit__, None, None, None))
 
 
 class _Source:
@@ -177,11 +190,11 @@ class _Source:
         self,
         samples: Iterable[Sample] | AsyncIterable[object],
         run: Run,
-        keeper: Keeper,
+        cache: Cache,
         away: Callable[..., Awaitable[Any]],
     ) -> None:
         self._run = run
-        self._keeper = keeper
+        self._cache = cache
         self._away = away
         self._error: Exception | None = None
         self._position = 0
@@ -209,38 +222,29 @@ class _Source:
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
             self._error = error
             return []
-        return [await self._away(self._run.work, self._position, sample, self._keeper)]
+        return [await self._away(self._run.work, self._position, sample, self._cache)]
 
     def _some(self, reader: _Reader) -> list[Work]:
         """Return samples up to the first that asks, as many as can be prepared in a moment."""
         began = time.monotonic()
         works: list[Work] = []
         while (drawn := reader.draw()) is not None:
-            works.append(self._run.work(*drawn, self._keeper))
+            works.append(self._run.work(*drawn, self._cache))
             if works[-1].begun or time.monotonic() - began > _AWAY_SECONDS:
                 break
         return works
 
 
 async def _engine(
-    run: Run, keeper: Keeper, compute: Callable[..., Awaitable[Any]] | None = None
+    run: Run, cache: Cache, compute: Callable[..., Awaitable[Any]] | None = None
 ) -> Engine:
     """Return an engine for this event loop."""
-    limits = run.limits
-    asking = Asking(
-        max_concurrency=limits.max_concurrency,
-        timeout=limits.timeout,
-        retries=limits.retrying(),
-        spending=run.spending,
-        keeper=keeper,
-        account=run.account,
-        seconds_left=run.seconds_left,
-    )
+    requests = Requests(run.limits, cache, run.account, run.seconds_left)
     return Engine(
         run.scorers,
-        asking,
-        keeper,
-        max_concurrency=limits.max_concurrency,
+        requests,
+        cache,
+        max_concurrency=run.limits.max_concurrency,
         beat=run.beat,
         compute=compute,
     )

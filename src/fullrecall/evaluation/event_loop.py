@@ -24,7 +24,7 @@ def loop_ends_with_run() -> bool:
     return asyncio.get_running_loop() in _MADE
 
 
-class Looping:
+class EventLoop:
     """A loop that runs while a coroutine is called, and rests between two calls.
 
     In a thread whose own loop is running, as in a notebook or a server, it runs in another thread

@@ -28,7 +28,7 @@ class Interruption:
 
 
 @contextmanager
-def stopping_between() -> Iterator[Interruption]:
+def interruptible() -> Iterator[Interruption]:
     """Yield what the first Ctrl-C asks to stop; a second one interrupts at once.
 
     Outside the main thread no signal arrives, and where the program handles Ctrl-C in its own
