@@ -4,21 +4,21 @@ LlamaIndex tells its instrumentation handlers of every retriever, postprocessor 
 that runs. One handler, installed once, notes this for the calls that somebody wants to see.
 """
 
-from llama_index.evaluation.fullrecall.attaching.attachment import (
+from llama_index.evaluation.fullrecall.observation.attachment import (
     Attachment,
     attach,
     capture_of,
     capture_retrievals,
 )
-from llama_index.evaluation.fullrecall.attaching.capture import Brought, Capture, Retrieval, Which
+from llama_index.evaluation.fullrecall.observation.capture import Capture, read_capture
+from llama_index.evaluation.fullrecall.observation.recording import unrecorded
 
 __all__ = [
     "Attachment",
-    "Brought",
     "Capture",
-    "Retrieval",
-    "Which",
     "attach",
     "capture_of",
     "capture_retrievals",
+    "read_capture",
+    "unrecorded",
 ]

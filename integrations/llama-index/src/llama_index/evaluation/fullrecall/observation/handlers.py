@@ -17,33 +17,28 @@ from typing import Any, NamedTuple
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.llm import LLMChatStartEvent, LLMCompletionStartEvent
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.instrumentation.span import BaseSpan
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
-from llama_index.core.query_engine import CitationQueryEngine
 from llama_index.core.schema import QueryBundle
-from llama_index.core.tools.types import ToolOutput
+from llama_index.core.tools.types import BaseTool, ToolOutput
 
-from llama_index.evaluation.fullrecall.attaching.callers import is_selecting
-from llama_index.evaluation.fullrecall.attaching.recording import (
+from llama_index.evaluation.fullrecall.observation.recording import (
     Recording,
     open_recordings,
     recordings,
 )
-from llama_index.evaluation.fullrecall.attaching.registry import Deliver, deliveries
-from llama_index.evaluation.fullrecall.attaching.spans import (
-    Kind,
-    Span,
-    copied,
-    is_node_list,
-    kind_of,
-)
+from llama_index.evaluation.fullrecall.observation.registry import Deliver, deliveries
+from llama_index.evaluation.fullrecall.observation.snapshots import Nodes, is_node_list
+from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Prompt, Step, kind_of
 from llama_index.evaluation.fullrecall.responses import is_response, response_text, source_nodes
 
 _logger = logging.getLogger(__name__)
 _lock = Lock()
-_numbers = count()
+_moments = count(1)
+"""What steps and prompts are counted by, in the order in which they happen."""
 
 
 class _Call(NamedTuple):
@@ -54,7 +49,7 @@ class _Call(NamedTuple):
     deliver: tuple[Deliver, ...]
 
 
-_running: dict[str, Span] = {}
+_running: dict[str, Step] = {}
 """The steps that somebody records and that have not ended, by the key of their span."""
 
 _calls: dict[str, _Call] = {}
@@ -66,8 +61,11 @@ class RetrievalEvents(BaseEventHandler):
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
         """Note the nodes of an event that says that a retrieval or a reranking has ended."""
+        seen_by = open_recordings()
+        if not seen_by:
+            return
         note = next((note for kind, note in _NOTES.items() if isinstance(event, kind)), None)
-        if note is not None and (seen_by := open_recordings()):
+        if note is not None:
             _guarded(seen_by, lambda: note(event, seen_by))
 
 
@@ -89,17 +87,14 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         if not deliver and not seen_by:
             return
         kind = kind_of(id_, instance)
-        if deliver and kind in (Kind.ENGINE, Kind.RETRIEVAL):
-            # Such as `query`, which calls `_query`: one call, though both are steps.
-            again = any(recording.owner == id(instance) for recording in seen_by)
-            if not again:
-                recording = Recording(id(instance), _question(bound_args))
-                token = recordings.set((*seen_by, recording))
-                _calls[id_] = _Call(recording, token, deliver)
-                seen_by.append(recording)
-        span = Span(kind, id_, parent_id, type(instance).__name__, id(instance))
-        span.cites = isinstance(instance, CitationQueryEngine)
-        _guarded(seen_by, lambda: _entered(span, bound_args, seen_by))
+        if deliver and _begins_call(kind, instance, seen_by, deliver):
+            recording = Recording(instance, _question(bound_args))
+            token = recordings.set((*seen_by, recording))
+            _calls[id_] = _Call(recording, token, deliver)
+            seen_by.append(recording)
+        if seen_by:
+            step = Step(kind, id_, parent_id, _name(instance), instance, next(_moments))
+            _guarded(seen_by, lambda: _entered(step, bound_args, seen_by))
 
     def span_exit(
         self,
@@ -110,9 +105,9 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         **_: Any,
     ) -> None:
         """Note that a step has ended, and what it handed on."""
-        span = _running.pop(id_, None)
-        if span is not None:
-            _guarded(open_recordings(), lambda: _ended(span, result))
+        step = _running.pop(id_, None)
+        if step is not None:
+            _guarded(open_recordings(), lambda: _ended(step, result))
         call = _calls.pop(id_, None)
         if call is not None:
             call.recording.answer = _answer(result)
@@ -128,9 +123,9 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
     ) -> None:
         """Note that a step has failed."""
         error = f"{type(err).__name__}: {err}"
-        span = _running.pop(id_, None)
-        if span is not None:
-            span.error = error
+        step = _running.pop(id_, None)
+        if step is not None:
+            step.error, step.ended = error, next(_moments)
         call = _calls.pop(id_, None)
         if call is not None:
             call.recording.error = error
@@ -173,68 +168,97 @@ def _guarded(seen_by: list[Recording], note: Callable[[], None]) -> None:
             recording.problems.append(f"{type(error).__name__}: {error}")
 
 
-def _entered(span: Span, bound_args: BoundArguments, seen_by: list[Recording]) -> None:
+def _begins_call(
+    kind: Kind, instance: object, seen_by: list[Recording], deliver: tuple[Deliver, ...]
+) -> bool:
+    """Return whether a call of an attached object begins, or of a part of one on its own."""
+    if all(one.is_part for one in deliver):
+        return not seen_by and kind in (*INNER, Kind.SYNTHESIS)
+    # Such as `query`, which calls `_query`: one call, though both are steps.
+    again = any(recording.root is instance for recording in seen_by)
+    return kind in (Kind.ENGINE, Kind.RETRIEVAL) and not again
+
+
+def _entered(step: Step, bound_args: BoundArguments, seen_by: list[Recording]) -> None:
+    if step.kind in (*INNER, Kind.SYNTHESIS):
+        nodes = bound_args.arguments.get("nodes")
+        step.given = None if nodes is None else Nodes.of(nodes, seen_by[0].known)
+    if step.kind is not Kind.OTHER:
+        step.question = _question(bound_args)
+        _running[step.key] = step
     for recording in seen_by:
-        recording.spans[span.key] = span
-    if span.kind is not Kind.OTHER:
-        span.question = _question(bound_args)
-        _running[span.key] = span
-    if span.kind in (Kind.RETRIEVAL, Kind.POSTPROCESSING):
-        span.selects = is_selecting()
-    if span.kind in (Kind.POSTPROCESSING, Kind.SYNTHESIS):
-        span.given = copied(bound_args.arguments["nodes"])
+        recording.steps[step.key] = step
 
 
-def _ended(span: Span, result: object) -> None:
-    if span.kind is Kind.ENGINE:
-        span.answer = _answer(result)
-        result = source_nodes(result) if is_response(result) else None
-    if span.kind is Kind.TOOL and isinstance(result, ToolOutput):
+def _ended(step: Step, result: object) -> None:
+    step.ended = next(_moments)
+    if step.kind in (Kind.ENGINE, Kind.SYNTHESIS):
+        step.answer = _answer(result)
+        named = source_nodes(result) if is_response(result) else None
+        result = named if step.kind is Kind.ENGINE else None
+    if step.kind is Kind.TOOL and isinstance(result, ToolOutput):
         result = result.raw_output
     if is_node_list(result):
-        span.handed = copied(result)
+        seen_by = open_recordings()
+        step.handed = Nodes.of(result, seen_by[0].known if seen_by else {})
+
+
+def _prompted(text: str, span: str | None, seen_by: list[Recording]) -> None:
+    prompt = Prompt(text, span, next(_moments))
+    for recording in seen_by:
+        recording.prompts.append(prompt)
+
+
+def _completing(event: LLMCompletionStartEvent, seen_by: list[Recording]) -> None:
+    _prompted(event.prompt, event.span_id, seen_by)
+
+
+def _chatting(event: LLMChatStartEvent, seen_by: list[Recording]) -> None:
+    texts = [message.content or "" for message in event.messages]
+    _prompted("\n\n".join(texts), event.span_id, seen_by)
 
 
 def _retrieved(event: RetrievalEndEvent, seen_by: list[Recording]) -> None:
-    span = _running.get(event.span_id or "")
-    if span is not None and span.kind is Kind.RETRIEVAL:
-        return  # It has a span, which ends with what it hands on.
+    step = _running.get(event.span_id or "")
+    if step is not None and step.kind is Kind.RETRIEVAL:
+        return  # It has a span, which ends with what it returns.
     # Told by code that is no retriever of LlamaIndex's: a step of its own, without a span.
-    own = Span(Kind.RETRIEVAL, _new_key(), event.span_id, "retrieval", 0)
+    own = _own_step(Kind.RETRIEVAL, event.span_id, "retrieval")
     own.question = _text(event.str_or_query_bundle)
-    own.handed = copied(event.nodes)
+    own.handed = Nodes.of(event.nodes, seen_by[0].known)
+    own.ended = next(_moments)
     for recording in seen_by:
-        recording.spans[own.key] = own
+        recording.steps[own.key] = own
 
 
 def _reranking(event: ReRankStartEvent, seen_by: list[Recording]) -> None:
-    span = _running.get(event.span_id or "")
-    if span is not None and span.kind is Kind.POSTPROCESSING:
+    step = _running.get(event.span_id or "")
+    if step is not None and step.kind is Kind.POSTPROCESSING:
         return  # It has a span, which tells more.
-    # The event does not tell the class, nor the object: two of other settings are two objects.
-    owner = hash((event.model_name, event.top_n))
-    own = Span(Kind.POSTPROCESSING, _new_key(), event.span_id, "reranker", owner)
-    own.given = copied(event.nodes)
+    own = _own_step(Kind.POSTPROCESSING, event.span_id, "reranker")
+    own.given = Nodes.of(event.nodes, seen_by[0].known)
     for recording in seen_by:
-        recording.spans[own.key] = own
+        recording.steps[own.key] = own
 
 
 def _reranked(event: ReRankEndEvent, seen_by: list[Recording]) -> None:
-    handed = copied(event.nodes)
+    handed = Nodes.of(event.nodes, seen_by[0].known)
     begun = (
-        span
+        step
         for recording in seen_by
-        for span in reversed(recording.spans.values())
-        if span.key.startswith(_EVENT) and span.kind is Kind.POSTPROCESSING
-        if span.parent == event.span_id and span.handed is None and span.given is not None
-        if handed.ids <= span.given.ids
+        for step in reversed(recording.steps.values())
+        if step.key.startswith(_EVENT) and step.kind is Kind.POSTPROCESSING
+        if step.parent == event.span_id and step.handed is None and step.given is not None
+        if handed.ids <= step.given.ids
     )
     if (own := next(begun, None)) is not None:
-        own.handed = handed
+        own.handed, own.ended = handed, next(_moments)
 
 
 _NOTES: dict[type[BaseEvent], Callable[[Any, list[Recording]], None]] = {
     RetrievalEndEvent: _retrieved,
+    LLMChatStartEvent: _chatting,
+    LLMCompletionStartEvent: _completing,
     ReRankStartEvent: _reranking,
     ReRankEndEvent: _reranked,
 }
@@ -243,28 +267,40 @@ _NOTES: dict[type[BaseEvent], Callable[[Any, list[Recording]], None]] = {
 _EVENT = "event-"
 
 
-def _new_key() -> str:
-    """Return the key of a step that has no span of its own."""
-    return f"{_EVENT}{next(_numbers)}"
+def _own_step(kind: Kind, parent: str | None, name: str) -> Step:
+    """Return a step that has no span of its own."""
+    began = next(_moments)
+    return Step(kind, f"{_EVENT}{began}", parent, name, None, began)
 
 
 def _finish(call: _Call, result: object) -> None:
-    call.recording.ended = True
+    if not all(one.is_part for one in call.deliver):
+        call.recording.end()
     try:
         recordings.reset(call.token)
     except ValueError:
         # Ended in another context than it began in: the recording has ended there too.
         _logger.debug("a call ended in another context")
     for deliver in call.deliver:
-        _guarded([call.recording], lambda deliver=deliver: deliver(call.recording, result))  # type: ignore[misc]
+        _guarded([call.recording], lambda deliver=deliver: deliver.take(call.recording, result))  # type: ignore[misc]
+
+
+def _name(instance: object) -> str:
+    if isinstance(instance, BaseTool):
+        return str(instance.metadata.name)
+    return type(instance).__name__
 
 
 def _question(bound_args: BoundArguments) -> str | None:
     """Return the text of the first argument that may be a question."""
+    given = bound_args.arguments
     for name in ("str_or_query_bundle", "query_bundle", "query", "message"):
-        if name in bound_args.arguments:
-            return _text(bound_args.arguments[name])
-    return None
+        if name in given:
+            return _text(given[name])
+    # A tool is called with whatever the model chose: one text is the question.
+    texts = [*given.get("args", ()), *given.get("kwargs", {}).values(), given.get("input")]
+    texts = [one for one in texts if isinstance(one, str)]
+    return texts[0] if len(texts) == 1 else None
 
 
 def _text(question: object) -> str | None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from llama_index.evaluation.fullrecall.attaching.recording import Recording
+from llama_index.evaluation.fullrecall.observation.recording import Recording
 
-Deliver: TypeAlias = Callable[[Recording, Any], None]
-"""Takes the recording of a call that has ended, and what the call returned."""
+
+class Deliver(NamedTuple):
+    """Takes the recording of a call that has ended, and what the call returned.
+
+    `is_part`: the object is a part of the attached one, and counts where it is asked alone.
+    """
+
+    take: Callable[[Recording, Any], None]
+    is_part: bool = False
 
 
 class _Entry(NamedTuple):
