@@ -192,7 +192,7 @@ class RecallStringEvaluator(RunEvaluator):
         with `key`, `score` and `comment`, or a list of them where there are several measures.
         `(runs, example)` compares runs, as `evaluate_comparative` asks: by the first measure.
         """
-        if runs is not None and outputs is None:
+        if runs is not None:
             return self._compared(runs, example)
         measured = self._measure_outputs(inputs, outputs, reference_outputs)
         found = [

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 class RecallSummary:
     """Gives the mean of an evaluator's scores over an experiment, with what it stands on.
 
-    It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`, or to the
-    `batch_evaluators` of a `RunEvalConfig`. LangSmith passes a summary evaluator the runs but not
-    their scores: this one remembers what its evaluator measured for each run, so that no run is
-    judged twice. A run that it has not seen it measures then and there.
+    It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`; with several
+    measures `evaluator.summary.each()` goes to the `batch_evaluators` of a `RunEvalConfig`.
+    LangSmith passes a summary evaluator the runs but not their scores: this one remembers what
+    its evaluator measured for each run, so that no run is judged twice. A run that it has not
+    seen it measures then and there.
 
     The key is the score's with ".mean" behind it. The mean is over the runs that have a score;
     how many have none, and why, is in the comment and in `evaluator_info`. Where no reference ID
@@ -58,6 +59,18 @@ class RecallSummary:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = Lock()
+
+    def each(self) -> list[RecallSummary]:
+        """Return one summary for each measure, of what this one remembers.
+
+        For the `batch_evaluators` of a `RunEvalConfig`, each of which gives one score.
+        """
+        single = []
+        for measure, key in zip(self._measures, self._keys, strict=True):
+            one = RecallSummary(self._measured, (measure,), (key,))
+            one._known, one._lock = self._known, self._lock
+            single.append(one)
+        return single
 
     def remember(self, run_id: UUID, measured: Measured) -> None:
         """Keep what was measured for a run."""
