@@ -131,7 +131,9 @@ class Store:
         method = result.method
         told = {"scorer": method.name, **method.parameters}
         scorer = json.dumps(told, default=str)
-        plain = _encoded(json.dumps(plain_result(result), ensure_ascii=False, separators=(",", ":")))
+        plain = _encoded(
+            json.dumps(plain_result(result), ensure_ascii=False, separators=(",", ":"))
+        )
         row = (key, scorer, time.time(), str(result.status), plain, _sum(key, plain))
         return self._enqueued(_KEEP_RESULT, scorer, row)
 
