@@ -25,7 +25,7 @@ _PIECE = 512  # characters that are tried first
 _LONGEST_TOKEN = 16  # of JSON, strings aside
 _READINGS = 12
 """How often the length of a reply is read in search of answers, all attempts together."""
-_NESTED = 5_000
+_NESTED = 20_000
 """Characters that an attempt is taken to have read where nesting is too deep to be read."""
 
 
