@@ -214,7 +214,7 @@ def test_names_stand_in_the_order_of_the_pipeline(orders: list[str], names: str)
 
 
 def test_the_table_tells_where_recall_was_lost() -> None:
-    """One line for each stage: its score, what the whole list holds, and what was lost there."""
+    """One line for each stage: recall at each k and of the whole list, what was lost there."""
     lines = str(evaluate_stages([TWO_BRANCHES], IdRecall(), progress=False)).splitlines()
     cells = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("  ")}
     # At 1, 3, 5, 10 and in all, then the targets lost there, then the samples.

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Calibration, Label, Report, calibrate, labels_for_width
-from fullrecall.calibration import ToLabel, one_stratum
+from fullrecall import Label, Report, calibrate
+from fullrecall.calibration import Calibration, ToLabel, labels_for_width, one_stratum
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 
 MakeReport = Callable[..., Report]

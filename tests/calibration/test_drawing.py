@@ -14,6 +14,7 @@ from fullrecall import Context, Label, Report, evaluate
 from fullrecall.calibration import JudgedClaim, ToLabel
 from fullrecall.calibration.sheet import LONGEST_CELL, too_long
 from fullrecall.errors import InputError, ParameterError, ReportError
+from fullrecall.measures import ContextPrecision
 from fullrecall.result import Method
 from fullrecall.scorers import ClaimRecall, IdRecall
 
@@ -92,11 +93,13 @@ class TestDrawing:
         claims = {claim.claim for claim in make_report(["s?", None, "n"]).to_label(9)}
         assert claims == {"claim 0 of 0", "claim 0 of 2"}
 
-    def test_the_first_k_contexts_are_shown(self, make_report: MakeReport) -> None:
-        """People judge what the score is about; what the judge found beyond k counts as missed."""
-        drawn = make_report(["s", "l"], k=2).to_label(2, show_verdicts=True)
-        assert {claim.contexts for claim in drawn} == {("The first context.", "The second.")}
-        assert [claim.verdict for claim in drawn] == ["supported", "not_supported"]
+    def test_all_contexts_are_shown(self, make_report: MakeReport) -> None:
+        """Raters judge what the score is about: recall over all that was retrieved."""
+        drawn = make_report(["s", "l"]).to_label(2, show_verdicts=True)
+        assert {claim.contexts for claim in drawn} == {
+            ("The first context.", "The second.", "The third.")
+        }
+        assert [claim.verdict for claim in drawn] == ["supported", "supported"]
 
     def test_the_item_is_claim_and_contexts(self, make_report: MakeReport) -> None:
         """The same under another judge, another one with other contexts."""
@@ -157,8 +160,8 @@ class TestWhichScore:
         """A score by IDs has nothing to calibrate; a precision is no recall."""
         with pytest.raises(ReportError, match="no judged recall score: the report has"):
             make_report(["sn"], methods=[Method("id_recall")]).to_label(3)
-        precision = Method("context_precision", "average_precision", parameters={"judge": "j"})
-        with pytest.raises(ReportError, match="context_precision is no recall"):
+        precision = Method("context_precision", {"judge": "j"}, ContextPrecision)
+        with pytest.raises(ReportError, match="context_precision is not a recall"):
             make_report(["sn"], methods=[precision]).to_label(3, score="context_precision")
 
 

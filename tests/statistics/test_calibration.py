@@ -9,6 +9,7 @@ interval is known to be wider than it need be, its test says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from math import sqrt
 from typing import Any, NamedTuple
@@ -277,7 +278,7 @@ def one_each(labels: Sequence[int], verdicts: Sequence[int]) -> World:
         for at, verdict in enumerate(verdicts)
     ]
     truth = [float(label) for label in labels]
-    return World(JudgedClaims(METHOD, rows, (), claims, 0, 0), truth)
+    return World(JudgedClaims(METHOD, rows, [None] * len(rows), (), claims, 0, 0), truth)
 
 
 TABLES = {
@@ -394,8 +395,8 @@ def test_ignoring_groups_would_be_wrong() -> None:
     )
     of = world(together, np.random.default_rng(14))
     grouped, _ = prediction_powered(drawn(of, 150, 0), 0.95)
-    rows = world(apart, np.random.default_rng(14)).judged.rows
-    alone = of._replace(judged=JudgedClaims(METHOD, rows, (), of.judged.claims, 0, 0))
+    judged = world(apart, np.random.default_rng(14)).judged
+    alone = of._replace(judged=replace(of.judged, rows=judged.rows, groups=judged.groups))
     single, _ = prediction_powered(drawn(alone, 150, 0), 0.95)
     assert grouped.value == pytest.approx(single.value)
     assert grouped.variance > 1.5 * single.variance

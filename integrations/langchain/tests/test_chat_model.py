@@ -32,10 +32,10 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "begins": "Paris is France's", "verdict": "supported", "together": False,
+                "id": 1, "begins": "Paris", "verdict": "supported", "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "begins": "Rome is new.", "verdict": "not_supported", "citations": [],
+            {"id": 2, "begins": "Rome", "verdict": "not_supported", "citations": [],
              "together": False},
         ]
     }

@@ -50,17 +50,23 @@ from llama_index.core.tools import (
 from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
 from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
 
-from fullrecall import IdRecall, ParameterError, Sample, Status
+from fullrecall import IdRecall, Sample
+from fullrecall.errors import ParameterError
+from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import (
-    Attachment,
-    Capture,
     RecallEvaluator,
     attach,
     capture_of,
     capture_retrievals,
 )
-from llama_index.evaluation.fullrecall.attaching import handlers, registry, spans
-from llama_index.evaluation.fullrecall.attaching.recording import recordings
+from llama_index.evaluation.fullrecall.observation import (
+    Attachment,
+    Capture,
+    handlers,
+    registry,
+    snapshots,
+)
+from llama_index.evaluation.fullrecall.observation.recording import recordings
 
 FRUIT = "What do bananas hold?"
 TOWER = "Where in Paris does the Eiffel Tower stand?"
@@ -373,7 +379,7 @@ def test_only_when_all_retrievals_failed_there_is_no_retrieval() -> None:
         once, again = capture_of(engine.query("once")), capture_of(engine.query("again"))
     assert once is not None
     assert again is not None
-    assert once.sample().retrieval_error == "TimeoutError: late"
+    assert once.sample().retrieval_error == "Echo: TimeoutError: late"
     assert again.sample().retrieval_error is None
     assert finals(again)[0] == "for again"
 
@@ -488,7 +494,8 @@ def test_a_retriever_that_filters_in_a_method_of_its_own_is_seen_by_what_it_retu
     with capture_retrievals() as capture:
         Filters().retrieve("a")
     assert finals(capture) == ["for a"]
-    assert [stage.name for stage in capture.sample().stages] == ["retrieved"]
+    (call,) = capture.retrieval().calls
+    assert (call.source, call.children) == ("Filters", ())
 
 
 def test_events_of_others_count_as_retrievals() -> None:
@@ -508,7 +515,7 @@ def test_a_handler_that_fails_says_so(
     def fails(nodes: Any) -> Any:
         raise RuntimeError("cannot copy")
 
-    monkeypatch.setattr(handlers, "copied", fails)
+    monkeypatch.setattr(snapshots, "Snapshot", fails)
     with capture_retrievals() as capture:
         assert len(Echo().retrieve("a")) == 2
     problem = "the call was not recorded completely: RuntimeError: cannot copy"
@@ -547,13 +554,13 @@ def test_an_attached_engine_is_not_kept_alive(llm: MockLLM) -> None:
 def test_the_place_of_a_dropped_engine_may_be_anothers() -> None:
     """An identity is used again: an object is attached only if the entry is its own."""
     old, new = Pipeline(work=str), Pipeline(work=str)
-    entry = registry._Entry(weakref.ref(old), (lambda *_: None,))
+    entry = registry._Entry(weakref.ref(old), (registry.Deliver(lambda *_: None),))
     registry._attached[id(new)] = entry
     try:
         assert registry.deliveries(new) == ()
         attachment = attach(new)
         registry._forget(id(new), entry.object)
-        assert registry.deliveries(new) == (attachment._deliver,)
+        assert registry.deliveries(new) == (registry.Deliver(attachment._deliver),)
         attachment.detach()
     finally:
         registry._attached.clear()
@@ -631,20 +638,20 @@ def test_captures_are_kept_up_to_a_number(echo: BaseQueryEngine) -> None:
         for question in "abc":
             echo.query(question)
     assert [capture.question for capture in attachment.captures] == ["b", "c"]
-    with pytest.raises(ParameterError, match="keep is a whole number >= 1, got 0"):
+    with pytest.raises(ParameterError, match="keep must be a whole number of at least 1, got 0"):
         attach(echo, keep=0)
 
 
 @pytest.mark.parametrize("thing", [None, "engine", SummaryIndex([])], ids=["None", "str", "index"])
 def test_what_cannot_be_attached_to_is_refused(thing: Any) -> None:
     """An index, an agent or a workflow: the error says what to do instead."""
-    with pytest.raises(ParameterError, match=r"can be attached to, got .*capture_retrievals\(\)"):
+    with pytest.raises(ParameterError, match=r"expected a query engine, .*capture_retrievals\(\)"):
         attach(thing)
 
 
 def test_a_class_is_not_an_engine() -> None:
     """Forgotten brackets are told as such."""
-    with pytest.raises(ParameterError, match="got the class Echo: give an object of it"):
+    with pytest.raises(ParameterError, match="got the class Echo: pass an instance of it"):
         attach(Echo)  # type: ignore[arg-type]
 
 
@@ -688,15 +695,17 @@ def test_a_capture_is_a_sample_of_either_list(index: VectorStoreIndex, llm: Mock
         capture = capture_of(engine.query(TOWER))
     assert capture is not None
     wanted = Sample(user_input=TOWER, reference_context_ids=["place", "height"])
-    final, retrieved = capture.sample(wanted), capture.sample(wanted, which="retrieved")
+    final = capture.sample(wanted)
+    with attach(engine, scored="retrieved", id_key="ref_doc_id"):
+        retrieved = capture_of(engine.query(TOWER))
+    assert retrieved is not None
     assert IdRecall().score(final).score == 0.5
-    assert IdRecall().score(retrieved).score == 1.0
-    assert IdRecall().score(final.at_stage("retrieved")).score == 1.0
+    assert IdRecall().score(final.at_stage("VectorIndexRetriever")).score == 1.0
     assert final.response == "text text text text text"
-    assert retrieved.stages == ()
-    assert capture.sample(id_key="ref_doc_id").retrieved_context_ids == ("doc-tower",)
-    with pytest.raises(ParameterError, match='which is "final" or "retrieved", got '):
-        capture.sample(which="both")  # type: ignore[arg-type]
+    assert retrieved.sample().stages == ()
+    assert retrieved.sample().retrieved_context_ids == ("doc-tower", "doc-tower", "doc-france")
+    with pytest.raises(ParameterError, match="scored must be 'final' or 'retrieved', got 'both'"):
+        attach(engine, scored="both")  # type: ignore[arg-type]
 
 
 def test_a_capture_without_a_sample_has_its_question(echo: BaseQueryEngine) -> None:
@@ -715,7 +724,7 @@ def test_nothing_is_noted_where_nothing_is_captured(
     """Without an active capture the handlers copy no node."""
     attach(echo).detach()
     copies: list[Any] = []
-    monkeypatch.setattr(spans, "_copied", copies.append)
+    monkeypatch.setattr(snapshots, "Snapshot", copies.append)
     echo.query("a")
     assert copies == []
 
@@ -868,10 +877,11 @@ def test_an_agent_with_a_plain_function_as_tool(*, as_nodes: bool) -> None:
         nodes = First().postprocess_nodes(Echo().retrieve(input))
         return nodes if as_nodes else str(nodes)
 
-    capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
+    with capture_retrievals(scored="retrieved") as before:
+        capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
     assert finals(capture) == (["for a"] if as_nodes or HANDS_ON else [])
     unseen = "no retrieval was seen: no retriever was asked, or in a thread"
-    problems = [capture.sample(which=which).retrieval_error for which in ("final", "retrieved")]
+    problems = [one.retrieval().error for one in (capture, before)]
     assert [(problem or "").startswith(unseen) for problem in problems] == [
         not (HANDS_ON or as_nodes),
         not HANDS_ON,
@@ -951,5 +961,5 @@ def test_workflows_that_run_at_the_same_time_keep_apart() -> None:
     captures = asyncio.run(run_all())
     assert [finals(capture) for capture in captures] == [[f"for q{n}"] for n in range(20)]
     assert all(len(capture.retrieved) == 2 for capture in captures)
-    names = [stage.name for stage in captures[0].sample().stages]
-    assert names == ["retrieved", "First"]
+    (call,) = captures[0].retrieval().calls
+    assert (call.source, [part.source for part in call.children]) == ("First", ["Echo"])

@@ -16,8 +16,10 @@ from llama_index.core.llms import CustomLLM
 from llama_index.core.schema import NodeWithScore
 from pydantic import PrivateAttr
 
-from fullrecall import ClaimRecall, LLMJudge, Status
-from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator, summary_frame
+from fullrecall import ClaimRecall, LLMJudge
+from fullrecall.measures import Recall
+from fullrecall.result import Status
+from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator, report_of
 
 Nodes: TypeAlias = Callable[..., list[NodeWithScore]]
 
@@ -94,9 +96,12 @@ def test_one_failing_judge_call_costs_one_result(error: Exception, scored: Nodes
     assert failed.result.status is Status.UNSCORED
     assert f"{type(error).__name__}: {error}" in (failed.invalid_reason or "")
     assert llm._asked == {"Paris": 2, "Rome": 1}, "each claim asked about once, the failed one too"
-    summary = summary_frame(results).set_index("evaluator")
-    assert summary.loc["claims", ["mean", "scored", "unscored"]].tolist() == [1.0, 2, 1]
-    assert summary.loc["claims", "reasons"] == {failed.invalid_reason: 1}
+    report = report_of(results)
+    assert [method.name for method in report.methods] == ["claim_recall", "id_recall"]
+    (claims, ids) = report.summary(Recall)
+    assert (claims[Recall].mean, claims.scored, claims.unscored) == (1.0, 2, 1)
+    assert (ids[Recall].mean, ids.scored, ids.unscored) == (1.0, 3, 0)
+    assert report.rows[1].results[0].reason == failed.invalid_reason
 
 
 def test_a_runtime_error_never_becomes_advice_on_event_loops(scored: Nodes) -> None:

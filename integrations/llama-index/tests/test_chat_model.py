@@ -18,8 +18,10 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.llms import CustomLLM, MockLLM
 from pydantic import PrivateAttr
 
-from fullrecall import ClaimRecall, LLMJudge, ParameterError, Sample, Status, aevaluate, evaluate
+from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
+from fullrecall.errors import ParameterError
 from fullrecall.judges import ChatRequest, Message
+from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator
 
 SAMPLE = Sample(
@@ -31,10 +33,11 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "verdict": "supported", "together": False,
+                "id": 1, "begins": "Paris", "verdict": "supported", "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+            {"id": 2, "begins": "Rome", "verdict": "not_supported", "citations": [],
+             "together": False},
         ]
     }
 )  # fmt: skip
@@ -279,5 +282,5 @@ def test_settings_without_a_model_are_told_of(settings: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("llm", ["gpt", LLMMetadata(), Scripted])
 def test_what_is_no_model_is_refused(llm: Any) -> None:
     """A name alone is no LLM: the error comes where it is given, not at the first request."""
-    with pytest.raises(ParameterError, match="llm is a LlamaIndex LLM, got"):
+    with pytest.raises(ParameterError, match="expected a LlamaIndex LLM, got"):
         LlamaIndexChatModel(llm)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from fullrecall import IdRecall, Result, Scorer, SpanRecall, TextRecall
+from fullrecall import IdRecall, SpanRecall, TextRecall
+from fullrecall.result import Result
+from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall import RecallEvaluator
 
 
@@ -30,7 +32,7 @@ def through_llama_index(
         )
         for item in retrieved
     ]
-    evaluator = RecallEvaluator(scorer, id_key="metadata:doc" if some_lack_one else "node_id")
+    evaluator = RecallEvaluator(scorer, id_key="doc" if some_lack_one else "node_id")
     return evaluator.evaluate(retrieved_nodes=nodes, **reference).result
 
 
@@ -53,7 +55,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("scorer", [IdRecall(ks=(1, 2)), TextRecall(), SpanRecall()], ids=repr)
+@pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), SpanRecall()], ids=repr)
 @pytest.mark.parametrize("case", CASES)
 def test_a_result_is_that_of_the_core(case: str, scorer: Any) -> None:
     """The adapter translates and does no more: findings, status and reason are the core's."""

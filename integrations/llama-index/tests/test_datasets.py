@@ -16,7 +16,7 @@ import pytest
 from llama_index.core import VectorStoreIndex
 from llama_index.core.bridge.pydantic import BaseModel
 
-from fullrecall import IdRecall, InputError, SpanRecall, TextRecall
+from fullrecall import IdRecall, SpanRecall, TextRecall, evaluate
 from fullrecall.datasets import (
     from_embedding_qa,
     from_labelled_rag,
@@ -24,7 +24,8 @@ from fullrecall.datasets import (
     read_embedding_qa,
     read_labelled_rag,
 )
-from llama_index.evaluation.fullrecall import evaluate_retriever
+from fullrecall.errors import InputError
+from llama_index.evaluation.fullrecall import observed
 
 PLACE = "The Eiffel Tower stands in Paris."
 BANANA = "Bananas hold much potassium."
@@ -116,10 +117,10 @@ def test_an_embedding_qa_set_is_scored_by_id_and_by_text(
     samples = list(from_embedding_qa(dataset))
     assert samples == list(read_embedding_qa(path)) == list(read(path))
     assert [sample.id for sample in samples] == ["q1", "q2", "q3"]
-    report = evaluate_retriever(
-        index.as_retriever(similarity_top_k=2),
+    report = evaluate(
         samples,
         [IdRecall(), TextRecall(threshold=0.9)],
+        retriever=observed(index.as_retriever(similarity_top_k=2)),
         progress=False,
     )
     scores = [[result.score for result in row.results] for row in report]
@@ -138,10 +139,10 @@ def test_a_labelled_rag_set_is_scored_by_text(index: VectorStoreIndex, tmp_path:
     assert [s.user_input for s in samples] == [s.user_input for s in read(path)]
     assert all(sample.reference_context_ids is None for sample in samples)
     assert "query_by" in samples[0].metadata
-    report = evaluate_retriever(
-        index.as_retriever(similarity_top_k=2),
+    report = evaluate(
         samples,
         [SpanRecall(), TextRecall(threshold=0.9), IdRecall()],
+        retriever=observed(index.as_retriever(similarity_top_k=2)),
         progress=False,
     )
     assert [[result.score for result in row.results] for row in report] == [
@@ -159,15 +160,14 @@ def test_a_set_that_was_made_from_documents_is_noticed(index: VectorStoreIndex) 
         "relevant_docs": {"q1": ["doc-fruit"]},
     }
     with pytest.warns(UserWarning, match="ref_doc_id"):
-        report = evaluate_retriever(
-            index.as_retriever(), from_embedding_qa(dataset), IdRecall(), progress=False
+        report = evaluate(
+            from_embedding_qa(dataset), IdRecall(), retriever=observed(index), progress=False
         )
     assert report.rows[0].results[0].score == 0.0
-    report = evaluate_retriever(
-        index.as_retriever(),
+    report = evaluate(
         from_embedding_qa(dataset),
         IdRecall(),
-        id_key="ref_doc_id",
+        retriever=observed(index, id_key="ref_doc_id"),
         progress=False,
     )
     assert report.rows[0].results[0].score == 1.0

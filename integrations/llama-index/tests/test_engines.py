@@ -62,7 +62,9 @@ from llama_index.core.schema import IndexNode, MetadataMode, NodeWithScore, Quer
 from llama_index.core.tools import QueryEngineTool, RetrieverTool
 
 from fullrecall import IdRecall
-from llama_index.evaluation.fullrecall import Capture, attach, capture_of, capture_retrievals
+from fullrecall.retrieval import Call
+from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals
+from llama_index.evaluation.fullrecall.observation import Capture
 
 TOWER = "Where in Paris does the Eiffel Tower stand?"
 TOWER_IDS = ["place", "height", "capital"]
@@ -83,12 +85,18 @@ def lists(capture: Capture | None) -> Lists:
     return ids(capture.retrieved), ids(capture.final)
 
 
-def stages(capture: Capture | None) -> dict[str, tuple[list[str | None], str | None]]:
-    """Return each stage before the final list with its IDs, and where it went."""
+def calls(capture: Capture | None) -> str:
+    """Return the record of a call: each list behind its source, and in brackets what it took."""
     assert capture is not None
-    found = capture.sample().stages
-    assert found is not None
-    return {stage.name: ([context.id for context in stage.contexts], stage.into) for stage in found}
+    return " + ".join(map(tree, capture.retrieval().calls))
+
+
+def tree(call: Call) -> str:
+    """Return one call, `Rerank: b a (Search: a b c)`; retrievers over a vector index are short."""
+    source = call.source.replace("VectorIndexRetriever", "Vectors")
+    found = call.error or " ".join(str(context.id) for context in call.contexts or ())
+    parts = f" ({' + '.join(map(tree, call.children))})" if call.children else ""
+    return f"{source}: {found}{parts}"
 
 
 class LastTwoFirst(BaseNodePostprocessor):
@@ -242,10 +250,7 @@ def test_retriever_engine(towers: BaseRetriever, llm: MockLLM, kind: str, *, awa
     )
     capture = ask(engine, TOWER, awaited=awaited)
     assert lists(capture) == (TOWER_IDS, ["capital", "height"])
-    assert stages(capture) == {
-        "retrieved": (TOWER_IDS, "LastTwoFirst"),
-        "LastTwoFirst": (["capital", "height"], None),
-    }
+    assert calls(capture) == "LastTwoFirst: capital height (Vectors: place height capital)"
 
 
 def test_a_stream_is_captured_before_its_first_word_and_not_read(
@@ -274,7 +279,8 @@ def test_a_reranker_without_a_span_is_seen_by_what_the_model_got(
     """LlamaIndex tells nothing of async rerankers: the final list is right, the stage is lost."""
     capture = ask(engine_over(towers, llm, LastTwoFirstAwaited()), TOWER, awaited=awaited)
     assert lists(capture) == (TOWER_IDS, ["capital", "height"])
-    assert list(stages(capture)) == ["retrieved", *([] if awaited else ["LastTwoFirstAwaited"])]
+    name = "CompactAndRefine" if awaited else "LastTwoFirstAwaited"
+    assert calls(capture) == f"{name}: capital height (Vectors: place height capital)"
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
@@ -287,11 +293,10 @@ def test_what_an_unseen_reranker_lost_is_not_the_next_ones_doing(
     )
     capture = ask(engine, TOWER, awaited=awaited)
     unseen = "before SimilarityPostprocessor" if awaited else "LastTwoFirstAwaited"
-    assert stages(capture) == {
-        "retrieved": (TOWER_IDS, unseen),
-        unseen: (["capital", "height"], "SimilarityPostprocessor"),
-        "SimilarityPostprocessor": (["height"], None),
-    }
+    assert calls(capture) == (
+        f"SimilarityPostprocessor: height ({unseen}: capital height "
+        "(Vectors: place height capital))"
+    )
 
 
 class LastTwoFirstTold(LastTwoFirst):
@@ -307,21 +312,17 @@ class LastTwoFirstTold(LastTwoFirst):
 def test_an_async_reranker_with_a_span_is_a_stage(towers: BaseRetriever, llm: MockLLM) -> None:
     """Where its author has decorated the async method, it is seen like a sync one."""
     capture = ask(engine_over(towers, llm, LastTwoFirstTold()), TOWER, awaited=True)
-    assert stages(capture) == {
-        "retrieved": (TOWER_IDS, "LastTwoFirstTold"),
-        "LastTwoFirstTold": (["capital", "height"], None),
-    }
+    assert calls(capture) == "LastTwoFirstTold: capital height (Vectors: place height capital)"
 
 
 def test_a_list_that_was_cut_by_hand_is_a_stage(towers: BaseRetriever) -> None:
     """Code between a retriever and its reranker that keeps the first two shows as such."""
     with capture_retrievals() as capture:
         LastTwoFirst().postprocess_nodes(towers.retrieve(TOWER)[:2])
-    assert stages(capture) == {
-        "retrieved": (TOWER_IDS, "before LastTwoFirst"),
-        "before LastTwoFirst": (["place", "height"], "LastTwoFirst"),
-        "LastTwoFirst": (["height", "place"], None),
-    }
+    assert calls(capture) == (
+        "LastTwoFirst: height place (before LastTwoFirst: place height "
+        "(Vectors: place height capital))"
+    )
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
@@ -336,13 +337,10 @@ def test_a_reranker_that_tells_of_itself_is_a_stage(
     capture = ask(engine_over(towers, llm, *rerankers), TOWER, awaited=awaited)
     unseen = awaited and "_apostprocess_nodes" in vars(StructuredLLMRerank)  # not on 0.14.20
     name = "reranker" if unseen else "StructuredLLMRerank"
-    first, second = name, f"{name} 2"
     assert lists(capture) == (TOWER_IDS, ["height"])
-    assert stages(capture) == {
-        "retrieved": (TOWER_IDS, first),
-        first: (["capital", "height"], second),
-        second: (["height"], None),
-    }
+    assert calls(capture) == (
+        f"{name}: height ({name}: capital height (Vectors: place height capital))"
+    )
 
 
 def test_several_postprocessors_hand_on_to_each_other(towers: BaseRetriever, llm: MockLLM) -> None:
@@ -356,12 +354,10 @@ def test_several_postprocessors_hand_on_to_each_other(towers: BaseRetriever, llm
     )
     capture = ask(engine, TOWER)
     assert lists(capture) == (TOWER_IDS, [])
-    assert stages(capture) == {
-        "retrieved": (TOWER_IDS, "SimilarityPostprocessor"),
-        "SimilarityPostprocessor": (["place", "height"], "LastTwoFirst"),
-        "LastTwoFirst": (["height", "place"], "SimilarityPostprocessor 2"),
-        "SimilarityPostprocessor 2": ([], None),
-    }
+    assert calls(capture) == (
+        "SimilarityPostprocessor:  (LastTwoFirst: height place "
+        "(SimilarityPostprocessor: place height (Vectors: place height capital)))"
+    )
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
@@ -370,7 +366,7 @@ def test_several_postprocessors_hand_on_to_each_other(towers: BaseRetriever, llm
     [
         ([0], (TOWER_IDS, ["capital", "height"])),
         ([1], (["place"], ["place"])),
-        ([0, 1], (TOWER_IDS, ["capital", "height", "place"])),
+        ([0, 1], (TOWER_IDS, ["capital", "place", "height"])),
     ],
     ids=["reranked", "plain", "both"],
 )
@@ -383,7 +379,7 @@ def test_router_engine(
     *,
     awaited: bool,
 ) -> None:
-    """One engine's lists, or both engines' one after the other, a node of both once."""
+    """One engine's lists, or both engines' by the rank in each."""
     engine = RouterQueryEngine(
         Selects(*chosen),
         tools(towers, fruits, llm),
@@ -393,12 +389,10 @@ def test_router_engine(
     capture = ask(engine, TOWER, awaited=awaited)
     assert lists(capture) == expected
     if chosen == [0, 1]:
-        assert stages(capture) == {
-            "VectorIndexRetriever": (TOWER_IDS, "retrieved"),
-            "VectorIndexRetriever 2": (["place"], "retrieved"),
-            "LastTwoFirst": (["capital", "height"], None),
-            "retrieved": (TOWER_IDS, None),
-        }
+        assert calls(capture) == (
+            "LastTwoFirst: capital height (Vectors: place height capital) + Vectors: place"
+        )
+        assert capture.retrieval().ranks == (1, 1, 2)
 
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
@@ -419,7 +413,7 @@ def test_sub_question_engine(
         response: Any = asyncio.run(engine.aquery("q")) if awaited else engine.query("q")
     assert response.source_nodes[0].text.startswith("Sub question:")
     capture = capture_of(response)
-    assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "height", "banana"])
+    assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "banana", "height"])
     assert capture is not None
     assert [(one.question, one.is_part) for one in capture.retrievals] == [
         (TOWER, False),
@@ -466,8 +460,7 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool
     retrieved, final = lists(capture)
     assert retrieved[:3] == TOWER_IDS
     assert retrieved[3] == "banana"
-    assert final[:2] == ["capital", "height"]
-    assert set(final) <= set(retrieved)
+    assert {"capital", "height"} <= set(final) <= set(retrieved)
     assert capture is not None
     assert [one.question for one in capture.retrievals] == [TOWER, FRUIT]
 
@@ -576,7 +569,9 @@ def test_retrying_an_engine_over_several_indices(
     other = SummaryIndex([TextNode(id_="other", text="Something else.")]).as_retriever()
     fused = QueryFusionRetriever([fruits, other], llm=llm, num_queries=1, use_async=False)
     capture = ask(retrying(engine_over(fused, llm)), FRUIT)
-    assert list(stages(capture)) == ["VectorIndexRetriever", "SummaryIndexRetriever", "retrieved"]
+    fusion = "QueryFusionRetriever: banana other (SummaryIndexRetriever: other + Vectors: banana)"
+    assert calls(capture).startswith(fusion)
+    assert [call.source for call in capture.retrieval().calls] == ["QueryFusionRetriever"] * 2
 
 
 def test_retrying_a_citation_engine(
@@ -662,12 +657,12 @@ def test_fusion(index: VectorStoreIndex, llm: MockLLM, *, use_async: bool, await
     )
     capture = ask(engine_over(fused, llm), TOWER, awaited=awaited)
     assert lists(capture) == (["place", "banana"], ["place", "banana"])
-    found = stages(capture)
-    assert list(found) == ["VectorIndexRetriever", "VectorIndexRetriever 2", "retrieved"]
-    assert found["VectorIndexRetriever"][1] == "retrieved"
-    assert found["VectorIndexRetriever 2"][0][:3] == TOWER_IDS
-    assert "banana" in found["VectorIndexRetriever 2"][0]
     assert capture is not None
+    (call,) = capture.retrieval().calls
+    assert (call.source, call.query) == ("QueryFusionRetriever", TOWER)
+    assert sorted((part.query, len(part.contexts or ())) for part in call.children) == [
+        (FRUIT, 2), (FRUIT, 3), (TOWER, 2), (TOWER, 3),
+    ]  # fmt: skip
     assert len(capture.retrievals) == 5
     assert sum(one.is_part for one in capture.retrievals) == 4
 
@@ -684,11 +679,10 @@ def test_router_retriever(towers: BaseRetriever, fruits: BaseRetriever, llm: Moc
     )
     capture = ask(engine_over(router, llm), TOWER)
     assert lists(capture) == (TOWER_IDS, TOWER_IDS)
-    assert stages(capture) == {
-        "VectorIndexRetriever": (["place"], "retrieved"),
-        "VectorIndexRetriever 2": (TOWER_IDS, "retrieved"),
-        "retrieved": (TOWER_IDS, None),
-    }
+    assert calls(capture) == (
+        "RouterRetriever: place (Vectors: place) + "
+        "RouterRetriever: place height capital (Vectors: place height capital)"
+    )
 
 
 def test_recursive_retriever(towers: BaseRetriever, llm: MockLLM) -> None:
@@ -704,11 +698,10 @@ def test_recursive_retriever(towers: BaseRetriever, llm: MockLLM) -> None:
     )
     capture = ask(engine_over(recursive, llm), TOWER)
     assert lists(capture) == ([*TOWER_IDS, "big"], [*TOWER_IDS, "big"])
-    assert stages(capture) == {
-        "SummaryIndexRetriever": (["link", "small"], "retrieved"),
-        "VectorIndexRetriever": (TOWER_IDS, "retrieved"),
-        "retrieved": ([*TOWER_IDS, "big"], None),
-    }
+    assert calls(capture) == (
+        "RecursiveRetriever: place height capital big "
+        "(SummaryIndexRetriever: link small + Vectors: place height capital)"
+    )
 
 
 def test_an_engine_that_a_retriever_asks_counts_by_what_it_read(
@@ -724,7 +717,7 @@ def test_an_engine_that_a_retriever_asks_counts_by_what_it_read(
     with attach(engine := engine_over(recursive, llm)):
         response: Any = engine.query(TOWER)
     assert "Response: text text" in response.source_nodes[0].text
-    assert lists(capture_of(response)) == (["own", *TOWER_IDS], ["capital", "height", "own"])
+    assert lists(capture_of(response)) == (["own", *TOWER_IDS], ["capital", "own", "height"])
 
 
 def test_index_nodes_with_objects(towers: BaseRetriever, llm: MockLLM) -> None:
@@ -733,7 +726,9 @@ def test_index_nodes_with_objects(towers: BaseRetriever, llm: MockLLM) -> None:
     retriever = SummaryIndex(objects=[link]).as_retriever()
     capture = ask(engine_over(retriever, llm), TOWER)
     assert lists(capture) == (TOWER_IDS, TOWER_IDS)
-    assert stages(capture)["VectorIndexRetriever"] == (TOWER_IDS, "retrieved")
+    assert calls(capture) == (
+        "SummaryIndexRetriever: place height capital (Vectors: place height capital)"
+    )
 
 
 def test_sentence_windows(llm: MockLLM) -> None:
@@ -749,7 +744,7 @@ def test_sentence_windows(llm: MockLLM) -> None:
     sample = capture.sample()
     assert sample.retrieved_contexts is not None
     assert sample.retrieved_contexts[0].text == "Before. Sentence. After."
-    assert sample.at_stage("retrieved").retrieved_contexts[0].text == "Sentence."  # type: ignore[index]
+    assert sample.at_stage("SummaryIndexRetriever").retrieved_contexts[0].text == "Sentence."  # type: ignore[index]
 
 
 CHATS: dict[str, Callable[[Any, Any], Any]] = {
@@ -851,7 +846,7 @@ def test_hand_written_pipelines_need_no_engine(
         nodes = LastTwoFirst().postprocess_nodes(towers.retrieve(TOWER))
         more = fruits.retrieve(FRUIT)
         llm.complete(str([*nodes, *more]))
-    assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "height", "banana"])
+    assert lists(capture) == ([*TOWER_IDS, "banana"], ["capital", "banana", "height"])
     with capture_retrievals() as capture:
         nodes = LastTwoFirst().postprocess_nodes([*fruits.retrieve(FRUIT), *towers.retrieve(TOWER)])
         get_response_synthesizer(llm=llm).synthesize(TOWER, nodes[:1])
@@ -873,13 +868,10 @@ def test_tools_that_are_looked_up_are_no_contexts(
         summarizer=get_response_synthesizer(llm=llm, response_mode="tree_summarize"),  # type: ignore[arg-type]
     )
     capture = ask(engine, TOWER, awaited=awaited)
-    assert lists(capture) == (TOWER_IDS, ["place", "capital", "height"])
-    assert set(stages(capture)) == {
-        "VectorIndexRetriever",
-        "VectorIndexRetriever 2",
-        "LastTwoFirst",
-        "retrieved",
-    }
+    assert lists(capture) == (TOWER_IDS, ["capital", "place", "height"])
+    assert calls(capture) == (
+        "LastTwoFirst: capital height (Vectors: place height capital) + Vectors: place"
+    )
     assert capture is not None
     assert [one.retriever for one in capture.retrievals] == ["VectorIndexRetriever"] * 2
 
@@ -895,7 +887,7 @@ def test_tools_that_a_fusion_looks_up_are_no_contexts(towers: BaseRetriever, llm
         assert len(found) == 2
         towers.retrieve(TOWER)
     assert lists(capture) == (TOWER_IDS, TOWER_IDS)
-    assert list(stages(capture)) == ["retrieved"]
+    assert calls(capture) == "Vectors: place height capital"
 
 
 def test_that_only_tools_were_looked_up_is_no_empty_retrieval(

@@ -35,17 +35,10 @@ from llama_index.core.schema import (
 )
 from llama_index.core.tools import ToolOutput
 
-from fullrecall import (
-    Context,
-    IdRecall,
-    Method,
-    ParameterError,
-    Result,
-    Sample,
-    SpanRecall,
-    Status,
-    TextRecall,
-)
+from fullrecall import Context, IdRecall, Sample, SpanRecall, TextRecall
+from fullrecall.errors import ParameterError
+from fullrecall.measures import RR, Recall
+from fullrecall.result import Method, Result, Status
 from llama_index.evaluation.fullrecall import RecallEvaluationResult, RecallEvaluator
 
 QUESTION = "Where in Paris does the Eiffel Tower stand?"
@@ -119,7 +112,7 @@ def test_it_is_a_llama_index_evaluator() -> None:
 def test_a_query_engine_is_scored_by_node_id(index: VectorStoreIndex, llm: MockLLM) -> None:
     """The IDs that LlamaIndex's own evaluators drop arrive, with the answer and the texts."""
     response = index.as_query_engine(llm=llm, similarity_top_k=3).query(QUESTION)
-    answer = RecallEvaluator(IdRecall(ks=(1, 2))).evaluate_response(
+    answer = RecallEvaluator(IdRecall(), Recall, Recall @ 1, RR).evaluate_response(
         QUESTION, response, expected_ids=["height", "rome"]
     )
     assert isinstance(answer, EvaluationResult)
@@ -130,7 +123,7 @@ def test_a_query_engine_is_scored_by_node_id(index: VectorStoreIndex, llm: MockL
     assert answer.contexts == [PLACE, HEIGHT, CAPITAL]
     assert (answer.invalid_result, answer.invalid_reason, answer.passing) == (False, None, None)
     assert answer.result.missed == ("rome",)
-    assert dict(answer.result.at) == {1: 0.0, 2: 0.5}
+    assert answer.scores == {"id_recall": 0.5, "id_recall@1": 0.0, "id_recall.rr": 0.5}
 
 
 def test_an_engine_without_text_is_scored(index: VectorStoreIndex, llm: MockLLM) -> None:
@@ -167,7 +160,7 @@ def test_a_reranker_shows(index: VectorStoreIndex, llm: MockLLM) -> None:
     evaluator, response = RecallEvaluator(), engine.query(QUESTION)
     after = evaluator.evaluate_response(QUESTION, response, expected_ids=["place", "capital"])
     assert (after.score, after.result.missed) == (0.5, ("place",))
-    assert after.result.reciprocal_rank == 1.0
+    assert after.result[RR] == 1.0
     nodes = index.as_retriever(similarity_top_k=3).retrieve(QUESTION)
     before = evaluator.evaluate_response(
         QUESTION, response, retrieved_nodes=nodes, expected_ids=["place", "capital"]
@@ -387,11 +380,10 @@ def test_passing_is_a_score_at_the_threshold(
 @pytest.mark.parametrize(
     ("parameters", "named"),
     [
-        ({"scorer": IdRecall}, "scorer is a scorer such as IdRecall"),
-        ({"scorer": "id_recall"}, "scorer is a scorer such as IdRecall"),
-        ({"threshold": 1.5}, "threshold is a number from 0 to 1"),
-        ({"id_key": "doc_id"}, "id_key is 'node_id'"),
+        ({"threshold": 1.5}, "threshold must be a number from 0 to 1"),
+        ({"id_key": 7}, "id_key must be 'node_id'"),
         ({"metadata_mode": "x"}, "metadata_mode is"),
+        ({"failed_calls": "skip"}, "failed_calls must be 'unscored' or 'score', got 'skip'"),
     ],
 )
 def test_a_configuration_that_cannot_work_is_refused_at_once(
@@ -400,6 +392,23 @@ def test_a_configuration_that_cannot_work_is_refused_at_once(
     """A mistake of the caller's own shows before the first model is paid."""
     with pytest.raises(ParameterError, match=named):
         RecallEvaluator(**parameters)
+
+
+@pytest.mark.parametrize("scorer", [IdRecall, "id_recall"])
+def test_what_is_not_a_scorer_or_a_measure_is_refused(scorer: Any) -> None:
+    """A class, or a name, is no scorer, and a number is no measure."""
+    with pytest.raises(ParameterError, match="scorer must be a scorer such as IdRecall"):
+        RecallEvaluator(scorer)
+    with pytest.raises(ParameterError, match="expected a measure such as Recall @ 5, got 5"):
+        RecallEvaluator(IdRecall(), 5)  # type: ignore[arg-type]
+
+
+def test_an_undefined_measure_is_invalid() -> None:
+    """The score is that of the first measure; where it cannot be counted, there is none."""
+    answer = RecallEvaluator(IdRecall(), Recall(min_grade=2) @ 1).evaluate(
+        retrieved_ids=["a"], expected_ids={"a": 1}
+    )
+    assert (answer.score, answer.invalid_result) == (None, True)
 
 
 def test_an_empty_retrieval_scores_zero_and_a_missing_one_is_unscored() -> None:
@@ -485,7 +494,7 @@ def test_a_response_without_source_nodes_tells_nothing_of_the_retrieval(answer: 
     assert (told.score, told.result.status, told.contexts) == (None, Status.UNSCORED, None)
     assert told.invalid_reason == (
         "no retrieval: the response names no source nodes, which does not tell what was retrieved: "
-        "attach(engine), or give retrieved_nodes=[…]"
+        "attach(engine), or pass retrieved_nodes=[…]"
     )
 
 
@@ -508,7 +517,7 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
     "two retrievals": (
         {"contexts": ["x"], "retrieved_nodes": [], "expected_ids": ["a"]},
         Status.UNSCORED,
-        "contexts and retrieved_nodes mean the same: give one",
+        "contexts and retrieved_nodes mean the same: pass one",
     ),
     "unequal lists": (
         {"contexts": ["x"], "retrieved_ids": ["a", "b"], "expected_ids": ["a"]},
@@ -631,9 +640,9 @@ def test_feedback_lists_what_was_missed_in_readable_length() -> None:
         ),
         ("ref_doc_id", "place", "expected IDs match node_id, not ref_doc_id: use id_key='node_id'"),
         (
-            "metadata:none",
+            "none",
             "place",
-            "expected IDs match node_id, not metadata:none: use id_key='node_id'",
+            "expected IDs match node_id, not none: use id_key='node_id'",
         ),
         (
             lambda node: "x",
@@ -672,17 +681,17 @@ def test_ids_beside_a_score_by_text_are_not_doubted(scored: Nodes) -> None:
 
 def test_the_result_survives_pydantic(scored: Nodes) -> None:
     """Copied, dumped to JSON and read again, a result keeps its findings, status and method."""
-    answer = RecallEvaluator(IdRecall(k=2)).evaluate(
+    answer = RecallEvaluator(IdRecall()).evaluate(
         QUESTION, scored("place", "rome"), expected_ids=["place", "height"]
     )
     assert answer.model_copy(deep=True) == answer
     again = RecallEvaluationResult.model_validate_json(answer.model_dump_json())
     assert again == answer
     assert again.result.missed == ("height",)
-    assert json.loads(answer.model_dump_json())["result"]["method"]["k"] == 2
+    assert json.loads(answer.model_dump_json())["result"]["method"]["name"] == "id_recall"
     invalid = RecallEvaluator().evaluate(QUESTION)
     assert RecallEvaluationResult.model_validate(invalid.model_dump()) == invalid
-    with pytest.raises(ValueError, match="a fullrecall Result is meant, got int"):
+    with pytest.raises(ValueError, match="expected a fullrecall Result, got int"):
         RecallEvaluationResult(result=7)  # type: ignore[arg-type]
     assert "result" in RecallEvaluationResult.model_json_schema()["properties"]
 
@@ -760,4 +769,4 @@ def test_nodes_without_scores_are_scored(llm: MockLLM, scored: Nodes) -> None:
     """An index that gives no scores, as a summary index, is ranked by its order."""
     engine = SummaryIndex([item.node for item in scored("rome", "place")]).as_query_engine(llm=llm)
     answer = RecallEvaluator().evaluate(QUESTION, engine.query(QUESTION), expected_ids=["place"])
-    assert (answer.score, answer.result.reciprocal_rank) == (1.0, 0.5)
+    assert (answer.score, answer.result[RR]) == (1.0, 0.5)

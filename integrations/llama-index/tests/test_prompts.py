@@ -20,10 +20,10 @@ from fullrecall import (
     EntityRecall,
     IdRecall,
     LLMJudge,
-    ParameterError,
     QuestionRecall,
     TextRecall,
 )
+from fullrecall.errors import ParameterError
 from fullrecall.judges import ChatRequest, Completion, LexicalJudge, Panel, Prompts
 from llama_index.evaluation.fullrecall import RecallEvaluator
 

@@ -17,14 +17,17 @@ from llama_index.core.query_engine.retriever_query_engine import RetrieverQueryE
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall import ClaimRecall, IdRecall, ParameterError, SpanRecall, Status
+from fullrecall import ClaimRecall, IdRecall, SpanRecall
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Recall
+from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluationResult,
     RecallEvaluator,
     attach,
     capture_of,
     capture_retrievals,
-    summary_frame,
+    report_of,
 )
 
 QUESTION = "Where in Paris does the Eiffel Tower stand?"
@@ -108,11 +111,10 @@ def test_what_a_reranker_lost_is_seen(engine: RetrieverQueryEngine) -> None:
         )
     assert (answer.score, answer.result.missed) == (0.5, ("place",))
     assert {name: result.score for name, result in answer.stages.items()} == {
-        "retrieved": 1.0,
-        "LastTwoFirst": 0.5,
+        "VectorIndexRetriever": 1.0
     }
     assert answer.feedback == (
-        "1 of 2 found in 2 retrieved; missed: place; retrieved, but lost on the way: place"
+        "1 of 2 found in 2 retrieved; missed: place; retrieved, then dropped: place"
     )
 
 
@@ -126,16 +128,16 @@ def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> 
 
 
 def test_the_list_before_reranking_can_be_the_score(engine: RetrieverQueryEngine) -> None:
-    """`which="retrieved"` measures the retriever; a response that does not know is unscored."""
-    evaluator = RecallEvaluator(which="retrieved")
+    """`scored="retrieved"` measures the retriever; a response that does not know is unscored."""
+    evaluator = RecallEvaluator(scored="retrieved")
     plain = evaluator.evaluate_response(QUESTION, engine.query(QUESTION), expected_ids=EXPECTED)
     assert (plain.score, plain.result.status) == (None, Status.UNSCORED)
     assert "attach(engine)" in (plain.invalid_reason or "")
     with attach(engine):
         known = evaluator.evaluate_response(QUESTION, engine.query(QUESTION), expected_ids=EXPECTED)
     assert (known.score, known.stages) == (1.0, {})
-    with pytest.raises(ParameterError, match='which is "final" or "retrieved", got \'first\''):
-        RecallEvaluator(which="first")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="scored must be 'final' or 'retrieved', got 'first'"):
+        RecallEvaluator(scored="first")  # type: ignore[arg-type]
 
 
 def test_nodes_given_as_such_come_before_the_capture(
@@ -202,19 +204,19 @@ def test_a_list_that_stays_the_same_is_scored_once(index: VectorStoreIndex) -> N
             response = engine.query(QUESTION)
         answer = evaluator.evaluate_response(QUESTION, response, reference_contexts=[HEIGHT])
         assert len(counted) == asked
-        assert answer.stages["retrieved"].score == 1.0
+        assert answer.stages["VectorIndexRetriever"].score == 1.0
         counted.clear()
-    assert list(answer.stages) == ["retrieved", "NewScores", "JustTheLast"]
+    assert list(answer.stages) == ["VectorIndexRetriever", "NewScores"]
     assert answer.score == 0.0
 
 
 def test_stages_can_be_left_out(index: VectorStoreIndex) -> None:
-    """With `stages=False` the final list alone is scored: a judge is asked no more than needed."""
+    """With `score_stages=False` the final list alone is scored: a judge is asked no more than needed."""
     counted.clear()
     engine = reranked(index, JustTheLast())
     with attach(engine):
         response = engine.query(QUESTION)
-    answer = RecallEvaluator(Counting(), stages=False).evaluate_response(
+    answer = RecallEvaluator(Counting(), score_stages=False).evaluate_response(
         QUESTION, response, reference_contexts=[HEIGHT]
     )
     assert (answer.score, answer.stages, len(counted)) == (0.0, {}, 1)
@@ -231,7 +233,7 @@ def test_judged_scorers_see_every_stage_too(index: VectorStoreIndex) -> None:
         asyncio.run(evaluator.aevaluate_response(QUESTION, response, reference=HEIGHT)),
     ]
     for answer in answers:
-        assert (answer.score, answer.stages["retrieved"].score) == (0.0, 1.0)
+        assert (answer.score, answer.stages["VectorIndexRetriever"].score) == (0.0, 1.0)
 
 
 def test_ids_of_another_level_are_told_of_attached_engines_too(
@@ -252,7 +254,7 @@ def test_the_reader_serves_every_stage(engine: RetrieverQueryEngine) -> None:
     answer = RecallEvaluator(id_key="ref_doc_id").evaluate_response(
         QUESTION, response, expected_ids=["doc-tower", "doc-france"]
     )
-    assert (answer.score, answer.stages["retrieved"].score) == (1.0, 1.0)
+    assert (answer.score, answer.stages["VectorIndexRetriever"].score) == (1.0, 1.0)
 
 
 def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
@@ -264,14 +266,10 @@ def test_a_batch_shows_both_lists(engine: RetrieverQueryEngine) -> None:
         results = asyncio.run(
             runner.aevaluate_queries(engine, questions, expected_ids=[EXPECTED, ["banana"]] * 5)
         )
-    scores = [(one.score, one.stages["retrieved"].score) for one in results["recall"]]
+    scores = [(one.score, one.stages["VectorIndexRetriever"].score) for one in results["recall"]]
     assert scores == [(0.5, 1.0), (0.0, 1.0)] * 5
-    summary = summary_frame(results)
-    assert summary[["stage", "mean"]].to_dict("records") == [
-        {"stage": "retrieved", "mean": 1.0},
-        {"stage": "LastTwoFirst", "mean": 0.25},
-        {"stage": "final", "mean": 0.25},
-    ]
+    (score,) = report_of(results).summary(Recall)
+    assert (score[Recall].mean, score.scored) == (0.25, 10)
 
 
 def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
@@ -279,8 +277,12 @@ def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
     with attach(engine):
         response = engine.query(QUESTION)
     assert capture_of(response) is not None
-    answer = RecallEvaluator(IdRecall(k=2)).evaluate(QUESTION, response, expected_ids=EXPECTED)
-    assert list(answer.stages) == ["retrieved", "LastTwoFirst"]
+    answer = RecallEvaluator(IdRecall(), Recall @ 1).evaluate(
+        QUESTION, response, expected_ids=EXPECTED
+    )
+    assert list(answer.stages) == ["VectorIndexRetriever"]
+    assert answer.scores == {"id_recall@1": 0.5}
     again = RecallEvaluationResult.model_validate_json(answer.model_dump_json())
     assert again == answer
-    assert again.stages["retrieved"].method.k == 2
+    assert again.stages["VectorIndexRetriever"][Recall @ 1] == 0.5
+    assert again.sample.retrieval == answer.sample.retrieval

@@ -268,7 +268,7 @@ def evaluate(
 ) -> None:
     """Score the samples of a file and print what they add up to; see `HELP`."""
     from fullrecall.cli.running import Request, run_evaluation
-    from fullrecall.evaluation.limits import Limits
+    from fullrecall.evaluation.run import RunOptions
 
     run_evaluation(
         Request(
@@ -284,7 +284,7 @@ def evaluate(
             ),
             k=k,
             measures=cut(k, measure),
-            limits=Limits(
+            limits=RunOptions(
                 max_concurrency=max_concurrency,
                 timeout=timeout,
                 deadline=deadline,

@@ -54,9 +54,7 @@ def judge_of(options: JudgeOptions) -> Judge | None:
         case "nli" if model:
             from fullrecall.judges.cross_encoder import CrossEncoderJudge
 
-            return CrossEncoderJudge(
-                model, **({} if threshold is None else {"threshold": threshold})
-            )
+            return CrossEncoderJudge(model, 0.5 if threshold is None else threshold)
         case "openai" if model:
             from fullrecall.judges import LLMJudge
             from fullrecall.judges.openai import OpenAIChatModel

@@ -23,9 +23,7 @@ from fullrecall.cli.problems import explained
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
 from fullrecall.datasets import read, read_trec
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
-from fullrecall.evaluation.interrupting import stopping_between
-from fullrecall.evaluation.limits import Limits
-from fullrecall.evaluation.progress import Meter
+from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, terminal
 from fullrecall.report.file import Writer
@@ -48,7 +46,7 @@ class Request:
     settings: Settings
     k: int | None
     measures: Sequence[Measure]
-    limits: Limits
+    limits: RunOptions
     missed: int
     output: Path | None
     as_json: bool
@@ -124,35 +122,32 @@ def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
 
 
 def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
-    from fullrecall.evaluation.driving import Run, rows_of
-
     exported = is_exported(request.output)
     methods = [scorer.method for scorer in scorers]
     report = Report(methods, keep_rows=exported, measures=request.measures)
     outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
     try:
         with ExitStack() as opened:
-            writer = None
+            sinks = [outcome.missed.add]
             if request.output is not None and not exported:
-                writer = opened.enter_context(Writer(request.output, report.methods))
-            run = Run(scorers, request.limits)
-            opened.callback(lambda: setattr(report, "spent", run.spending.so_far()))
-            show = not (request.quiet or request.as_json)
-            meter = opened.enter_context(Meter(run.spending, total=None, show=show))
-            run.beat = meter.beat
-            run.interruption = opened.enter_context(stopping_between())
-            for row in rows_of(samples, run):
-                report.add(row)
-                outcome.missed.add(row)
-                if writer is not None:
-                    writer.write(row)
-                meter.add(row)
+                sinks.append(opened.enter_context(Writer(request.output, methods)).write)
+            options: RunOptions = {
+                **request.limits,
+                "progress": not (request.quiet or request.as_json),
+                "sink": lambda row: [sink(row) for sink in sinks],
+                "keep": "rows" if exported else "summary",
+                "measures": request.measures,
+            }
+            outcome.report = evaluate(samples, scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
-        report.stopped = ending(stopped)
+        outcome.report.stopped = ending(stopped)
+        so_far = getattr(stopped, "report", None)
+        if so_far is not None:
+            outcome.report = so_far
     if request.output is not None and exported:
         try:
-            export(report, request.output, request.measures)
+            export(outcome.report, request.output, request.measures)
         except (FullrecallError, OSError) as stopped:
             outcome.stopped = outcome.stopped or stopped
     return outcome
@@ -170,7 +165,7 @@ def _show(
     if request.as_json:
         plain = summary.to_dict()
         if spent is not None and spent.sentence():
-            plain["spent"] = spent._asdict()
+            plain["spent"] = spent.to_dict()
         write(json.dumps(plain, indent=2) + "\n")
         return
     if not len(outcome.report):

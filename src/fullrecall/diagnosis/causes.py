@@ -12,6 +12,8 @@ class Cause(StrEnum):
 
     JUDGED_UNSUPPORTED = "judged_unsupported"
     """What supports it was retrieved, and the judge said no or quoted what is not there."""
+    CONTRADICTED = "contradicted"
+    """What was retrieved states the opposite: a source or the reference is wrong."""
     WRONG_ID_LEVEL = "wrong_id_level"
     """It was retrieved under an ID of another level: chunks where documents are expected."""
     DROPPED_BY_STAGE = "dropped_by_stage"
@@ -33,6 +35,8 @@ class Cause(StrEnum):
 FIXES: Mapping[Cause, str] = {
     Cause.JUDGED_UNSUPPORTED: "Read the verdicts: either the judge errs (calibrate it, or take a "
     "stronger one), or the claim says more than its sources.",
+    Cause.CONTRADICTED: "Find out which is wrong: correct or remove the source (it may be "
+    "outdated), or correct the reference.",
     Cause.WRONG_ID_LEVEL: "Compare IDs of one level: the adapters' id_key= or rename the "
     "references.",
     Cause.DROPPED_BY_STAGE: "Let the stage that lost it keep more (top_n, a lower cut-off), or "

@@ -20,7 +20,7 @@ from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
 from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
-from fullrecall.judges.retrying import MOST, Retries
+from fullrecall.judges.retries import MOST, Retries
 from fullrecall.measures import Measure
 from fullrecall.report import frames
 from fullrecall.report.report import Report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -28,6 +29,9 @@ from fullrecall.judges.windows import windows
 _SplitKey = tuple[Kind, str, str | None]
 
 _ITEMS: Mapping[Relation, str] = {"claim": "claims", "question": "questions", "entity": "entities"}
+
+_MOST_SPLITS = 10_000
+"""Texts of which is remembered how they were split: the judge stays small, whatever it judged."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class LLMJudge:
             items = None if completion.failure else text_items(completion.text)
             if items:
                 # Two samples may have asked at the same time: the first answer is everyone's.
-                first = self._splits.setdefault(key, tuple(heard))[-1]
+                first = self._remembered(key, heard)[-1]
                 return tuple(items if first is completion else text_items(first.text) or items)
             problem = completion.problem or (
                 "the model's reply lists nothing"
@@ -123,6 +127,14 @@ class LLMJudge:
             if completion.failure and completion.failure.is_final:
                 break
         raise JudgeError(f"the text could not be split into {kind}: {problem}")
+
+    def _remembered(self, key: _SplitKey, heard: Sequence[Completion]) -> tuple[Completion, ...]:
+        """Keep what the model made of a text; return what was kept first. The last texts stay."""
+        told = self._splits.setdefault(key, tuple(heard))
+        with suppress(KeyError, RuntimeError, StopIteration):  # another thread does the same
+            while len(self._splits) > _MOST_SPLITS:
+                del self._splits[next(iter(self._splits))]
+        return told
 
     def attribute(
         self,

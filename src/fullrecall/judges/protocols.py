@@ -58,6 +58,8 @@ class Failure(StrEnum):
     DENIED = "the endpoint denied access"
     UNKNOWN = "the endpoint does not know the model"
     INVALID = "the endpoint rejected the request"
+    MOVED = "the endpoint redirects to another address"
+    TOO_LARGE = "the endpoint's reply was too large to be read"
     SCHEMA = "the endpoint rejected the request with the answer's schema"
     """To be sent again: the model leaves the schema out then."""
     TRANSPORT = "the request failed"
@@ -85,7 +87,8 @@ _REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
 class Completion:
     """What a model answered. `failure` says why `text` is no answer, `detail` in whose words.
 
-    A reply that was cut off may still hold whole verdicts in its `text`.
+    A reply that was cut off may still hold whole verdicts in its `text`. `requests` is how many
+    requests it took, those included that failed and were sent again: drivers fill it in.
     """
 
     text: str
@@ -93,6 +96,7 @@ class Completion:
     completion_tokens: int = 0
     failure: Failure | None = None
     detail: str = ""
+    requests: int = 1
 
     @classmethod
     def of(

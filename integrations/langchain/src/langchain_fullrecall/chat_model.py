@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import Runnable, RunnableBinding
 
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.looping import loop_ends_with_run
+from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.identifiers import shown
 from fullrecall.judges import ChatRequest, Completion
 from langchain_fullrecall.parts import rebuilt

@@ -15,10 +15,11 @@ from llama_index.core.base.llms.generic_utils import messages_to_prompt
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms import LLM
 
-from fullrecall import ParameterError
-from fullrecall.evaluation.looping import loop_ends_with_run
+from fullrecall.errors import ParameterError
+from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.judges import ChatRequest, Completion
-from llama_index.evaluation.fullrecall.refusing import got
+from llama_index.evaluation.fullrecall.messages import got
+from llama_index.evaluation.fullrecall.observation import unrecorded
 
 _MOST_AT_ONCE = 256
 """Threads that wait for answers: none is made before it is needed."""
@@ -41,7 +42,7 @@ class LlamaIndexChatModel:
 
     def __init__(self, llm: LLM | None = None, *, name: str | None = None) -> None:
         if llm is not None and not isinstance(llm, LLM):
-            raise ParameterError(f"llm is a LlamaIndex LLM, {got(llm)}")
+            raise ParameterError(f"expected a LlamaIndex LLM, {got(llm)}")
         self._given = llm
         self._name = name
         self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
@@ -52,13 +53,14 @@ class LlamaIndexChatModel:
         return self._name or _described(self._llm)
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Return the LLM's answer."""
+        """Return the LLM's answer; no capture counts it among the application's prompts."""
         llm, messages = self._llm, _messages(request)
-        if llm.metadata.is_chat_model:
-            reply = llm.chat(messages)
-            return _completion(reply.message.content, reply)
-        text = llm.complete(_prompt(llm, messages), formatted=True)
-        return _completion(text.text, text)
+        with unrecorded():
+            if llm.metadata.is_chat_model:
+                reply = llm.chat(messages)
+                return _completion(reply.message.content, reply)
+            text = llm.complete(_prompt(llm, messages), formatted=True)
+            return _completion(text.text, text)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the LLM's answer without blocking the event loop.
@@ -73,11 +75,12 @@ class LlamaIndexChatModel:
             call = partial(copy_context().run, self.complete, request)
             return await loop.run_in_executor(_threads(), call)
         llm, messages = self._llm, _messages(request)
-        if llm.metadata.is_chat_model:
-            reply = await llm.achat(messages)
-            return _completion(reply.message.content, reply)
-        text = await llm.acomplete(_prompt(llm, messages), formatted=True)
-        return _completion(text.text, text)
+        with unrecorded():
+            if llm.metadata.is_chat_model:
+                reply = await llm.achat(messages)
+                return _completion(reply.message.content, reply)
+            text = await llm.acomplete(_prompt(llm, messages), formatted=True)
+            return _completion(text.text, text)
 
     def _keeps_connections(self, loop: asyncio.AbstractEventLoop) -> bool:
         if loop_ends_with_run():

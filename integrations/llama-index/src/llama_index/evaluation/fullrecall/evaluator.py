@@ -7,19 +7,21 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from textwrap import shorten
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias, Unpack
 
 from llama_index.core.evaluation.base import BaseEvaluator
 from llama_index.core.prompts.mixin import PromptDictType
-from llama_index.core.schema import MetadataMode, QueryBundle
-from llama_index.core.storage.docstore.types import BaseDocumentStore
+from llama_index.core.schema import QueryBundle
 
-from fullrecall import Context, IdRecall, InputError, ParameterError, Result, Sample, Scorer, Status
-from fullrecall.scorers.scorer import check_share
-from llama_index.evaluation.fullrecall.attaching import Which
+from fullrecall import Context, IdRecall, Sample
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.measures import Measure
+from fullrecall.parameters import check_share
+from fullrecall.result import Result, Status
+from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall.inputs import Given, read_call, read_texts
 from llama_index.evaluation.fullrecall.mismatch import mismatch
-from llama_index.evaluation.fullrecall.nodes import IdKey, NodeReader
+from llama_index.evaluation.fullrecall.options import Options, reading_of
 from llama_index.evaluation.fullrecall.prompts import templates, with_templates
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
@@ -35,21 +37,24 @@ _Key: TypeAlias = tuple[tuple[str | None, str | None], ...] | None
 
 
 class RecallEvaluator(BaseEvaluator):
-    """Scores what a retriever, query engine or chat engine brought, with any fullrecall scorer.
+    """Scores what a retriever, an engine or an agent retrieved, with any fullrecall scorer.
+
+        RecallEvaluator(IdRecall(), Recall @ 5, nDCG @ 10)
 
     - `scorer`: by default `IdRecall()`, which compares IDs and asks no model.
+    - `measures`: what is counted of its findings. The first is the `score` of the results, and
+      all stand in their `scores`. Default: the scorer's own, recall over all that was retrieved.
     - `threshold`: the score from which on a result is `passing`; without one, it is None.
-    - `which`: the list that is scored. "final" is what the answer was made from, after reranking
-      and filtering; "retrieved" what the retrievers brought before, known of attached engines.
-    - `stages`: whether the lists before that one are scored too, see below.
-    - `id_key`, `metadata_mode`, `offsets`, `expand`: how nodes are read, as for `contexts`.
+    - `score_stages`: whether the lists before the one that is scored are scored too, see below.
+    - `options`: how nodes are read: `id_key`, `metadata_mode`, `offsets` and `expand` of
+      `contexts`, `scored` and `failed_calls` of `observed`.
 
     `evaluate`, `evaluate_response` and their async forms take the same and return a
     `RecallEvaluationResult`:
 
     - `query`: the question.
-    - `response`: what the engine returned, streams included (they are not read); a `Capture`; the
-      list that `retriever.retrieve(…)` returned; or the text of the answer.
+    - `response`: what the engine or the agent returned, streams included (they are not read); a
+      `Capture`; the list that `retriever.retrieve(…)` returned; or the text of the answer.
     - `contexts` or `retrieved_nodes`: what was retrieved, as texts or as nodes. It replaces what
       the response carries, as do `retrieved_ids`.
     - the references: `expected_ids` (or `reference_context_ids`), `reference_contexts`,
@@ -59,10 +64,11 @@ class RecallEvaluator(BaseEvaluator):
     The response of an engine that was attached to (`attach`) carries what was seen of its call,
     and that is scored, not its source nodes: those may be rewritten, or the engine's own words.
     `answer.stages` then has the results of the lists before the final one, so that what a
-    reranker lost is seen; a scorer that asks a model asks it once more for each list that
+    reranker dropped is seen; a scorer that asks a model asks it once more for each list that
     differs. Without that, an empty list of source nodes is a retrieval that found nothing where
     LlamaIndex's own synthesizers and chat engines say so ("Empty Response"); from any other
-    response it is unscored, since an engine that names no sources has the same empty list.
+    response it is unscored, since an engine that names no sources has the same empty list. Of an
+    agent's output, the nodes that its tools returned are scored.
 
     None of the four raises for what cannot be measured, as one exception would cost
     `BatchEvalRunner` the whole batch: the result then has `score=None`, `invalid_result=True`
@@ -77,25 +83,23 @@ class RecallEvaluator(BaseEvaluator):
     def __init__(
         self,
         scorer: Scorer | None = None,
-        *,
+        /,
+        *measures: Measure,
         threshold: float | None = None,
-        which: Which = "final",
-        stages: bool = True,
-        id_key: IdKey = "node_id",
-        metadata_mode: MetadataMode | str = MetadataMode.NONE,
-        offsets: bool = False,
-        expand: BaseDocumentStore | None = None,
+        score_stages: bool = True,
+        **options: Unpack[Options],
     ) -> None:
         scorer = IdRecall() if scorer is None else scorer
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
-            raise ParameterError(f"scorer is a scorer such as IdRecall(), got {scorer!r}")
+            raise ParameterError(f"scorer must be a scorer such as IdRecall(), got {scorer!r}")
+        for measure in measures:
+            if not isinstance(measure, Measure):
+                raise ParameterError(f"expected a measure such as Recall @ 5, got {measure!r}")
         self.scorer = scorer
+        self.measures = measures or (scorer.method.headline,)
         self.threshold = None if threshold is None else check_share(threshold, "threshold")
-        if which not in get_args(Which):
-            raise ParameterError(f'which is "final" or "retrieved", got {which!r}')
-        self._which = which
-        self._stages = stages
-        self._reader = NodeReader(id_key, metadata_mode, offsets=offsets, expand=expand)
+        self._score_stages = score_stages
+        self._reading = reading_of(**options)
 
     def evaluate(
         self,
@@ -154,7 +158,7 @@ class RecallEvaluator(BaseEvaluator):
     def _lists(self, sample: Sample) -> dict[_Key, Sample]:
         """Return the sample, and as if it had ended at a stage, each list that differs once."""
         lists = {_key(sample.retrieved_contexts): sample}
-        for stage in sample.stages if self._stages else ():
+        for stage in sample.stages if self._score_stages else ():
             if _key(stage.contexts) not in lists:
                 lists[_key(stage.contexts)] = sample.at_stage(stage.name)
         return lists
@@ -187,8 +191,7 @@ class RecallEvaluator(BaseEvaluator):
         """Return what was given, and the result that says so where it is no sample."""
         try:
             given = read_call(
-                self._reader,
-                self._which,
+                self._reading,
                 query=query,
                 response=response,
                 contexts=contexts,
@@ -209,17 +212,17 @@ class RecallEvaluator(BaseEvaluator):
         result = results[_key(contexts)]
         stages = {
             stage.name: results[_key(stage.contexts)]
-            for stage in (sample.stages if self._stages else ())
+            for stage in (sample.stages if self._score_stages else ())
             if _key(stage.contexts) in results
         }
-        scored = result.status is Status.SCORED
+        score = result[self.measures[0]]
+        scored = score is not None
         notes = [result.note]
         if given.nodes and not result.score:
-            notes.append(mismatch(self._reader, given.sample, given.nodes))
+            notes.append(mismatch(self._reading.reader, given.sample, given.nodes))
         if given.unused and not scored:
             notes.append(f"not used: {', '.join(given.unused)}")
         result = replace(result, note="; ".join(filter(None, notes)))
-        score = result.score
         return RecallEvaluationResult(
             query=sample.user_input,
             contexts=None if contexts is None else [context.text or "" for context in contexts],
@@ -228,8 +231,10 @@ class RecallEvaluator(BaseEvaluator):
             feedback="; ".join((*_feedback(result), *_lost(result, stages))),
             score=score,
             invalid_result=not scored,
-            invalid_reason=None if scored else result.reason,
+            invalid_reason=None if scored else result.reason or "the measure is undefined",
             result=result,
+            sample=sample,
+            scores={self.scorer.method.label(one): result[one] for one in self.measures},
             stages=stages,
         )
 
@@ -247,12 +252,12 @@ def _feedback(result: Result) -> Iterator[str]:
 
 def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
     """Yield what was retrieved and did not stay to the end."""
-    before = stages.get("retrieved")
-    if before is None or {before.status, result.status} != {Status.SCORED}:
+    before = [one for one in stages.values() if one.status is Status.SCORED]
+    if result.status is not Status.SCORED:
         return
-    lost = [label for label in result.missed if label not in before.missed]
+    lost = [label for label in result.missed if any(label not in one.missed for one in before)]
     if lost:
-        yield f"retrieved, but lost on the way: {_listed(lost)}"
+        yield f"retrieved, then dropped: {_listed(lost)}"
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from llama_index.core.agent.workflow import AgentOutput
 from llama_index.core.schema import QueryBundle
 
-from fullrecall import InputError, Sample
-from llama_index.evaluation.fullrecall.attaching import Brought, Capture, Which
-from llama_index.evaluation.fullrecall.carried import Carried, carried
-from llama_index.evaluation.fullrecall.nodes import NodeLike, NodeReader, are_nodes
-from llama_index.evaluation.fullrecall.responses import RESPONSE_TYPES, is_response, response_text
+from fullrecall import Retrieval, Sample
+from fullrecall.errors import InputError
+from llama_index.evaluation.fullrecall.agents import agent_nodes, agent_retrieval, agent_text
+from llama_index.evaluation.fullrecall.nodes import NodeLike, are_nodes
+from llama_index.evaluation.fullrecall.observation import Capture, capture_of, read_capture
+from llama_index.evaluation.fullrecall.options import Reading
+from llama_index.evaluation.fullrecall.responses import (
+    RESPONSE_TYPES,
+    is_response,
+    response_text,
+    says_that_nothing_was_retrieved,
+    source_nodes,
+)
 
 _SAMPLE_NAMES = {name for field, others in Sample.names().items() for name in (field, *others)}
 _RETRIEVAL_NAMES = {
@@ -31,9 +40,15 @@ class Given(NamedTuple):
     unused: Sequence[str] = ()
 
 
+class Found(NamedTuple):
+    """The record of a retrieval, None where nothing is known; and the nodes it was read from."""
+
+    retrieval: Retrieval | None = None
+    nodes: Sequence[NodeLike] = ()
+
+
 def read_call(
-    reader: NodeReader,
-    which: Which,
+    reading: Reading,
     *,
     query: object,
     response: object,
@@ -44,31 +59,74 @@ def read_call(
 
     What is retrieved is what was given as such; without it, what the response carries.
     """
-    known = {
+    fields = {
         name: value for name, value in named.items() if name in _SAMPLE_NAMES and value is not None
     }
-    text = _answer(response)
+    fields = {"user_input": _text(query), "response": _answer(response)} | fields
     retrieved = _only_one(
         contexts=contexts,
         retrieved_nodes=named.get("retrieved_nodes"),
-        retrieved_contexts=known.pop("retrieved_contexts", None),
+        retrieved_contexts=fields.pop("retrieved_contexts", None),
     )
-    found = Carried(Brought(None))
-    if are_nodes(retrieved):
-        found = carried(retrieved, reader, which)
-        retrieved = found.brought.contexts
-    elif retrieved is None and known.keys().isdisjoint(_RETRIEVAL_NAMES):
-        found = carried(response, reader, which)
-        retrieved = found.brought.contexts
-    fields = {
-        "user_input": _text(query),
-        "response": text,
-        "retrieved_contexts": retrieved,
-    }
-    if found.brought.error is not None or found.brought.stages:
-        fields["retrieval"] = found.brought.recorded(None)
+    found = Found()
+    if retrieved is None and fields.keys().isdisjoint(_RETRIEVAL_NAMES):
+        found = found_in(response, reading)
+        fields["retrieval"] = found.retrieval
+    elif are_nodes(retrieved):
+        found = Found(None, retrieved)
+        fields["retrieved_contexts"] = reading.reader.contexts(retrieved)
+    elif retrieved is not None:
+        fields["retrieved_contexts"] = retrieved
     unused = named.keys() - _SAMPLE_NAMES - _FRAMEWORK_NAMES - {"retrieved_nodes"}
-    return Given(Sample(**{**fields, **known}), found.nodes, sorted(unused))
+    if found.retrieval is not None and found.retrieval.response is not None:
+        fields["response"] = found.retrieval.response
+    return Given(Sample(**fields), found.nodes, sorted(unused))
+
+
+def found_in(response: object, reading: Reading, capture: Capture | None = None) -> Found:
+    """Return what was retrieved for a response: what was seen of its call, else its source nodes.
+
+    `capture` is of the call, where the caller has made one; else it is the one that the response
+    carries. What was seen comes first: source nodes may be rewritten, or invented by the engine.
+    They count where nothing was seen, unless they are not what `scored` asks for, or there are
+    none and the response does not say that none were found; the reason is then in the error. A
+    list of nodes is what was retrieved; for a text, or None, nothing is known, and nothing is
+    wrong.
+
+    Raises `InputError` for nodes that the options cannot read.
+    """
+    if capture is None:
+        capture = response if isinstance(response, Capture) else capture_of(response)
+    if capture is not None and (capture.observed or isinstance(response, Capture)):
+        nodes = capture.final if reading.scored == "final" else capture.retrieved
+        return Found(read_capture(capture, reading), nodes)
+    if are_nodes(response):
+        return Found(Retrieval(reading.reader.contexts(response)), response)
+    if isinstance(response, AgentOutput):
+        return Found(agent_retrieval(response, reading), agent_nodes(response))
+    if not is_response(response):
+        return Found(None if capture is None else read_capture(capture, reading))
+    text = response_text(response)
+    if reading.scored == "retrieved":
+        return Found(
+            Retrieval(
+                error="a response has what was left after postprocessing: attach(engine), and it "
+                "carries what was retrieved before",
+                response=text,
+            )
+        )
+    own = source_nodes(response)
+    if not own and capture is not None:
+        return Found(read_capture(capture, reading))
+    if not own and (own is None or not says_that_nothing_was_retrieved(response)):
+        return Found(
+            Retrieval(
+                error="the response names no source nodes, which does not tell what was "
+                "retrieved: attach(engine), or pass retrieved_nodes=[…]",
+                response=text,
+            )
+        )
+    return Found(Retrieval(reading.reader.contexts(own), response=text), own)
 
 
 def read_texts(query: object, response: object) -> Sample:
@@ -92,11 +150,14 @@ def _answer(response: object) -> str | None:
         return None
     if isinstance(response, Capture):
         return response.answer
+    if isinstance(response, AgentOutput):
+        return agent_text(response)
     if is_response(response):
         return response_text(response)
-    names = ", ".join(kind.__name__ for kind in (*RESPONSE_TYPES, Capture))
+    names = ", ".join(kind.__name__ for kind in (*RESPONSE_TYPES, AgentOutput, Capture))
     raise InputError(
-        f"response is a str, a list of nodes, or one of {names}, got {type(response).__name__}",
+        f"response must be a str, a list of nodes, or one of {names}, "
+        f"got {type(response).__name__}",
         field="response",
     )
 
@@ -104,5 +165,5 @@ def _answer(response: object) -> str | None:
 def _only_one(**retrieved: object) -> object:
     given = {name: value for name, value in retrieved.items() if value is not None}
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} mean the same: give one", field=min(given))
+        raise InputError(f"{' and '.join(given)} mean the same: pass one", field=min(given))
     return next(iter(given.values()), None)

@@ -34,23 +34,22 @@ def mismatch(reader: NodeReader, sample: Sample, nodes: Sequence[NodeLike]) -> s
 
 
 class MismatchWatch:
-    """Warns once after a run in which no sample's expected IDs were of the retrieved kind."""
+    """Warns once, unless an expected ID was retrieved before: they may be of another kind."""
 
     def __init__(self, reader: NodeReader) -> None:
         self._reader = reader
-        self._matched = False
-        self._hint = ""
+        self._is_done = False
 
     def see(self, sample: Sample, nodes: Sequence[NodeLike]) -> None:
         """Take note of one sample with the nodes that were retrieved for it."""
-        if not self._matched and not self._hint:
-            self._hint = mismatch(self._reader, sample, nodes)
-        self._matched = self._matched or _matches(sample)
-
-    def warn(self) -> None:
-        """Warn if no expected ID of any sample was retrieved, but one is at another level."""
-        if self._hint and not self._matched:
-            warnings.warn(f"no expected ID was retrieved: {self._hint}", stacklevel=3)
+        if self._is_done or not _expected(sample):
+            return
+        if _matches(sample):
+            self._is_done = True
+            return
+        if hint := mismatch(self._reader, sample, nodes):
+            self._is_done = True
+            warnings.warn(f"no expected ID was retrieved: {hint}", stacklevel=2)
 
 
 def _levels(
@@ -60,8 +59,11 @@ def _levels(
     for name, get in NAMED_KEYS.items():
         yield name, f"id_key={name!r}", [_id(get(node)) for node in nodes]
     for key in dict.fromkeys(key for node in nodes for key in node.metadata):
-        name = f"metadata:{key}"
-        yield name, f"id_key={name!r}", [_id(node.metadata.get(key)) for node in nodes]
+        yield (
+            f"metadata {key!r}",
+            f"id_key={key!r}",
+            [_id(node.metadata.get(key)) for node in nodes],
+        )
     if reader.expand is None:
         parts = [part.node_id for node in nodes for part in node.child_nodes or ()]
         yield (

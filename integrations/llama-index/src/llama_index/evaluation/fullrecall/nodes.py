@@ -10,15 +10,16 @@ from typing import Any, TypeAlias, TypeGuard
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
-from fullrecall import Context, InputError, ParameterError
+from fullrecall import Context
 from fullrecall.context import ID
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import as_id
 
 NodeLike: TypeAlias = NodeWithScore | BaseNode
 """What retrievers return, and what indexes are made of."""
 
 IdKey: TypeAlias = str | Callable[[BaseNode], ID | None]
-""""node_id", "ref_doc_id", "hash", "metadata:<key>", or a function of the node."""
+""""node_id", "ref_doc_id", "hash", another key of the metadata, or a function of the node."""
 
 NAMED_KEYS: dict[str, Callable[[BaseNode], ID | None]] = {
     "node_id": attrgetter("node_id"),
@@ -26,8 +27,6 @@ NAMED_KEYS: dict[str, Callable[[BaseNode], ID | None]] = {
     "hash": attrgetter("hash"),
 }
 """The keys that every node has, and how each is read."""
-
-_METADATA = "metadata:"
 
 
 def contexts(
@@ -41,8 +40,9 @@ def contexts(
     """Return LlamaIndex nodes as contexts, in their order, which is the rank.
 
     - `id_key`: what names a context: "node_id"; "ref_doc_id", the ID of the document that the
-      node was cut from; "hash", of its text and metadata; "metadata:<key>"; or a function of the
-      node. A node that lacks it has no ID, and scorers say how many have none.
+      node was cut from; "hash", of its text and metadata; any other str, a key of its metadata;
+      or a function of the node. A node that lacks it has no ID, and scorers say how many have
+      none.
     - `metadata_mode`: which metadata stand in the text. The default leaves them out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
     - `offsets`: whether `source`, `start` and `end` tell where the text was cut from. Off by
@@ -82,11 +82,14 @@ class NodeReader:
         self._mode = _mode(metadata_mode)
         self._offsets = offsets
 
-    def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
-        """Return `nodes` as contexts; raise `InputError` for items that are no nodes."""
+    def contexts(self, nodes: Iterable[NodeLike], first: int = 1) -> list[Context]:
+        """Return `nodes`, the first at the rank `first`, as contexts.
+
+        Raises `InputError` for items that are not nodes.
+        """
         return [
             self._context(node, score, rank)
-            for rank, item in enumerate(_several(nodes), start=1)
+            for rank, item in enumerate(_several(nodes), start=first)
             for node, score in self._parts(item, rank)
         ]
 
@@ -152,14 +155,13 @@ def _id_getter(id_key: object) -> Callable[[BaseNode], ID | None]:
     if isinstance(id_key, str):
         if id_key in NAMED_KEYS:
             return NAMED_KEYS[id_key]
-        name = id_key.removeprefix(_METADATA)
-        if name and name != id_key:
-            return lambda node: node.metadata.get(name)
+        if id_key:
+            return lambda node: node.metadata.get(id_key)
     elif callable(id_key):
         return id_key
     named = ", ".join(map(repr, NAMED_KEYS))
     raise ParameterError(
-        f"id_key is {named}, 'metadata:<key>' or a function of the node, got {id_key!r}"
+        f"id_key must be {named}, a metadata key or a function of the node, got {id_key!r}"
     )
 
 

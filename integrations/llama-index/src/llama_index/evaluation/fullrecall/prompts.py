@@ -13,7 +13,7 @@ from typing import Any
 
 from llama_index.core.prompts import BasePromptTemplate, ChatPromptTemplate, PromptTemplate
 
-from fullrecall import ParameterError
+from fullrecall.errors import ParameterError
 from fullrecall.judges import Prompts
 
 _VARIABLES: Mapping[str, tuple[str, ...]] = {

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from llama_index.core.evaluation.base import EvaluationResult
 from pydantic import Field, PlainSerializer, PlainValidator
 
-from fullrecall import Method, Result
+from fullrecall import Report, Sample
+from fullrecall.errors import InputError
+from fullrecall.records import MethodRecord, ResultRecord, plain_method, plain_result
+from fullrecall.report.row import Row
+from fullrecall.result import Result
+from llama_index.evaluation.fullrecall.messages import got
 
 
 def _validated(value: object) -> Result:
@@ -16,30 +21,78 @@ def _validated(value: object) -> Result:
         return value
     if isinstance(value, Mapping) and "method" in value:
         plain = dict(value)
-        return Result.from_dict(plain, Method.from_dict(plain.pop("method")))
-    raise ValueError(f"a fullrecall Result is meant, got {type(value).__name__}")
+        method = MethodRecord.read(plain.pop("method")).method
+        return ResultRecord.read(plain).result(method)
+    raise ValueError(f"expected a fullrecall Result, got {type(value).__name__}")
 
 
 def _plain(result: Result) -> dict[str, Any]:
-    return {"method": result.method.to_dict(), **result.to_dict()}
+    return {"method": plain_method(result.method), **plain_result(result)}
+
+
+def _sample(value: object) -> Sample:
+    if isinstance(value, Mapping):
+        return Sample(**value)
+    if isinstance(value, Sample):
+        return value
+    raise ValueError(f"expected a fullrecall Sample, got {type(value).__name__}")
 
 
 _Stored = Annotated[
     Result, PlainValidator(_validated), PlainSerializer(_plain, return_type=dict[str, Any])
+]
+_StoredSample = Annotated[
+    Sample, PlainValidator(_sample), PlainSerializer(Sample.to_dict, return_type=dict[str, Any])
 ]
 
 
 class RecallEvaluationResult(EvaluationResult):
     """What `RecallEvaluator` returns: LlamaIndex's own fields, and `result` with all the rest.
 
-    `result` has the findings, the measures, recall at every k, and the status that tells an
-    undefined score from one that could not be measured; both have `score=None` and
-    `invalid_result=True`. `stages` has the result of each stage before the list that was scored,
-    in the order in which they ran, as if the retrieval had ended there: "retrieved" is what the
-    retrievers brought before reranking. Dumped to JSON and read again, it is the same.
+    - `result`: the findings, any measure of them (`result[nDCG @ 10]`), and the status that tells
+      an undefined score from one that could not be measured; both have `score=None` and
+      `invalid_result=True`.
+    - `scores`: the evaluator's measures by name, such as "id_recall@5".
+    - `stages`: the result of each stage before the list that was scored, in the order in which
+      they ran, as if the retrieval had ended there.
+    - `sample`: what was measured, with the record of the retrieval.
+
+    Dumped to JSON and read again, it is the same.
     """
 
     result: _Stored = Field(description="The fullrecall result: findings, measures, status, reason")
+    sample: _StoredSample = Field(description="What was measured")
+    scores: dict[str, float | None] = Field(
+        default_factory=dict, description="The evaluator's measures by name"
+    )
     stages: dict[str, _Stored] = Field(
         default_factory=dict, description="The results at the stages before, by name"
     )
+
+
+def report_of(results: Mapping[str, Sequence[object]] | Sequence[object], /) -> Report:
+    """Return the report of what `RecallEvaluator`s returned, as `BatchEvalRunner` collects it.
+
+        report_of(runner.evaluate_queries(engine, queries, expected_ids=ids)).summary(Recall @ 5)
+
+    `results` are the lists of a runner by evaluator, or one list. It counts what has no score,
+    with the reasons, where LlamaIndex's own frames take it for 0 or drop it. Results of other
+    evaluators are left out. Raises `InputError` where there are none of ours, and for lists of
+    different lengths.
+    """
+    lists = list(results.values()) if isinstance(results, Mapping) else [results]
+    if any(isinstance(one, str) or not isinstance(one, Sequence) for one in lists):
+        raise InputError(
+            f"results must be lists of results, as BatchEvalRunner returns them, {got(results)}"
+        )
+    ours = [[one for one in each if isinstance(one, RecallEvaluationResult)] for each in lists]
+    ours = [each for each in ours if each]
+    if not ours:
+        raise InputError("expected results of a RecallEvaluator, got none")
+    if len({len(each) for each in ours}) > 1:
+        raise InputError("the evaluators have results of different numbers of samples")
+    rows = [
+        Row(position, together[0].sample, tuple(one.result for one in together))
+        for position, together in enumerate(zip(*ours, strict=True), start=1)
+    ]
+    return Report.of([each[0].result.method for each in ours], rows)

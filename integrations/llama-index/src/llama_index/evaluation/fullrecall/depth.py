@@ -1,0 +1,80 @@
+"""A retriever that searches deeper: a copy of it that returns k nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.indices.base import BaseIndex
+
+from fullrecall.errors import ParameterError
+
+_SIZES = ("similarity_top_k", "_similarity_top_k", "top_k", "_top_k")
+"""The names under which retrievers hold how many nodes they return."""
+
+_SIZE_LIMITS = ("corpus_size", "n_docs", "num_docs")
+"""The names under which searches that refuse a larger k hold how many documents there are."""
+
+
+def deeper(thing: Any, k: int) -> Any:
+    """Return a copy of a retriever, or a retriever over an index, that returns `k` nodes.
+
+    Retrievers inside of it, such as those that are fused, return as many each. Raises
+    `ParameterError` where none has a `similarity_top_k`.
+    """
+    if isinstance(thing, BaseIndex):
+        return thing.as_retriever(similarity_top_k=k)
+    found, reached = _deeper(thing, k, {})
+    if not reached:
+        raise ParameterError(
+            f"{type(thing).__name__} has no similarity_top_k: pass the index, or a function of a "
+            "question and k"
+        )
+    return found
+
+
+def _deeper(thing: BaseRetriever, k: int, done: dict[int, Any]) -> tuple[Any, bool]:
+    """Return the copy, and whether it or a part of it has a size; `done` has those of before."""
+    if id(thing) in done:
+        return done[id(thing)], True
+    made = done[id(thing)] = copy(thing)
+    reached = False
+    for name, value in vars(thing).items():
+        if name in _SIZES:
+            # A search over fewer documents may refuse more.
+            most = next((n for one in _SIZE_LIMITS if (n := _limit(thing, one))), k)
+            setattr(made, name, min(k, most))
+            reached = True
+            continue
+        part, is_deeper = _parts(value, k, done)
+        if is_deeper:
+            setattr(made, name, part)
+            reached = True
+    return made, reached
+
+
+def _parts(value: Any, k: int, done: dict[int, Any]) -> tuple[Any, bool]:
+    """Return a retriever, or a list or mapping of retrievers, as deeper ones."""
+    if isinstance(value, BaseRetriever):
+        return _deeper(value, k, done)
+    if isinstance(value, (list, tuple)) and any(isinstance(one, BaseRetriever) for one in value):
+        pairs = [_parts(one, k, done) for one in value]
+        return type(value)(one for one, _ in pairs), any(reached for _, reached in pairs)
+    if isinstance(value, Mapping) and any(isinstance(o, BaseRetriever) for o in value.values()):
+        found = {name: _parts(one, k, done) for name, one in value.items()}
+        reached = any(reached for _, reached in found.values())
+        return {name: one for name, (one, _) in found.items()}, reached
+    return value, False
+
+
+def _limit(thing: object, name: str) -> int | None:
+    for held in (thing, *vars(thing).values()):
+        size = getattr(held, name, None)
+        if isinstance(size, int) and not isinstance(size, bool):
+            return size
+        scores = getattr(held, "scores", None)  # bm25s
+        if isinstance(scores, Mapping) and isinstance(scores.get("num_docs"), int):
+            return int(scores["num_docs"])
+    return None

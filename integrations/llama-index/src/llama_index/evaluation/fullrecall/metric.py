@@ -1,0 +1,136 @@
+"""fullrecall's measures for LlamaIndex's `RetrieverEvaluator`.
+
+LlamaIndex's own metrics have no k, raise where nothing was retrieved, and some exceed 1 where an
+ID is retrieved twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import nan
+from typing import Any
+
+from llama_index.core.bridge.pydantic import (
+    ConfigDict,
+    create_model,
+    field_serializer,
+    field_validator,
+)
+from llama_index.core.evaluation.retrieval.metrics import METRIC_REGISTRY
+from llama_index.core.evaluation.retrieval.metrics_base import (
+    BaseRetrievalMetric,
+    RetrievalMetricResult,
+)
+
+from fullrecall import IdRecall
+from fullrecall.errors import InputError
+from fullrecall.measures import DEFAULT_KS, MEASURES, Measure, Recall, parse
+from fullrecall.result import Result, Status
+from fullrecall.scorers import DeterministicScorer
+
+_TEXTS = ("reference_contexts", "retrieved_contexts")
+_IDS = ("reference_context_ids", "retrieved_context_ids")
+
+
+class RecallMetric(BaseRetrievalMetric):
+    """A measure of what a retriever returned, as `RetrieverEvaluator` takes it.
+
+        RetrieverEvaluator(metrics=[RecallMetric(measure=Recall @ 5)], retriever=retriever)
+
+    - `measure`: a measure or its text form; "recall@5", "ndcg@10" and the like are names that
+      `RetrieverEvaluator.from_metric_names` knows, and `register` adds others.
+    - `scorer`: `IdRecall()` by default. One that compares texts, such as `TextRecall()`, needs
+      `expected_texts`.
+    - `name`: the metric's name where the measure's is taken.
+
+    `compute` returns a score in [0, 1]: 0.0 where nothing was retrieved, and NaN where there is
+    nothing to recall (an empty list of expected IDs), since LlamaIndex's result takes no None and
+    0 would be a lie. Pandas leaves NaN out of means. `metadata` has the `status`, the `reason`
+    in words, and what was `missed`. IDs are compared as `str`.
+
+    Raises `InputError` where a list that the metric needs was not given at all, and for a `str`
+    where a list of IDs is meant.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    measure: Measure = Recall
+    scorer: Any = None
+    name: str | None = None
+
+    @field_validator("measure", mode="before")
+    @classmethod
+    def _read_measure(cls, value: object) -> object:
+        return parse(value) if isinstance(value, str) else value
+
+    @field_serializer("measure")
+    def _write_measure(self, value: Measure) -> str:
+        return value.name
+
+    @field_validator("scorer")
+    @classmethod
+    def _check_scorer(cls, value: object) -> object:
+        if value is not None and not isinstance(value, DeterministicScorer):
+            raise ValueError(f"scorer must be one that asks no model, got {value!r}")
+        return value
+
+    @property
+    def metric_name(self) -> str:  # type: ignore[override]
+        """The metric's name: LlamaIndex keys results by it, so no two may share one."""
+        if self.name or self.scorer is None:
+            return self.name or self.measure.name
+        label: str = self.scorer.method.label(self.measure)
+        return label
+
+    @classmethod
+    def register(cls, *measures: Measure) -> list[str]:
+        """Make measures known to `RetrieverEvaluator.from_metric_names`; return their names."""
+        for measure in measures:
+            preset: type[RecallMetric] = create_model(
+                cls.__name__, __base__=cls, __doc__=cls.__doc__, measure=(Measure, measure)
+            )
+            METRIC_REGISTRY[measure.name] = preset
+        return [measure.name for measure in measures]
+
+    def compute(
+        self,
+        query: str | None = None,
+        expected_ids: Sequence[Any] | None = None,
+        retrieved_ids: Sequence[Any] | None = None,
+        expected_texts: Sequence[str] | None = None,
+        retrieved_texts: Sequence[str] | None = None,
+        **_: Any,
+    ) -> RetrievalMetricResult:
+        """Return the score of one query's retrieval, best first."""
+        del query  # no measure asks what it was
+        scorer = self.scorer or IdRecall()
+        fields = (
+            dict(zip(_IDS, self._given("ids", expected_ids, retrieved_ids), strict=True))
+            if isinstance(scorer, IdRecall)
+            else dict(
+                zip(_TEXTS, self._given("texts", expected_texts, retrieved_texts), strict=True)
+            )
+        )
+        result: Result = scorer.score(**fields)
+        value = result[self.measure]
+        return RetrievalMetricResult(
+            score=nan if value is None else value,
+            metadata={
+                "status": str(result.status),
+                "reason": result.reason,
+                "missed": list(result.missed) if result.status is Status.SCORED else [],
+            },
+        )
+
+    def _given(self, what: str, expected: object, retrieved: object) -> tuple[object, object]:
+        for name, value in (("expected", expected), ("retrieved", retrieved)):
+            if value is None:
+                raise InputError(
+                    f"{self.metric_name} compares {what}, and {name}_{what} is missing: "
+                    f"pass {name}_{what}=[…]",
+                    field=f"{name}_{what}",
+                )
+        return expected, retrieved
+
+
+RecallMetric.register(*(measure @ k for measure in MEASURES.values() for k in DEFAULT_KS))

@@ -1,0 +1,315 @@
+"""The pair of instrumentation handlers: installed once, and idle where nothing is recorded.
+
+The dispatcher swallows whatever a handler raises. So each method notes its own failures in the
+recordings, which then say that they are not complete.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextvars import Token
+from inspect import BoundArguments
+from itertools import count
+from threading import Lock
+from typing import Any, NamedTuple
+
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.llm import LLMChatStartEvent, LLMCompletionStartEvent
+from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
+from llama_index.core.instrumentation.span import BaseSpan
+from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
+from llama_index.core.schema import QueryBundle
+from llama_index.core.tools.types import BaseTool, ToolOutput
+
+from llama_index.evaluation.fullrecall.observation.recording import (
+    Recording,
+    open_recordings,
+    recordings,
+)
+from llama_index.evaluation.fullrecall.observation.registry import Deliver, deliveries
+from llama_index.evaluation.fullrecall.observation.snapshots import Nodes, is_node_list
+from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Prompt, Step, kind_of
+from llama_index.evaluation.fullrecall.responses import is_response, response_text, source_nodes
+
+_logger = logging.getLogger(__name__)
+_lock = Lock()
+_moments = count(1)
+"""What steps and prompts are counted by, in the order in which they happen."""
+
+
+class _Call(NamedTuple):
+    """A call of an attached object that has not ended."""
+
+    recording: Recording
+    token: Token[tuple[Recording, ...]]
+    deliver: tuple[Deliver, ...]
+
+
+_running: dict[str, Step] = {}
+"""The steps that somebody records and that have not ended, by the key of their span."""
+
+_calls: dict[str, _Call] = {}
+"""The calls of attached objects that have not ended, by the key of their span."""
+
+
+class RetrievalEvents(BaseEventHandler):
+    """Notes what retrievals ended with, and rerankers that have no span."""
+
+    def handle(self, event: BaseEvent, **_: Any) -> None:
+        """Note the nodes of an event that says that a retrieval or a reranking has ended."""
+        seen_by = open_recordings()
+        if not seen_by:
+            return
+        note = next((note for kind, note in _NOTES.items() if isinstance(event, kind)), None)
+        if note is not None:
+            _guarded(seen_by, lambda: note(event, seen_by))
+
+
+class RetrievalSpans(BaseSpanHandler[BaseSpan]):
+    """Notes the steps of calls and how they are nested; opens recordings of attached objects."""
+
+    def span_enter(
+        self,
+        id_: str,
+        bound_args: BoundArguments,
+        instance: Any = None,
+        parent_id: str | None = None,
+        tags: dict[str, Any] | None = None,  # noqa: ARG002 - LlamaIndex's signature, as below
+        **_: Any,
+    ) -> None:
+        """Note that a step begins, and what nodes it was given."""
+        deliver = deliveries(instance)
+        seen_by = open_recordings()
+        if not deliver and not seen_by:
+            return
+        kind = kind_of(id_, instance)
+        if deliver and _begins_call(kind, instance, seen_by, deliver):
+            recording = Recording(instance, _question(bound_args))
+            token = recordings.set((*seen_by, recording))
+            _calls[id_] = _Call(recording, token, deliver)
+            seen_by.append(recording)
+        if seen_by:
+            step = Step(kind, id_, parent_id, _name(instance), instance, next(_moments))
+            _guarded(seen_by, lambda: _entered(step, bound_args, seen_by))
+
+    def span_exit(
+        self,
+        id_: str,
+        bound_args: BoundArguments,  # noqa: ARG002
+        instance: Any = None,  # noqa: ARG002
+        result: Any = None,
+        **_: Any,
+    ) -> None:
+        """Note that a step has ended, and what it handed on."""
+        step = _running.pop(id_, None)
+        if step is not None:
+            _guarded(open_recordings(), lambda: _ended(step, result))
+        call = _calls.pop(id_, None)
+        if call is not None:
+            call.recording.answer = _answer(result)
+            _finish(call, result)
+
+    def span_drop(
+        self,
+        id_: str,
+        bound_args: BoundArguments,  # noqa: ARG002
+        instance: Any = None,  # noqa: ARG002
+        err: BaseException | None = None,
+        **_: Any,
+    ) -> None:
+        """Note that a step has failed."""
+        error = f"{type(err).__name__}: {err}"
+        step = _running.pop(id_, None)
+        if step is not None:
+            step.error, step.ended = error, next(_moments)
+        call = _calls.pop(id_, None)
+        if call is not None:
+            call.recording.error = error
+            _finish(call, None)
+
+    def new_span(self, *_: Any, **__: Any) -> None:
+        """Make nothing: steps are noted in recordings."""
+
+    def prepare_to_exit_span(self, *_: Any, **__: Any) -> None:
+        """Do nothing: steps are noted in recordings."""
+
+    def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
+        """Do nothing: steps are noted in recordings."""
+
+
+_events = RetrievalEvents()
+_spans = RetrievalSpans()
+
+
+def install() -> None:
+    """Install the handlers at LlamaIndex's root dispatcher, unless they are there.
+
+    They are never removed: the dispatcher has no way to, and a list's `remove` would take away
+    another handler that equals them. Where nothing is recorded they return at once.
+    """
+    root = get_dispatcher()
+    with _lock:
+        if not any(handler is _events for handler in root.event_handlers):
+            root.add_event_handler(_events)
+        if not any(handler is _spans for handler in root.span_handlers):
+            root.add_span_handler(_spans)
+
+
+def _guarded(seen_by: list[Recording], note: Callable[[], None]) -> None:
+    try:
+        note()
+    except Exception as error:
+        _logger.exception("a step of a retrieval was not recorded")
+        for recording in seen_by:
+            recording.problems.append(f"{type(error).__name__}: {error}")
+
+
+def _begins_call(
+    kind: Kind, instance: object, seen_by: list[Recording], deliver: tuple[Deliver, ...]
+) -> bool:
+    """Return whether a call of an attached object begins, or of a part of one on its own."""
+    if all(one.is_part for one in deliver):
+        return not seen_by and kind in (*INNER, Kind.SYNTHESIS)
+    # Such as `query`, which calls `_query`: one call, though both are steps.
+    again = any(recording.root is instance for recording in seen_by)
+    return kind in (Kind.ENGINE, Kind.RETRIEVAL) and not again
+
+
+def _entered(step: Step, bound_args: BoundArguments, seen_by: list[Recording]) -> None:
+    if step.kind in (*INNER, Kind.SYNTHESIS):
+        nodes = bound_args.arguments.get("nodes")
+        step.given = None if nodes is None else Nodes.of(nodes, seen_by[0].known)
+    if step.kind is not Kind.OTHER:
+        step.question = _question(bound_args)
+        _running[step.key] = step
+    for recording in seen_by:
+        recording.steps[step.key] = step
+
+
+def _ended(step: Step, result: object) -> None:
+    step.ended = next(_moments)
+    if step.kind in (Kind.ENGINE, Kind.SYNTHESIS):
+        step.answer = _answer(result)
+        named = source_nodes(result) if is_response(result) else None
+        result = named if step.kind is Kind.ENGINE else None
+    if step.kind is Kind.TOOL and isinstance(result, ToolOutput):
+        result = result.raw_output
+    if is_node_list(result):
+        seen_by = open_recordings()
+        step.handed = Nodes.of(result, seen_by[0].known if seen_by else {})
+
+
+def _prompted(text: str, span: str | None, seen_by: list[Recording]) -> None:
+    prompt = Prompt(text, span, next(_moments))
+    for recording in seen_by:
+        recording.prompts.append(prompt)
+
+
+def _completing(event: LLMCompletionStartEvent, seen_by: list[Recording]) -> None:
+    _prompted(event.prompt, event.span_id, seen_by)
+
+
+def _chatting(event: LLMChatStartEvent, seen_by: list[Recording]) -> None:
+    texts = [message.content or "" for message in event.messages]
+    _prompted("\n\n".join(texts), event.span_id, seen_by)
+
+
+def _retrieved(event: RetrievalEndEvent, seen_by: list[Recording]) -> None:
+    step = _running.get(event.span_id or "")
+    if step is not None and step.kind is Kind.RETRIEVAL:
+        return  # It has a span, which ends with what it returns.
+    # Told by code that is no retriever of LlamaIndex's: a step of its own, without a span.
+    own = _own_step(Kind.RETRIEVAL, event.span_id, "retrieval")
+    own.question = _text(event.str_or_query_bundle)
+    own.handed = Nodes.of(event.nodes, seen_by[0].known)
+    own.ended = next(_moments)
+    for recording in seen_by:
+        recording.steps[own.key] = own
+
+
+def _reranking(event: ReRankStartEvent, seen_by: list[Recording]) -> None:
+    step = _running.get(event.span_id or "")
+    if step is not None and step.kind is Kind.POSTPROCESSING:
+        return  # It has a span, which tells more.
+    own = _own_step(Kind.POSTPROCESSING, event.span_id, "reranker")
+    own.given = Nodes.of(event.nodes, seen_by[0].known)
+    for recording in seen_by:
+        recording.steps[own.key] = own
+
+
+def _reranked(event: ReRankEndEvent, seen_by: list[Recording]) -> None:
+    handed = Nodes.of(event.nodes, seen_by[0].known)
+    begun = (
+        step
+        for recording in seen_by
+        for step in reversed(recording.steps.values())
+        if step.key.startswith(_EVENT) and step.kind is Kind.POSTPROCESSING
+        if step.parent == event.span_id and step.handed is None and step.given is not None
+        if handed.ids <= step.given.ids
+    )
+    if (own := next(begun, None)) is not None:
+        own.handed, own.ended = handed, next(_moments)
+
+
+_NOTES: dict[type[BaseEvent], Callable[[Any, list[Recording]], None]] = {
+    RetrievalEndEvent: _retrieved,
+    LLMChatStartEvent: _chatting,
+    LLMCompletionStartEvent: _completing,
+    ReRankStartEvent: _reranking,
+    ReRankEndEvent: _reranked,
+}
+"""What is noted of which event."""
+
+_EVENT = "event-"
+
+
+def _own_step(kind: Kind, parent: str | None, name: str) -> Step:
+    """Return a step that has no span of its own."""
+    began = next(_moments)
+    return Step(kind, f"{_EVENT}{began}", parent, name, None, began)
+
+
+def _finish(call: _Call, result: object) -> None:
+    if not all(one.is_part for one in call.deliver):
+        call.recording.end()
+    try:
+        recordings.reset(call.token)
+    except ValueError:
+        # Ended in another context than it began in: the recording has ended there too.
+        _logger.debug("a call ended in another context")
+    for deliver in call.deliver:
+        _guarded([call.recording], lambda deliver=deliver: deliver.take(call.recording, result))  # type: ignore[misc]
+
+
+def _name(instance: object) -> str:
+    if isinstance(instance, BaseTool):
+        return str(instance.metadata.name)
+    return type(instance).__name__
+
+
+def _question(bound_args: BoundArguments) -> str | None:
+    """Return the text of the first argument that may be a question."""
+    given = bound_args.arguments
+    for name in ("str_or_query_bundle", "query_bundle", "query", "message"):
+        if name in given:
+            return _text(given[name])
+    # A tool is called with whatever the model chose: one text is the question.
+    texts = [*given.get("args", ()), *given.get("kwargs", {}).values(), given.get("input")]
+    texts = [one for one in texts if isinstance(one, str)]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _text(question: object) -> str | None:
+    if isinstance(question, QueryBundle):
+        return question.query_str
+    return question if isinstance(question, str) else None
+
+
+def _answer(result: object) -> str | None:
+    if isinstance(result, str):
+        return result
+    return response_text(result) if is_response(result) else None

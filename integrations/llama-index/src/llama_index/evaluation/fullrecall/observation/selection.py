@@ -1,0 +1,52 @@
+"""What retrievers find that is no context: tools, the engine to ask, earlier messages.
+
+They are told apart by what they are: by the object that asks, where it is known, and by the form
+in which LlamaIndex writes tools, objects and chat messages as nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from llama_index.core.objects import ObjectRetriever
+from llama_index.core.query_engine import RetrieverRouterQueryEngine
+
+from llama_index.evaluation.fullrecall.observation.snapshots import Snapshot
+
+_HOLDERS = ("_retriever", "tool_retriever", "_tool_retriever")
+"""Where engines and agents hold what finds their tools."""
+
+
+def selecting_retrievers(instances: Iterable[Any]) -> list[Any]:
+    """Return the retrievers that find tools or engines for these engines and agents."""
+    found = []
+    for instance in instances:
+        fields = getattr(instance, "__dict__", {})
+        for name in _HOLDERS:
+            held = fields.get(name)
+            if isinstance(held, ObjectRetriever):
+                found.append(held.retriever)
+        if isinstance(instance, RetrieverRouterQueryEngine):
+            found.append(fields.get("_retriever"))
+    return found
+
+
+def are_no_contexts(nodes: Sequence[Snapshot]) -> bool:
+    """Return whether these are tools, objects or messages; an empty list may be of anything."""
+    return bool(nodes) and all(_is_tool(one) or _is_message(one) for one in nodes)
+
+
+def _is_tool(node: Snapshot) -> bool:
+    name = node.metadata.get("name")
+    if name is not None:
+        return node.text.startswith(f"Tool name: {name}\nTool description: ")
+    # Any other object stands as its text, under the hash of that.
+    return node.id == str(hash(node.text))
+
+
+def _is_message(node: Snapshot) -> bool:
+    if "session_id" in node.metadata:  # VectorMemoryBlock
+        return node.text.startswith("<message role='")
+    messages = node.metadata.get("sub_dicts")  # VectorMemory
+    return isinstance(messages, list) and all("role" in one for one in messages)

@@ -1,0 +1,111 @@
+"""The steps of a call that say something of what was retrieved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.chat_engine.types import BaseChatEngine
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.response_synthesizers import BaseSynthesizer
+from llama_index.core.tools.types import BaseTool
+
+from llama_index.evaluation.fullrecall.observation.snapshots import Nodes
+
+
+class Kind(StrEnum):
+    """What a step does."""
+
+    RETRIEVAL = "retrieval"
+    POSTPROCESSING = "postprocessing"
+    SYNTHESIS = "synthesis"
+    ENGINE = "engine"
+    TOOL = "tool"
+    OTHER = "other"
+
+
+INNER = (Kind.RETRIEVAL, Kind.POSTPROCESSING)
+"""The steps that return lists, and whose parts go into those."""
+
+_METHODS: tuple[tuple[type, frozenset[str], Kind], ...] = (
+    (BaseRetriever, frozenset({"retrieve", "aretrieve"}), Kind.RETRIEVAL),
+    (
+        BaseNodePostprocessor,
+        frozenset({"_postprocess_nodes", "_apostprocess_nodes"}),
+        Kind.POSTPROCESSING,
+    ),
+    (BaseSynthesizer, frozenset({"synthesize", "asynthesize"}), Kind.SYNTHESIS),
+    # A retrying engine calls the private methods of the engine that it retries.
+    (BaseQueryEngine, frozenset({"query", "aquery", "_query", "_aquery"}), Kind.ENGINE),
+    (BaseChatEngine, frozenset({"chat", "achat", "stream_chat", "astream_chat"}), Kind.ENGINE),
+    (BaseTool, frozenset({"__call__", "call", "acall"}), Kind.TOOL),
+)
+
+
+class Prompt(NamedTuple):
+    """What a model was sent, in which step, and when: counted as the steps are."""
+
+    text: str
+    parent: str | None
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One step of a call, and what is known of it.
+
+    - `key`, `parent`: of the step itself, and of the one that it is part of.
+    - `name`: of the class whose step it is, of a tool its own; `instance`: the object, held while
+      steps are compared.
+    - `began`, `ended`: when, counted over all steps; None where it has not ended.
+    - `given`, `handed`: the nodes that it got, and those that it returned (an engine's source
+      nodes); None where it has none of the kind, has not ended, or failed.
+    - `answer`: the text that an engine or a synthesizer returned.
+    """
+
+    kind: Kind
+    key: str
+    parent: str | None
+    name: str
+    instance: Any
+    began: int
+    ended: int | None = None
+    question: str | None = None
+    given: Nodes | None = None
+    handed: Nodes | None = None
+    answer: str | None = None
+    error: str | None = None
+
+    def copy(self) -> Step:
+        """Return the step as it is now."""
+        return replace(self)
+
+    def release(self) -> None:
+        """Let go of the objects: nothing is compared any more."""
+        self.instance = None
+        if self.given is not None:
+            self.given = Nodes(self.given.items)
+        if self.handed is not None:
+            self.handed = Nodes(self.handed.items)
+
+
+def kind_of(key: str, instance: object) -> Kind:
+    """Return what the span `key`, "Class.method-uuid", of `instance` does."""
+    return _kind(key.partition("-")[0].rpartition(".")[2], type(instance))
+
+
+@lru_cache(maxsize=4096)
+def _kind(method: str, cls: type) -> Kind:
+    for base, methods, kind in _METHODS:
+        if method in methods and issubclass(cls, base):
+            return kind
+    return Kind.OTHER
+
+
+def is_attachable(thing: object) -> bool:
+    """Return whether `thing` is a query engine, a chat engine or a retriever."""
+    return isinstance(thing, (BaseQueryEngine, BaseChatEngine, BaseRetriever))

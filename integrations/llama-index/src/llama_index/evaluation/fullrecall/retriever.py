@@ -1,0 +1,226 @@
+"""Anything of LlamaIndex that retrieves, as the `Retriever` that `evaluate` and others ask."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from copy import copy
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any, TypeAlias, Unpack
+
+from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, BaseWorkflowAgent
+from llama_index.core.async_utils import asyncio_run
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.chat_engine.types import BaseChatEngine
+from llama_index.core.indices.base import BaseIndex
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.workflow import StartEvent, Workflow
+
+from fullrecall import Context, Retrieval, Sample
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.hits import contexts_of
+from llama_index.evaluation.fullrecall.agents import agent_text
+from llama_index.evaluation.fullrecall.depth import deeper
+from llama_index.evaluation.fullrecall.inputs import Found, found_in
+from llama_index.evaluation.fullrecall.messages import got
+from llama_index.evaluation.fullrecall.mismatch import MismatchWatch
+from llama_index.evaluation.fullrecall.nodes import are_nodes
+from llama_index.evaluation.fullrecall.observation import Capture, capture_retrievals
+from llama_index.evaluation.fullrecall.options import Options, Reading, reading_of
+from llama_index.evaluation.fullrecall.responses import is_response, response_text
+
+Observable: TypeAlias = (
+    BaseRetriever
+    | BaseIndex[Any]
+    | BaseQueryEngine
+    | BaseChatEngine
+    | Workflow
+    | Callable[[str], Any]
+    | Callable[[str], Awaitable[Any]]
+)
+"""A retriever, an index, a query engine, a chat engine, an agent or another workflow; or a
+function of the question, sync or async."""
+
+_Ask: TypeAlias = Callable[[Any, str], Any]
+
+
+def observed(
+    thing: Observable, /, *, argument: str | None = None, **options: Unpack[Options]
+) -> ObservedRetriever:
+    """Return a retriever, engine, agent or workflow as what `evaluate` and `diagnose` ask.
+
+        evaluate(samples, IdRecall(), retriever=observed(agent, id_key="source"))
+
+    What each retriever and postprocessor inside returns is recorded while it happens, and so is
+    what models were sent.
+
+    - `argument`: the name under which a workflow's `run` takes the question. Default: `user_msg`
+      for agents; the only required field of the workflow's start event; else `query`.
+    - `options`: those of `Options`: `id_key`, `metadata_mode`, `offsets`, `expand`, `scored`,
+      `failed_calls`.
+
+    Each question is asked of a chat engine, and of an agent, in a conversation of its own. A
+    streamed answer is not read, and has no text. Where nothing was seen of a retrieval, the nodes
+    that the thing returns count; where there are none either, the sample is left unscored. Warns
+    once where a sample's expected IDs are those of another `id_key`.
+
+    Raises `ParameterError` for what cannot be asked.
+    """
+    if isinstance(thing, type):
+        raise ParameterError(f"expected a retriever, an engine or an agent, {got(thing)}")
+    if isinstance(thing, BaseIndex):
+        thing = thing.as_retriever()
+    return ObservedRetriever(thing, _ways(thing, argument), reading_of(**options))
+
+
+class ObservedRetriever:
+    """A LlamaIndex object as a `fullrecall.retrieval.Retriever`.
+
+    `asynchronous` says that only `aretrieve` can be awaited side by side. Called with a question
+    and k, a retriever searches as deep as k, as `diagnose` asks it to.
+    """
+
+    def __init__(self, thing: Any, ways: _Ways, reading: Reading) -> None:
+        self._thing = thing
+        self._ways = ways
+        self._reading = reading
+        self._watch = MismatchWatch(reading.reader)
+        self.asynchronous = ways.ask is None
+
+    def __repr__(self) -> str:
+        name = getattr(self._thing, "__name__", None) or type(self._thing).__name__
+        return f"observed({name})"
+
+    def retrieve(self, sample: Sample, /) -> Retrieval:
+        """Return what is retrieved for the sample's question, step by step."""
+        if self._ways.ask is None:
+            found: Retrieval = asyncio_run(self.aretrieve(sample))
+            return found
+        with capture_retrievals() as capture:
+            answer = self._ways.ask(self._thing, _question(sample))
+        return self._read(sample, answer, capture)
+
+    async def aretrieve(self, sample: Sample, /) -> Retrieval:
+        """Return the same as `retrieve`, without blocking where the thing itself does not."""
+        with capture_retrievals() as capture:
+            answer = self._ways.aask(self._thing, _question(sample))
+            if isawaitable(answer):
+                answer = await answer
+        return self._read(sample, answer, capture)
+
+    def __call__(self, question: str, k: int) -> list[Context]:
+        """Return what a retriever finds as deep as `k`; no more than there is.
+
+        Raises `ParameterError` for what is not a retriever, or has no `similarity_top_k`.
+        """
+        if not isinstance(self._thing, BaseRetriever):
+            raise ParameterError(f"only a retriever can search deeper, {got(self._thing)}")
+        nodes = deeper(self._thing, k).retrieve(question)
+        return self._reading.reader.contexts(nodes)[:k]
+
+    def _read(self, sample: Sample, answer: object, capture: Capture) -> Retrieval:
+        found = self._found(answer, capture)
+        retrieval = found.retrieval
+        if retrieval is None:
+            raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
+        if retrieval.contexts is not None:
+            self._watch.see(sample.with_retrieval(retrieval), found.nodes)
+        return retrieval
+
+    def _found(self, answer: object, capture: Capture) -> Found:
+        known = is_response(answer) or isinstance(answer, AgentOutput) or are_nodes(answer)
+        if capture.observed:
+            found = found_in(answer if known else None, self._reading, capture)
+            return found._replace(retrieval=_with_response(found.retrieval, answer))
+        if known:
+            return found_in(answer, self._reading)
+        if isinstance(answer, Retrieval):
+            return Found(answer)
+        if answer is None or isinstance(answer, str):
+            return found_in(capture, self._reading)
+        return Found(Retrieval(contexts_of(answer)))
+
+
+class _Ways:
+    """How a thing is asked a question: in this thread, where it can be; and awaited."""
+
+    def __init__(self, ask: _Ask | None, aask: _Ask) -> None:
+        self.ask = ask
+        self.aask = aask
+
+
+def _ways(thing: object, argument: str | None) -> _Ways:
+    if argument is not None and not isinstance(thing, Workflow):
+        raise ParameterError(f"argument is for workflows, {got(thing)}")
+    if isinstance(thing, BaseRetriever):
+        return _Ways(lambda it, text: it.retrieve(text), lambda it, text: it.aretrieve(text))
+    if isinstance(thing, BaseQueryEngine):
+        return _Ways(lambda it, text: it.query(text), lambda it, text: it.aquery(text))
+    if isinstance(thing, BaseChatEngine):
+        return _Ways(
+            lambda it, text: _alone(it).chat(text), lambda it, text: _alone(it).achat(text)
+        )
+    if isinstance(thing, Workflow):
+        name = argument or _argument(thing)
+        return _Ways(None, lambda it, text: it.run(**{name: text}))
+    if callable(thing):
+        call = getattr(thing, "func", thing)  # functools.partial
+        own = getattr(type(call), "__call__", None)  # noqa: B004 - of an instance
+        is_async = iscoroutinefunction(call) or iscoroutinefunction(own)
+        return _Ways(None if is_async else _called, lambda it, text: it(text))
+    raise ParameterError(
+        f"expected a retriever, an engine, an agent or a function of the question, {got(thing)}"
+    )
+
+
+def _called(function: Callable[[str], Any], question: str) -> object:
+    answer = function(question)
+    if not isawaitable(answer):
+        return answer
+    close = getattr(answer, "close", None)
+    if callable(close):
+        close()
+    raise InputError("the function returned an awaitable: declare it with async def")
+
+
+def _alone(engine: BaseChatEngine) -> BaseChatEngine:
+    """Return a chat engine with the same parts and a history of its own, which is empty."""
+    alone = copy(engine)
+    if hasattr(alone, "_memory"):
+        alone._memory = ChatMemoryBuffer.from_defaults(llm=getattr(alone, "_llm", None))
+    return alone
+
+
+def _argument(workflow: Workflow) -> str:
+    if isinstance(workflow, (BaseWorkflowAgent, AgentWorkflow)):
+        return "user_msg"
+    event: type[StartEvent] = workflow._start_event_class
+    required = [name for name, field in event.model_fields.items() if field.is_required()]
+    return required[0] if len(required) == 1 else "query"
+
+
+def _with_response(retrieval: Retrieval | None, answer: object) -> Retrieval | None:
+    """Return the record with the text that the thing answered, where it has none."""
+    if retrieval is None or retrieval.response is not None:
+        return retrieval
+    text = answer if isinstance(answer, str) else None
+    if isinstance(answer, AgentOutput):
+        text = agent_text(answer)
+    elif is_response(answer):
+        text = response_text(answer)
+    if text is None:
+        return retrieval
+    return Retrieval(
+        retrieval.contexts,
+        calls=retrieval.calls,
+        ranks=retrieval.ranks,
+        response=text,
+        read=retrieval.read,
+        error=retrieval.error,
+    )
+
+
+def _question(sample: Sample) -> str:
+    if sample.user_input is None:
+        raise InputError("the sample has no user_input to ask", field="user_input")
+    return sample.user_input
