@@ -369,7 +369,7 @@ def plain_finding(finding: Finding) -> dict[str, Any]:
     if finding.unverified:
         plain["unverified"] = finding.unverified
     if finding.contested:
-        plain["contested"] = True
+        plain["contested"] = finding.contested
     return plain
 
 
