@@ -372,7 +372,22 @@ def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(exa
     chain = EnsembleRetriever(retrievers=parts, weights=[0.5, 0.5]) | (lambda found: found[:2])
     with capture_retrievals() as seen:
         chain.invoke("abc")
-    for record in (seen.retrieval(), observed(chain).retrieve(Sample(user_input="abc"))):
+
+    def target(inputs: dict[str, Any]) -> dict[str, int]:
+        return {"answer": len(chain.invoke(inputs["question"]))}
+
+    kept: list[Any] = []
+
+    class Keeping(RecallStringEvaluator):
+        def evaluate_run(self, run: Run, example: Any = None, evaluator_run_id: Any = None) -> Any:
+            kept.append(self.measure_run(run, example).sample.retrieval)
+            return super().evaluate_run(run, example)
+
+    rows = [example("abc", reference_context_ids=["a"])]
+    evaluate(
+        target, data=rows, evaluators=[Keeping()], client=offline_client(), upload_results=False
+    )
+    for record in (kept[0], seen.retrieval(), observed(chain).retrieve(Sample(user_input="abc"))):
         (call,) = record.calls
         (ensemble,) = call.children
         assert (ensemble.source, [part.source for part in ensemble.children]) == (
