@@ -161,10 +161,10 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 
 
 def _latin(text: str) -> tuple[str | None, int]:
-    words = Counter(word.lower() for word in _WORD.findall(text))
+    # Each once: a name that is repeated, such as Python's module `os`, is no sign of Portuguese.
+    words, letters = {word.lower() for word in _WORD.findall(text)}, set(text.lower())
     counts = {
-        code: sum(words[word] for word in known if word in words)
-        + sum(text.lower().count(letter) for letter in _LETTERS.get(code, ""))
+        code: len(words & known) + len(letters.intersection(_LETTERS.get(code, "")))
         for code, known in _FUNCTION_WORDS.items()
     }
     best = max(counts.values())

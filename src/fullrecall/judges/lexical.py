@@ -149,7 +149,9 @@ class LexicalJudge:
         language = language_among(claim, around) or "en"
         if language not in self.languages:
             return Verdict(None, problem=self._unmeasured(f"this claim is {name_of(language)}"))
-        told = {index: language_of(text) or language for index, text in enumerate(contexts)}
+        told = {
+            index: language_among(text, [claim]) or language for index, text in enumerate(contexts)
+        }
         read = [index for index, other in told.items() if other in self.languages]
         verdict = self._judged(claim, read, contexts, question)
         foreign = sorted(

@@ -7,7 +7,7 @@ flows and receives what became of each: one algorithm, with an event loop and wi
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -18,7 +18,7 @@ from fullrecall.evaluation.progress import OnProgress
 from fullrecall.evaluation.store import Store
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.protocols import ChatModel, Flow
-from fullrecall.judges.retrying import Retries
+from fullrecall.judges.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
@@ -64,10 +64,10 @@ class Expenses:
             return
         costs = [cost for cost in (self.spent.cost, other.cost) if cost is not None]
         sums: dict[str, Any] = {
-            name: (getattr(self.spent, name) or 0) + (getattr(other, name) or 0)
-            for name in Spent._fields
+            each.name: (getattr(self.spent, each.name) or 0) + (getattr(other, each.name) or 0)
+            for each in fields(Spent)
         }
-        self.spent = Spent(**sums)._replace(cost=sum(costs) if costs else None)
+        self.spent = replace(Spent(**sums), cost=sum(costs) if costs else None)
 
 
 def carried_out(
