@@ -33,6 +33,8 @@ Text = Annotated[str, Field(min_length=1)]
 _MOST = 10**4_000
 """Whole numbers from here on have more digits than Python reads."""
 
+_STATUSES = frozenset(Status)
+
 _ROUNDING = 1e-9
 """How far a saved score may be from the one that its findings give."""
 
@@ -65,9 +67,9 @@ class EvidenceRecord(Record):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        for start, end in ((self.start, self.end), (self.target_start, self.target_end)):
-            if start is not None and end is not None and end < start:
-                raise ValueError(f"an end must not lie before its start, got {start} to {end}")
+        if self.end is not None or self.target_end is not None:
+            _check_span(self.start, self.end)
+            _check_span(self.target_start, self.target_end)
         return self
 
     @property
@@ -102,17 +104,17 @@ class FindingRecord(Record):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for rank, credit in self.steps:
-            if type(rank) is not int or rank not in self.ranks or not 0 < credit <= 1:
+        steps, ranks = self.steps, self.ranks
+        for rank, credit in steps:
+            if type(rank) is not int or rank not in ranks or not 0 < credit <= 1:
                 raise ValueError(
                     "each step must have a rank among ranks and a credit above 0 and at most 1, "
                     f"got {[rank, credit]}"
                 )
-        for before, after in pairwise(self.steps):
-            if before[0] >= after[0] or before[1] >= after[1]:
-                raise ValueError(f"the ranks and credits of steps must rise, got {self.steps}")
-        if any(before >= after for before, after in pairwise(self.ranks)):
-            raise ValueError(f"ranks must rise, got {self.ranks}")
+        if len(steps) > 1 and any(b[0] >= a[0] or b[1] >= a[1] for b, a in pairwise(steps)):
+            raise ValueError(f"the ranks and credits of steps must rise, got {steps}")
+        if len(ranks) > 1 and any(before >= after for before, after in pairwise(ranks)):
+            raise ValueError(f"ranks must rise, got {ranks}")
         return self
 
     @property
@@ -120,9 +122,9 @@ class FindingRecord(Record):
         """The finding that was saved."""
         return Finding(
             Target(tuple(self.target), self.grade, self.size),
-            tuple(Step(int(rank), float(credit)) for rank, credit in self.steps),
+            tuple([Step(int(rank), float(credit)) for rank, credit in self.steps]),
             tuple(self.ranks),
-            tuple(item.item for item in self.evidence),
+            tuple([item.item for item in self.evidence]),
             self.verdict,
             self.agreement,
             self.judge,
@@ -159,7 +161,7 @@ class ResultRecord(Record):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.status not in set(Status):
+        if self.status not in _STATUSES:
             raise ValueError(f"status must be one of {', '.join(Status)}, got {self.status!r}")
         if self.status == Status.SCORED and not (self.findings and self.targets):
             raise ValueError("a scored result must have findings, and the digest of its targets")
@@ -167,18 +169,14 @@ class ResultRecord(Record):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
-        places = [rank for finding in self.findings for rank in finding.ranks[-1:]]
-        places += [item.rank for finding in self.findings for item in finding.evidence]
-        if places and max(places) > self.retrieved:
-            raise ValueError(
-                f"a rank must be at most retrieved={self.retrieved}, got {max(places)}"
-            )
+        most = max(map(_last_place, self.findings), default=0)
+        if most > self.retrieved:
+            raise ValueError(f"a rank must be at most retrieved={self.retrieved}, got {most}")
         if self.ranks is not None and (
             len(self.ranks) != self.retrieved or self.ranks != sorted(self.ranks)
         ):
             raise ValueError(f"ranks must be {self.retrieved} ranks, ascending, got {self.ranks}")
-        names = [tuple(finding.target) for finding in self.findings]
-        if len(set(names)) < len(names):
+        if len({tuple(finding.target) for finding in self.findings}) < len(self.findings):
             raise ValueError("each target must have one finding")
         return self
 
@@ -187,24 +185,32 @@ class ResultRecord(Record):
         result = Result(
             method,
             Status(self.status),
-            tuple(record.finding for record in self.findings),
+            tuple([record.finding for record in self.findings]),
             self.retrieved,
             self.note,
             tuple((target, why) for target, why in self.unmeasured),
-            Usage(**dict(self.usage)),
+            Usage() if self.usage is _NO_USAGE else Usage(**dict(self.usage)),
             None if self.ranks is None else tuple(self.ranks),
         )
-        if self.targets and self.targets != result.digest:
-            raise ReportError(f"targets must be {result.digest}, got {self.targets}")
-        if self.score != result.score and not (
-            self.score is not None
-            and result.score is not None
-            and isclose(self.score, result.score, abs_tol=_ROUNDING)
+        if self.targets and self.targets != (digest := result.digest):
+            raise ReportError(f"targets must be {digest}, got {self.targets}")
+        score = result.score
+        if self.score != score and (
+            self.score is None or score is None or not isclose(self.score, score, abs_tol=_ROUNDING)
         ):
-            raise ReportError(
-                f"score must be {result.score}, as its findings give, got {self.score}"
-            )
+            raise ReportError(f"score must be {score}, as its findings give, got {self.score}")
         return result
+
+
+def _check_span(start: int | None, end: int | None) -> None:
+    if start is not None and end is not None and end < start:
+        raise ValueError(f"an end must not lie before its start, got {start} to {end}")
+
+
+def _last_place(finding: FindingRecord) -> int:
+    """Return the last place that a finding names, 0 for none."""
+    last = finding.ranks[-1] if finding.ranks else 0
+    return max([item.rank for item in finding.evidence] + [last]) if finding.evidence else last
 
 
 class MethodRecord(Record):
@@ -347,17 +353,24 @@ def plain_finding(finding: Finding) -> dict[str, Any]:
     plain["ranks"] = list(finding.ranks)
     if finding.evidence:
         plain["evidence"] = [
-            {name: value for name, value in item._asdict().items() if value is not None}
+            {
+                name: value
+                for name, value in zip(Evidence._fields, item, strict=True)
+                if value is not None
+            }
             for item in finding.evidence
         ]
-    given = {
-        "verdict": finding.verdict,
-        "agreement": finding.agreement,
-        "judge": finding.judge,
-        "unverified": finding.unverified or None,
-        "contested": finding.contested,
-    }
-    return plain | {name: value for name, value in given.items() if value not in ("", None)}
+    if finding.verdict:
+        plain["verdict"] = finding.verdict
+    if finding.agreement is not None:
+        plain["agreement"] = finding.agreement
+    if finding.judge:
+        plain["judge"] = finding.judge
+    if finding.unverified:
+        plain["unverified"] = finding.unverified
+    if finding.contested:
+        plain["contested"] = True
+    return plain
 
 
 def plain_result(result: Result) -> dict[str, Any]:
@@ -423,17 +436,21 @@ def _with_metadata(plain: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
                 yield f"sample.{name}[{position}]", context
 
 
+_KEPT = frozenset({str, bool, type(None)})
+"""Types that JSON keeps whatever their value."""
+
+
 def check_plain(value: object, where: str) -> None:
     """Raise `ReportError` for a value that JSON would change or cannot hold, naming its place."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
-            if type(item) is not str:  # as most are
+            if type(item) not in _KEPT and not _is_kept(item):
                 check_plain(item, f"{where}.{key}" if where else key)
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            if type(item) is not str:
+            if type(item) not in _KEPT and not _is_kept(item):
                 check_plain(item, f"{where}[{position}]")
     elif not _is_kept(value):
         raise ReportError(

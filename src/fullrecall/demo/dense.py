@@ -16,10 +16,11 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.no_text import NoText
 
 from fullrecall.demo.chunks import splitter
+from fullrecall.evaluation import evaluate
 from fullrecall.report import Report
 from fullrecall.sample import Sample
 from fullrecall.scorers import Scorer
-from llama_index.evaluation.fullrecall import evaluate_query_engine
+from llama_index.evaluation.fullrecall import observed
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
@@ -81,6 +82,5 @@ def evaluated(
     pages: Sequence[Page], samples: Sequence[Sample], scorers: Sequence[Scorer], depth: int
 ) -> Report:
     """Return the report of the dense retriever over `samples`."""
-    return evaluate_query_engine(
-        engine(pages, depth), samples, scorers, id_key="ref_doc_id", progress=False
-    )
+    asked = observed(engine(pages, depth), id_key="ref_doc_id")
+    return evaluate(samples, scorers, retriever=asked, progress=False)

@@ -175,7 +175,8 @@ def _reason(found: SmallestK) -> str:
         return f"{what}: no sample has a score"
     lower = f"at least {rounded_down(found.lower):.3f} ({sure})"
     unscored = f"; {found.unscored:,} unscored count as 0 in the bound" if found.unscored else ""
-    on = f"mean {found.mean:.3f}, {found.samples:,} samples{unscored}"
+    noun = "sample" if found.samples == 1 else "samples"
+    on = f"mean {found.mean:.3f}, {found.samples:,} {noun}{unscored}"
     if found.k is not None:
         return f"{what}: k = {found.k} reaches {found.target:g}: {lower}, {on}{_price(found)}"
     start = f"{what}: no k up to {found.largest} reaches {found.target:g}"

@@ -131,8 +131,10 @@ def summary_table(summary: Summary) -> Grid:
     return table([_head(score.name) for score in scores], sections)
 
 
-def _lines(scores: Sequence[ScoreSummary]) -> list[tuple[str, list[Measure | None]]]:
-    """Return the lines of a summary: each with its label and the measure of each score there."""
+def _lines(
+    scores: Sequence[ScoreSummary | ScoreComparison],
+) -> list[tuple[str, list[Measure | None]]]:
+    """Return the lines of a table: each with its label and the measure of each score there."""
     lines: dict[str, list[Measure | None]] = {}
     for place, score in enumerate(scores):
         for measure in score:
