@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain_classic.evaluation.schema import StringEvaluator
@@ -67,13 +68,14 @@ def scores(example: Any, target: Callable[..., Any], evaluator: Any, **wanted: A
 
 def reloaded(run: Run) -> Run:
     """Return a run as LangSmith gives it back: JSON, under IDs that this process has not seen."""
-    from uuid import uuid4
-
-    plain = json.loads(run.model_dump_json(exclude={"child_runs"}, fallback=_plain))
+    fields = {name: getattr(run, name, None) for name in _KEPT}
+    plain = json.loads(json.dumps(fields, default=_plain))
     children = [reloaded(child) for child in run.child_runs or ()]
-    made = Run(**{**plain, "id": uuid4()})
-    made.child_runs = children
-    return made
+    return Run(**{**plain, "id": uuid4(), "trace_id": uuid4(), "child_runs": children})
+
+
+_KEPT = ("name", "run_type", "inputs", "outputs", "error", "extra", "tags", "dotted_order",
+         "start_time", "end_time")  # fmt: skip
 
 
 def _plain(value: Any) -> Any:
