@@ -71,7 +71,7 @@ def in_process(source: Path | None, rows: int) -> dict[str, float]:
     """Return what `measure` returns in a process that imports fullrecall from `source`."""
     given = {} if source is None else {"PYTHONPATH": str(source.absolute())}
     command = [sys.executable, __file__, "--rows", str(rows), "--once"]
-    done = subprocess.run(  # noqa: S603 - this script
+    done = subprocess.run(
         command, env={**os.environ, **given}, capture_output=True, text=True, check=True
     )
     found: dict[str, float] = json.loads(done.stdout)
