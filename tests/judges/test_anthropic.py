@@ -14,7 +14,7 @@ import pytest
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.anthropic import AnthropicChatModel
-from fullrecall.judges.retrying import Retries
+from fullrecall.judges.retries import Retries
 from fullrecall.result import Status
 
 SAMPLE = Sample(
