@@ -521,7 +521,7 @@ class TestPickling:
         }
         assert {each.scorer for each in EVERY_SCORER} >= exported
         assert len(exported) > 2
-        assert sum(each.takes_judge for each in EVERY_SCORER) == 6
+        assert sum(each.takes_judge for each in EVERY_SCORER) == 5
 
     @pytest.mark.parametrize("judge", JUDGES)
     @pytest.mark.parametrize("each", EVERY_SCORER, ids=lambda each: each.scorer.__name__)

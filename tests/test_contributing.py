@@ -56,10 +56,12 @@ MISTAKES = {
     "a_failure_is_empty": (
         "adapter",
         "        return contexts(search(question))",
-        "        try:\n"
-        "            return contexts(search(question))\n"
-        "        except ConnectionError:\n"
-        "            return []",
+        (
+            "        try:\n"
+            "            return contexts(search(question))\n"
+            "        except ConnectionError:\n"
+            "            return []"
+        ),
     ),
 }
 

@@ -210,7 +210,7 @@ def test_the_table_says_the_same_as_the_json(played: Played) -> None:
     assert "fullrecall 0.1.0 ok" in lines
     assert "no-such-package - not installed" in lines
     assert "pip install 'fullrecall[plot]'" in lines
-    assert lines[-1] == "All that is installed works."
+    assert lines[-1] == "Every installed part works."
     (played.folder / "langchain_fullrecall.py").write_text("1 / 0\n")
     sick = played.doctor()
     assert sick.returncode == 1

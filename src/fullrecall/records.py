@@ -295,6 +295,13 @@ class SettledRecord(Record):
     samples: Count
 
 
+class ProofRecord(Record):
+    """One `Proof`."""
+
+    earned: Count
+    unverified: Count
+
+
 class TallyRecord(Record):
     """One `Tally`."""
 
@@ -304,6 +311,7 @@ class TallyRecord(Record):
     measures: dict[str, TotalsRecord]
     undefined: dict[str, Count]
     settled: SettledRecord
+    proof: ProofRecord
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -88,7 +88,8 @@ class Server:
             "citations": [{"context": 1, "quote": quote}],
         }  # fmt: skip
         other = {
-            "id": 2, "begins": second, "verdict": "not_supported", "together": False, "citations": []
+            "id": 2, "begins": second, "verdict": "not_supported", "together": False,
+            "citations": [],
         }  # fmt: skip
         return json.dumps({"verdicts": [supported, other]})
 

@@ -129,8 +129,11 @@ def test_two_contexts_together() -> None:
     ],
 )
 def test_other_languages_do_not_crash(claim: str, context: str) -> None:
-    """Unicode words are words; without any, the claim is simply not supported."""
-    result = ClaimRecall().score(retrieved_contexts=[context, ""], reference_claims=[claim])
+    """Judged, they are judged by words; without any, the claim is simply not supported."""
+    judge = LexicalJudge(languages=("en", "ja", "ru", "el", "ar"))
+    result = ClaimRecall(judge=judge).score(
+        retrieved_contexts=[context, ""], reference_claims=[claim]
+    )
     assert result.status is Status.SCORED
 
 

@@ -10,8 +10,11 @@ import sys
 import pytest
 
 from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Recall
+from fullrecall.report import Row
 from fullrecall.report.bounds import Counts, Interval, lower_bound, upper_bound
+from fullrecall.result import Method, Result, Status
 
 
 def report_of(found: list[bool | None], group: int | None = None) -> Report:
@@ -107,3 +110,28 @@ def test_means_alone_load_no_scipy() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
+    """Two claims are credited, one on a quote that is not in its context: half of the credit."""
+    method = Method("claim_recall", {"judge": "j"})
+    found = [
+        Finding(Target((name,)), (Step(1, 1.0),), (1,), verdict="supported", unverified=share)
+        for name, share in (("a", 0.0), ("b", 1.0))
+    ]
+    rows = [
+        Row(
+            n,
+            Sample(id=n, retrieved_contexts=["x"]),
+            (Result(method, Status.SCORED, tuple(found), 1),),
+        )
+        for n in (1, 2)
+    ]
+    summary = Report.of([method], rows).summary()
+    assert summary["claim_recall"].unverified == 0.5
+    assert "50.0% of the credit in claim_recall rests on quotes that were not verified" in str(
+        summary
+    )
+    assert summary.to_dict()["scores"][0]["unverified"] == 0.5
+    merged = Report.of_totals([Report.of([method], [row]).totals() for row in rows])
+    assert merged.summary()["claim_recall"].unverified == 0.5

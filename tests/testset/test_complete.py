@@ -256,7 +256,8 @@ def test_near_equal_texts_are_judged_once_and_are_one_target(world: World) -> No
 
     def doubled(search: Any) -> Any:
         return lambda question: [
-            {"id": f"{item['id']}{copy}", "text": item["text"] + copy.replace("-", " ")} for item in search(question)[:60]
+            {"id": f"{item['id']}{copy}", "text": item["text"] + copy.replace("-", " ")}
+            for item in search(question)[:60]
             for copy in ("", "-copy")
         ]  # fmt: skip
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langchain_classic.evaluation.schema import StringEvaluator
@@ -67,13 +68,14 @@ def scores(example: Any, target: Callable[..., Any], evaluator: Any, **wanted: A
 
 def reloaded(run: Run) -> Run:
     """Return a run as LangSmith gives it back: JSON, under IDs that this process has not seen."""
-    from uuid import uuid4
-
-    plain = json.loads(run.model_dump_json(exclude={"child_runs"}, fallback=_plain))
+    fields = {name: getattr(run, name, None) for name in _KEPT}
+    plain = json.loads(json.dumps(fields, default=_plain))
     children = [reloaded(child) for child in run.child_runs or ()]
-    made = Run(**{**plain, "id": uuid4()})
-    made.child_runs = children
-    return made
+    return Run(**{**plain, "id": uuid4(), "trace_id": uuid4(), "child_runs": children})
+
+
+_KEPT = ("name", "run_type", "inputs", "outputs", "error", "extra", "tags", "dotted_order",
+         "start_time", "end_time")  # fmt: skip
 
 
 def _plain(value: Any) -> Any:
@@ -370,7 +372,22 @@ def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(exa
     chain = EnsembleRetriever(retrievers=parts, weights=[0.5, 0.5]) | (lambda found: found[:2])
     with capture_retrievals() as seen:
         chain.invoke("abc")
-    for record in (seen.retrieval(), observed(chain).retrieve(Sample(user_input="abc"))):
+
+    def target(inputs: dict[str, Any]) -> dict[str, int]:
+        return {"answer": len(chain.invoke(inputs["question"]))}
+
+    kept: list[Any] = []
+
+    class Keeping(RecallStringEvaluator):
+        def evaluate_run(self, run: Run, example: Any = None, evaluator_run_id: Any = None) -> Any:
+            kept.append(self.measure_run(run, example).sample.retrieval)
+            return super().evaluate_run(run, example)
+
+    rows = [example("abc", reference_context_ids=["a"])]
+    evaluate(
+        target, data=rows, evaluators=[Keeping()], client=offline_client(), upload_results=False
+    )
+    for record in (kept[0], seen.retrieval(), observed(chain).retrieve(Sample(user_input="abc"))):
         (call,) = record.calls
         (ensemble,) = call.children
         assert (ensemble.source, [part.source for part in ensemble.children]) == (

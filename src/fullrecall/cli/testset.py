@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fullrecall.judges.openai import OpenAIChatModel
     from fullrecall.testset import Completion
     from fullrecall.testset.draft import QuestionKind
-    from fullrecall.testset.execution import RunOptions
+    from fullrecall.testset.execution import ModelOptions
 
 INVALID = 1
 
@@ -422,7 +422,7 @@ def _kinds(given: list[str]) -> Any:
     return shares
 
 
-def _options(store: Path | None, calls: int | None, max_concurrency: int) -> RunOptions:
+def _options(store: Path | None, calls: int | None, max_concurrency: int) -> ModelOptions:
     from fullrecall.evaluation.budget import Budget
 
     budget = None if calls is None else Budget(calls=calls)

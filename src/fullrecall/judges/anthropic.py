@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.judges.failures import trouble_of
 from fullrecall.judges.protocols import ChatRequest, Completion, Failure, Message
-
-if TYPE_CHECKING:
-    import asyncio
+from fullrecall.judges.redaction import hide, hide_url, hide_values, public_url
 
 _REFUSALS = 2
 """So many requests that were rejected with a schema and answered without one settle it."""
 
 _OWN = {"extra_headers": "headers", "extra_query": "params", "timeout": "timeout"}
 """What is no part of the request's body, and what the client's `post` calls it."""
+
+_NO_KEY = "none"
 
 _FULL = frozenset({"max_tokens", "model_context_window_exceeded"})
 
@@ -68,6 +69,8 @@ class AnthropicChatModel:
             raise ParameterError(
                 f"base_url must begin with http:// or https://, got {self.base_url!r}"
             )
+        if self.base_url is not None:
+            hide_url(self.base_url)
         if not isinstance(self.max_tokens, int) or self.max_tokens < 1:
             raise ParameterError(f"max_tokens must be at least 1, got {self.max_tokens!r}")
         try:
@@ -76,7 +79,13 @@ class AnthropicChatModel:
             raise MissingExtraError(
                 "the anthropic package", "anthropic", "AnthropicChatModel"
             ) from None
-        if self._settings()["api_key"] is None:
+        for given in ("extra_headers", "extra_query"):
+            hide_values(self.options.get(given) or {}, all_of_them=True)
+        hide_values(self.options)
+        key = self._settings()["api_key"]
+        if key is not None and key != _NO_KEY:
+            hide(key)
+        if key is None:
             raise ParameterError(
                 "no API key: set ANTHROPIC_API_KEY, give api_key=…, or give the base_url of a "
                 "server that needs none"
@@ -91,8 +100,13 @@ class AnthropicChatModel:
         if "extra_body" in self.options:  # decides, and may be long or private: a digest tells
             body = repr(sorted(dict(self.options["extra_body"]).items())).encode()
             options += f",extra_body={hashlib.sha256(body).hexdigest()[:8]}"
-        where = self.base_url or "default"
-        return f"anthropic:{self.model}@{where},t={self.temperature},{self.max_tokens}{options}"
+        return (
+            f"anthropic:{self.model}@{self._place},t={self.temperature},{self.max_tokens}{options}"
+        )
+
+    @property
+    def _place(self) -> str:
+        return "default" if self.base_url is None else public_url(self.base_url)
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer; raises what the client raises."""
@@ -113,7 +127,13 @@ class AnthropicChatModel:
 
         with_schema = self._sends_schema(request)
         try:
-            reply = await self._async_client().post(**self._post(request, schema=with_schema))
+            async with asyncio.timeout(self.timeout) as limit:
+                reply = await self._async_client().post(**self._post(request, schema=with_schema))
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            told = f"timed out: no answer within {self.timeout:g} s ({self._place})"
+            raise TimeoutError(told) from None
         except APIConnectionError as error:
             raise self._unreachable(error) from error
         except BadRequestError as error:
@@ -160,8 +180,6 @@ class AnthropicChatModel:
 
     async def aclose(self) -> None:
         """Close the connections that this event loop opened."""
-        import asyncio
-
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
@@ -170,7 +188,7 @@ class AnthropicChatModel:
         from anthropic import APITimeoutError
 
         kind = TimeoutError if isinstance(error, APITimeoutError) else ConnectionError
-        return kind(f"{error} ({self.base_url or 'Anthropic'})")
+        return kind(f"{error} ({self._place})")
 
     def _sync_client(self) -> Any:
         import anthropic
@@ -181,8 +199,6 @@ class AnthropicChatModel:
 
     def _async_client(self) -> Any:
         # A connection belongs to the loop that opened it: one client for each loop.
-        import asyncio
-
         import anthropic
 
         loop = asyncio.get_running_loop()
@@ -192,7 +208,7 @@ class AnthropicChatModel:
 
     def _settings(self) -> dict[str, Any]:
         key = self.api_key or os.environ.get("ANTHROPIC_API_KEY")
-        key = key or ("none" if self.base_url else None)
+        key = key or (_NO_KEY if self.base_url else None)
         return {
             "base_url": self.base_url,
             "api_key": key,

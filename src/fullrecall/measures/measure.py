@@ -124,7 +124,7 @@ class GradedMeasure(Measure):
 
     if TYPE_CHECKING:
 
-        def __call__(  # type: ignore[override] # its own parameters, for whoever checks types
+        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
             self, *, min_grade: float | None = ..., zero_division: float | None = ...
         ) -> Self: ...
 

@@ -102,7 +102,7 @@ class NDCGMeasure(Measure):
 
     if TYPE_CHECKING:
 
-        def __call__(  # type: ignore[override] # its own parameters, for whoever checks types
+        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
             self, *, gain: Gain = ..., zero_division: float | None = ...
         ) -> Self: ...
 

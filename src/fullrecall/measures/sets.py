@@ -31,7 +31,7 @@ class RecallMeasure(GradedMeasure):
 
     if TYPE_CHECKING:
 
-        def __call__(  # type: ignore[override] # its own parameters, for whoever checks types
+        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
             self,
             *,
             min_grade: float | None = ...,
@@ -78,7 +78,7 @@ class PrecisionMeasure(GradedMeasure):
 
     if TYPE_CHECKING:
 
-        def __call__(  # type: ignore[override] # as above
+        def __call__(  # type: ignore[override]  # noqa: D102 - as above
             self,
             *,
             min_grade: float | None = ...,

@@ -303,8 +303,8 @@ class Report:
         The page is whole: it needs no server and fetches nothing. It shows the summary, the
         curves over k, and every sample with its contexts, targets and evidence, to be sorted,
         filtered and searched, all by whichever of the `measures` the reader chooses; by default
-        those that `summary` reads. A `diagnosis` adds why each target was missed. A file of that name
-        is replaced once all is written. Raises `ReportError` where the report keeps no rows.
+        those that `summary` reads. A `diagnosis` adds why each target was missed. A file of that
+        name is replaced once all is written. Raises `ReportError` where the report keeps no rows.
         """
         from fullrecall.report.page import report_page, write
 

@@ -70,7 +70,8 @@ class ScoreSummary(Mapping[Measure, Estimate]):
 
     `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
     ones. `settled` is how much the first judges of a `Cascade` settled, None where they settled
-    nothing.
+    nothing. `unverified` is the share of judged credit that rests on quotes which were not
+    verified, None without a judge.
     """
 
     method: Method
@@ -80,6 +81,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     unscored: int
     reasons: Mapping[str, int]
     settled: Settled | None = None
+    unverified: float | None = None
 
     def __getitem__(self, measure: Measure) -> Estimate:
         try:
@@ -141,6 +143,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
             "bounds": None if self.bounds is None else list(self.bounds),
             "measures": {one.measure.name: one.to_dict() for one in self.estimates.values()},
             "reasons": dict(self.reasons),
+            **({} if self.unverified is None else {"unverified": self.unverified}),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
         }
 

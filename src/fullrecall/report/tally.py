@@ -9,6 +9,7 @@ from typing import Any, Self
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, parse
 from fullrecall.report.groups import SampleIds, groups_of
+from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
 from fullrecall.report.settlement import Settlements
 from fullrecall.report.summary import Estimate, ScoreSummary, default_measures
@@ -40,6 +41,7 @@ class Tally:
         self._reasons: Counter[str] = Counter()
         self._undefined: Counter[Measure] = Counter()
         self._settled = Settlements()
+        self._proof = Proof()
 
     def add(self, result: Result, group: str | None = None) -> None:
         """Count one more result, of a sample of this `group`."""
@@ -51,7 +53,6 @@ class Tally:
             for totals in self.totals.values():
                 totals.add(None, group)
         else:
-            findings, retrieved = result.ranked, result.retrieved
             for measure, totals in self.totals.items():
                 value = measure.of(findings, retrieved)
                 if value is None:
@@ -59,6 +60,7 @@ class Tally:
                 else:
                     totals.add(value, group)
         self._settled.add(result)
+        self._proof.add(result)
 
     def merge(self, other: Tally) -> None:
         """Add what another part has counted of the same score by the same measures."""
@@ -69,6 +71,7 @@ class Tally:
         for measure, totals in self.totals.items():
             totals.merge(other.totals[measure])
         self._settled.merge(other._settled)
+        self._proof.merge(other._proof)
 
     def summary(self, measures: Sequence[Measure] = ()) -> ScoreSummary:
         """Return the means so far, of all measures that are counted or of these."""
@@ -80,6 +83,7 @@ class Tally:
             self._counts[Status.UNSCORED],
             self._reasons_shown(),
             self._settled.so_far(),
+            self._proof.share,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +97,7 @@ class Tally:
             "measures": {m.name: totals.to_dict() for m, totals in self.totals.items()},
             "undefined": {m.name: count for m, count in self._undefined.items()},
             "settled": self._settled.to_dict(),
+            "proof": self._proof.to_dict(),
         }
 
     @classmethod
@@ -106,6 +111,7 @@ class Tally:
         tally._reasons = Counter(plain["reasons"])
         tally._undefined = Counter({parse(m): n for m, n in plain["undefined"].items()})
         tally._settled = Settlements.from_dict(plain["settled"])
+        tally._proof = Proof.from_dict(plain["proof"])
         return tally
 
     def _estimate(self, measure: Measure) -> Estimate:

@@ -199,6 +199,9 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
                 f"{one.undefined - score.undefined:,} more undefined in "
                 f"{score.method.label(one.measure)}: no target counts"
             )
+    if score.unverified:
+        share = f"{score.unverified:.1%}"
+        yield f"{share} of the credit in {name} rests on quotes that were not verified"
     if score.settled is not None:
         by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
         yield (

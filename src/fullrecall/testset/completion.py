@@ -19,9 +19,9 @@ from fullrecall.testset import pair_labels
 from fullrecall.testset.assessment import Assessed, Judged, assessed
 from fullrecall.testset.completeness import drawn, edges
 from fullrecall.testset.execution import (
+    ModelOptions,
     Outcome,
     Plan,
-    RunOptions,
     Unpack,
     acarried_out,
     carried_out,
@@ -149,7 +149,7 @@ def complete(
     frame: int = 100,
     tail: int = 1000,
     seed: int = 0,
-    **options: Unpack[RunOptions],
+    **options: Unpack[ModelOptions],
 ) -> Completion:
     """Pool what several retrievers return, judge what nobody labeled, and sample what lies below.
 
@@ -180,7 +180,7 @@ async def acomplete(
     frame: int = 100,
     tail: int = 1000,
     seed: int = 0,
-    **options: Unpack[RunOptions],
+    **options: Unpack[ModelOptions],
 ) -> Completion:
     """Return what `complete` does, without blocking the event loop."""
     work = _Work(samples, retrievers, judge, depth, frame, tail, seed, options)
@@ -201,7 +201,7 @@ class _Work:
         frame: int,
         tail: int,
         seed: int,
-        options: RunOptions,
+        options: ModelOptions,
     ) -> None:
         for name, value, least in (("depth", depth, 1), ("frame", frame, depth), ("tail", tail, 0)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:

@@ -7,7 +7,7 @@ flows and receives what became of each: one algorithm, with an event loop and wi
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class RunOptions(TypedDict, total=False):
+class ModelOptions(TypedDict, total=False):
     """How models are asked: the options of `evaluate`, which says what each means."""
 
     max_concurrency: int
@@ -56,7 +56,7 @@ Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[Outcome[T]], R]
 class Expenses:
     """What a plan has sent and paid, in all of its batches."""
 
-    spent: Spent = field(default_factory=lambda: Spent(0, 0, 0, 0, None, 0.0, 0, 0))
+    spent: Spent = field(default_factory=Spent)
 
     def add(self, other: Spent | None) -> None:
         """Add what a batch cost."""
@@ -64,14 +64,14 @@ class Expenses:
             return
         costs = [cost for cost in (self.spent.cost, other.cost) if cost is not None]
         sums: dict[str, Any] = {
-            each.name: (getattr(self.spent, each.name) or 0) + (getattr(other, each.name) or 0)
-            for each in fields(Spent)
+            part.name: (getattr(self.spent, part.name) or 0) + (getattr(other, part.name) or 0)
+            for part in fields(Spent)
         }
-        self.spent = replace(Spent(**sums), cost=sum(costs) if costs else None)
+        self.spent = Spent(**{**sums, "cost": sum(costs) if costs else None})
 
 
 def carried_out(
-    plan: Plan[T, R], models: Sequence[ChatModel], options: RunOptions
+    plan: Plan[T, R], models: Sequence[ChatModel], options: ModelOptions
 ) -> tuple[R, Spent]:
     """Run a plan to its end; return its value and what it cost.
 
@@ -97,7 +97,7 @@ def carried_out(
 
 
 async def acarried_out(
-    plan: Plan[T, R], models: Sequence[ChatModel], options: RunOptions
+    plan: Plan[T, R], models: Sequence[ChatModel], options: ModelOptions
 ) -> tuple[R, Spent]:
     """Return what `carried_out` does, without blocking the event loop."""
     import asyncio
@@ -176,9 +176,9 @@ class _Tasks:
 _NOT_SENT = "the run's budget or deadline left nothing for it"
 
 
-def _left(options: RunOptions, spent: Spent) -> RunOptions | None:
+def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
     """Return the options for the next batch; None where the budget or the time is used up."""
-    left: RunOptions = {**options}
+    left: ModelOptions = {**options}
     deadline = options.get("deadline")
     if deadline is not None:
         if deadline <= spent.seconds:
@@ -196,12 +196,12 @@ def _left(options: RunOptions, spent: Spent) -> RunOptions | None:
     return left
 
 
-def check_options(options: RunOptions) -> None:
+def check_options(options: ModelOptions) -> None:
     """Raise `ParameterError` for an option that `evaluate` does not have."""
-    unknown = options.keys() - RunOptions.__annotations__.keys()
+    unknown = options.keys() - ModelOptions.__annotations__.keys()
     if unknown:
-        known = ", ".join(RunOptions.__annotations__)
+        known = ", ".join(ModelOptions.__annotations__)
         raise ParameterError(f"unknown option {min(unknown)!r}: choose one of {known}")
 
 
-__all__ = ["Outcome", "Plan", "RunOptions", "Unpack", "acarried_out", "carried_out"]
+__all__ = ["ModelOptions", "Outcome", "Plan", "Unpack", "acarried_out", "carried_out"]

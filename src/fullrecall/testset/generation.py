@@ -28,9 +28,9 @@ from fullrecall.testset.draft import (
 )
 from fullrecall.testset.duplicates import Questions
 from fullrecall.testset.execution import (
+    ModelOptions,
     Outcome,
     Plan,
-    RunOptions,
     Unpack,
     acarried_out,
     carried_out,
@@ -77,7 +77,7 @@ class TestSet:
     made_by: Mapping[str, Any] = field(default_factory=dict)
     stopped: str = ""
     problems: Mapping[str, int] = field(default_factory=dict)
-    spent: Spent = Spent()  # noqa: RUF009 - a tuple: it cannot be changed
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def samples(self) -> list[Sample]:
@@ -127,7 +127,7 @@ def generate(
     examples: Sequence[str] = (),
     closed_book: bool = False,
     seed: int = 0,
-    **options: Unpack[RunOptions],
+    **options: Unpack[ModelOptions],
 ) -> TestSet:
     """Write `n` questions about documents, with references that were checked.
 
@@ -162,7 +162,7 @@ async def agenerate(
     examples: Sequence[str] = (),
     closed_book: bool = False,
     seed: int = 0,
-    **options: Unpack[RunOptions],
+    **options: Unpack[ModelOptions],
 ) -> TestSet:
     """Return what `generate` does, without blocking the event loop."""
     plan, models = _planned(documents, model, n, kinds, checker, examples, closed_book, seed)

@@ -30,7 +30,7 @@ class Judgments:
     names: Sequence[str]
     seed: int = 0
     labels: Mapping[str, bool] = field(default_factory=dict)
-    spent: Spent = Spent()  # noqa: RUF009 - a tuple: it cannot be changed
+    spent: Spent = field(default_factory=Spent)
     problems: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property

@@ -60,10 +60,10 @@ def retrieval_of(roots: Sequence[Node], output: Output, reading: Reading, unseen
     if output.error is not None and final is None:
         return Seen(Retrieval(calls=calls, error=output.error, response=output.response))
     if not calls and final is None:
-        failed = next((f"the run failed: {root.error}" for root in roots if root.failed), None)
+        why = next((f"the run failed: {root.error}" for root in roots if root.failed), None)
         told = unseen
         if output.problem and (reading.documents_key is not None or output.texts):
-            told = failed or output.problem
+            told = why or output.problem
         return Seen(Retrieval(response=output.response), told)
     if output.is_empty and any(call.contexts for call in calls):
         # Did the chain drop all documents, or is this its answer? Either guess scores a lie.

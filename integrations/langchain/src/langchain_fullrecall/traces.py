@@ -33,7 +33,9 @@ def node_of(run: Run) -> Node:
     if node.error is None:
         found = SNAPSHOTS.get(run.id) or _found(kind, outputs)
         node.contexts, node.problem = found or (None, None)
-    for child in sorted(run.child_runs or (), key=_started):
+    # A run that reports two callers stands twice in the tree: it ran once.
+    children = {child.id: child for child in run.child_runs or ()}
+    for child in sorted(children.values(), key=_started):
         below = node_of(child)
         below.parent = node
         node.children.append(below)
