@@ -34,10 +34,12 @@ from fullrecall.evaluation.batches import score_batch
 from fullrecall.evaluation.store import Store
 from fullrecall.judges import (
     Cascade,
+    ChatRequest,
     Completion,
     EmbeddedJudge,
     Failure,
     LexicalJudge,
+    Message,
     Panel,
     VerbatimJudge,
 )
@@ -449,8 +451,11 @@ class TestMistakes:
 def chat_model() -> OpenAIChatModel:
     """Return a model that has been used: connections are open."""
     pytest.importorskip("openai", reason="needs the openai extra")
-    model = OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", options={"seed": 1})
-    model._sync_client()
+    model = OpenAIChatModel(
+        "m", base_url="http://127.0.0.1:9/v1", options={"seed": 1, "temperature": 1.0}
+    )
+    with pytest.raises(ConnectionError):
+        model.complete(ChatRequest((Message("user", "Are you there?"),)))
     return model
 
 
@@ -549,10 +554,10 @@ class TestPickling:
     def test_connections_stay_behind(self) -> None:
         """A model's copy opens its own, and the one that is sent keeps what it has."""
         model = chat_model()
-        opened = model._client
+        (opened,) = model._clients.values()
         copy = pickle.loads(pickle.dumps(model))  # noqa: S301
-        assert copy._client is None
-        assert model._client is opened
+        assert len(copy._clients) == 0
+        assert list(model._clients.values()) == [opened]
         assert copy == model
 
     def test_what_a_judge_has_split_goes_along(self) -> None:

@@ -101,7 +101,7 @@ CASES = {
     ),
     "too many verdicts": Case(
         lambda exchange: exchange.say(exchange.right(more=1)),
-        "2 of 2 not judged: the judge gave 3 verdicts for 2 targets",
+        "2 of 2 not judged: the judge gave a verdict on '3', which was not asked for",
     ),
     "two verdicts on each": Case(
         lambda exchange: exchange.say(twice(exchange.right())),

@@ -55,7 +55,7 @@ from fullrecall.usage import Spent
 
 SAMPLES = [
     Sample(
-        user_input=f"q{n}",
+        user_input=f"q{n // 2}",
         reference=f"reference {n // 2}",
         retrieved_contexts=[f"context {n} says"],
     )

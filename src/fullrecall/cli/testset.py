@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from fullrecall.judges.openai import OpenAIChatModel
-    from fullrecall.testset import Completion
+    from fullrecall.testset import CompletedSet
     from fullrecall.testset.draft import QuestionKind
     from fullrecall.testset.execution import ModelOptions
 
@@ -443,7 +443,7 @@ def _lookup(path: Path) -> Any:
     return retrieve
 
 
-def _drawn(done: Completion, number: int, path: Path, *, whole_tail: bool) -> str:
+def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> str:
     pairs = done.to_label(number, path, tail="all" if whole_tail else "found")
     return (
         f"{len(pairs):,} contexts to label written to {path}. Fill in the column label: relevant "

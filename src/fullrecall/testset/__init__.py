@@ -3,7 +3,7 @@
 from fullrecall.testset.acceptance import lower_bound, reviews_needed
 from fullrecall.testset.audit import Audit, Issue, Problem, check
 from fullrecall.testset.chunk_ids import Derived, chunk_ids
-from fullrecall.testset.completion import Completion, acomplete, complete
+from fullrecall.testset.completion import CompletedSet, acomplete, complete
 from fullrecall.testset.documents import Document, Documents, documents_of
 from fullrecall.testset.draft import Defect, Draft
 from fullrecall.testset.exports import Exported, export
@@ -14,7 +14,7 @@ from fullrecall.testset.review import Review, apply_review, to_review
 
 __all__ = [
     "Audit",
-    "Completion",
+    "CompletedSet",
     "Defect",
     "Derived",
     "Document",

@@ -36,7 +36,7 @@ from fullrecall.testset.statement import statement
 
 
 @dataclass(frozen=True)
-class Completion(Judgments):
+class CompletedSet(Judgments):
     """What was found beyond the references, and what that says of them.
 
     Without people's labels nothing is added: `to_label` draws what they should look at,
@@ -70,7 +70,7 @@ class Completion(Judgments):
 
     def with_labels(
         self, labels: str | Path | Mapping[str, Any] | Iterable[PairToLabel]
-    ) -> Completion:
+    ) -> CompletedSet:
         """Return this completion with people's labels: a file of `to_label`, or pairs.
 
         Raises `InputError` for an unknown label, and for labels of another completion.
@@ -150,7 +150,7 @@ def complete(
     tail: int = 1000,
     seed: int = 0,
     **options: Unpack[ModelOptions],
-) -> Completion:
+) -> CompletedSet:
     """Pool what several retrievers return, judge what nobody labeled, and sample what lies below.
 
     `retrievers` are whatever `evaluate` takes: functions of the question, or `observed` chains,
@@ -181,7 +181,7 @@ async def acomplete(
     tail: int = 1000,
     seed: int = 0,
     **options: Unpack[ModelOptions],
-) -> Completion:
+) -> CompletedSet:
     """Return what `complete` does, without blocking the event loop."""
     work = _Work(samples, retrievers, judge, depth, frame, tail, seed, options)
     lists = [await aretrieved(asker, work.samples, frame) for asker in work.askers.values()]
@@ -220,7 +220,7 @@ class _Work:
         self.models: list[ChatModel] = models_of(judge)
         self.depth, self.frame, self.tail, self.seed = depth, frame, tail, seed
 
-    def plan(self, lists: Sequence[Any]) -> Plan[list[Assessed], Completion]:
+    def plan(self, lists: Sequence[Any]) -> Plan[list[Assessed], CompletedSet]:
         """Judge the pool and the sample of the tail, question by question."""
         pool = Pool.of(self.samples, lists)
         open_pairs = [
@@ -237,7 +237,7 @@ class _Work:
         problems: dict[str, int] = {}
         for number, outcome in zip(questions, outcomes, strict=True):
             judged += self._judged(asked[number], outcome, problems)
-        return Completion(
+        return CompletedSet(
             self.samples, pool, tuple(judged), tuple(sizes), self.depth, self.frame,
             tuple(self.askers), self.seed, problems=problems,
         )  # fmt: skip
