@@ -315,7 +315,8 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
     "threaded engine": (Threaded, "a/1 b/1 c/1 a2/2 b2/2 c2/2"),
     "citation engine": (
         lambda: CitationQueryEngine(
-            Brings("a", "b"), llm=llm(), text_splitter=TokenTextSplitter(chunk_size=5, chunk_overlap=0)
+            Brings("a", "b"), llm=llm(),
+            text_splitter=TokenTextSplitter(chunk_size=5, chunk_overlap=0),
         ),
         "a b",
     ),

@@ -211,7 +211,7 @@ def test_a_list_that_stays_the_same_is_scored_once(index: VectorStoreIndex) -> N
 
 
 def test_stages_can_be_left_out(index: VectorStoreIndex) -> None:
-    """With `score_stages=False` the final list alone is scored: a judge is asked no more than needed."""
+    """With `score_stages=False` the final list alone is scored: a judge is asked no more."""
     counted.clear()
     engine = reranked(index, JustTheLast())
     with attach(engine):

@@ -16,6 +16,7 @@ from llama_index.evaluation.fullrecall.observation import Capture, capture_of, r
 from llama_index.evaluation.fullrecall.options import Reading
 from llama_index.evaluation.fullrecall.responses import (
     RESPONSE_TYPES,
+    AnyResponse,
     is_response,
     response_text,
     says_that_nothing_was_retrieved,
@@ -104,28 +105,27 @@ def found_in(response: object, reading: Reading, capture: Capture | None = None)
         return Found(Retrieval(reading.reader.contexts(response)), response)
     if isinstance(response, AgentOutput):
         return Found(agent_retrieval(response, reading), agent_nodes(response))
-    if not is_response(response):
-        return Found(None if capture is None else read_capture(capture, reading))
-    text = response_text(response)
+    if is_response(response):
+        return _found_in_response(response, reading, capture)
+    return Found(None if capture is None else read_capture(capture, reading))
+
+
+def _found_in_response(response: AnyResponse, reading: Reading, capture: Capture | None) -> Found:
+    text, own = response_text(response), source_nodes(response)
     if reading.scored == "retrieved":
-        return Found(
-            Retrieval(
-                error="a response has what was left after postprocessing: attach(engine), and it "
-                "carries what was retrieved before",
-                response=text,
-            )
+        problem = (
+            "a response has what was left after postprocessing: attach(engine), and it carries "
+            "what was retrieved before"
         )
-    own = source_nodes(response)
+        return Found(Retrieval(error=problem, response=text))
     if not own and capture is not None:
         return Found(read_capture(capture, reading))
-    if not own and (own is None or not says_that_nothing_was_retrieved(response)):
-        return Found(
-            Retrieval(
-                error="the response names no source nodes, which does not tell what was "
-                "retrieved: attach(engine), or pass retrieved_nodes=[…]",
-                response=text,
-            )
+    if own is None or (not own and not says_that_nothing_was_retrieved(response)):
+        problem = (
+            "the response names no source nodes, which does not tell what was retrieved: "
+            "attach(engine), or pass retrieved_nodes=[…]"
         )
+        return Found(Retrieval(error=problem, response=text))
     return Found(Retrieval(reading.reader.contexts(own), response=text), own)
 
 

@@ -186,15 +186,15 @@ def _called(function: Callable[[str], Any], question: str) -> object:
 def _alone(engine: BaseChatEngine) -> BaseChatEngine:
     """Return a chat engine with the same parts and a history of its own, which is empty."""
     alone = copy(engine)
-    if hasattr(alone, "_memory"):
-        alone._memory = ChatMemoryBuffer.from_defaults(llm=getattr(alone, "_llm", None))
+    if "_memory" in vars(alone):
+        vars(alone)["_memory"] = ChatMemoryBuffer.from_defaults(llm=getattr(alone, "_llm", None))
     return alone
 
 
 def _argument(workflow: Workflow) -> str:
     if isinstance(workflow, (BaseWorkflowAgent, AgentWorkflow)):
         return "user_msg"
-    event: type[StartEvent] = workflow._start_event_class
+    event: type[StartEvent] = workflow.start_event_class
     required = [name for name, field in event.model_fields.items() if field.is_required()]
     return required[0] if len(required) == 1 else "query"
 

@@ -1,0 +1,230 @@
+"""Captures that outlive what carried them, and calls that begin and end in different places."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from llama_index.core import Settings, SummaryIndex
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.indices.composability import ComposableGraph
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.span import BaseSpan
+from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
+from llama_index.core.llms import MockLLM
+from llama_index.core.memory import VectorMemoryBlock
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.vector_stores import SimpleVectorStore
+
+from fullrecall import Sample
+from llama_index.evaluation.fullrecall import (
+    RecallEvaluator,
+    attach,
+    capture_of,
+    capture_retrievals,
+    observed,
+)
+
+
+class Brings(BaseRetriever):
+    """Returns two nodes that name the question."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [
+            NodeWithScore(
+                node=TextNode(id_=f"{own} {query_bundle.query_str}", text=f"About {own}.")
+            )
+            for own in "ab"
+        ]
+
+
+class First(BaseNodePostprocessor):
+    """Keeps the first node."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[:1]
+
+
+class FirstAwaited(First):
+    """The same, with an async method of its own."""
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[:1]
+
+
+def engine(*, streaming: bool = False) -> RetrieverQueryEngine:
+    """Return an engine that retrieves two nodes, and keeps one."""
+    return RetrieverQueryEngine.from_args(
+        Brings(), llm=MockLLM(max_tokens=5), node_postprocessors=[First()], streaming=streaming
+    )
+
+
+def test_a_capture_survives_what_becomes_of_the_response() -> None:
+    """The stream read to its end, a replaced field: the evaluator scores the same."""
+    attached = engine(streaming=True)
+    with attach(attached, scored="retrieved"):
+        stream: Any = attached.query("q")
+    evaluator = RecallEvaluator(scored="retrieved")
+    wanted = {"expected_ids": ["a q", "b q"]}
+    assert evaluator.evaluate("q", stream, **wanted).score == 1.0
+    response = stream.get_response()
+    for one in (response, replace(response, response="another"), copy.copy(response)):
+        assert capture_of(one) is capture_of(stream)
+        assert evaluator.evaluate("q", one, **wanted).score == 1.0
+    assert type(pickle.loads(pickle.dumps(response.source_nodes))) is list  # noqa: S301
+
+
+def test_retrieve_and_synthesize_on_an_attached_engine_are_a_call() -> None:
+    """Two questions at once: each response has the nodes that it was made of, and no others."""
+    attached = engine()
+    with attach(attached) as attachment:
+        one, two = (attached.retrieve(QueryBundle(name)) for name in ("one", "two"))
+        responses = [
+            attached.synthesize(QueryBundle(name), nodes)
+            for name, nodes in (("two", two), ("one", one))
+        ]
+        attached.query("three")
+    captures = [capture_of(response) for response in responses]
+    for capture, name in zip(captures, ("two", "one"), strict=True):
+        assert capture is not None
+        assert [item.node.node_id for item in capture.retrieved] == [f"a {name}", f"b {name}"]
+        assert [item.node.node_id for item in capture.final] == [f"a {name}"]
+    assert len(attachment.captures) == 3
+
+
+def test_a_generator_that_several_tasks_advance_is_captured() -> None:
+    """It is ended in another context than it began in: the user's own error comes through."""
+
+    async def asks(names: str) -> AsyncIterator[list[str]]:
+        with capture_retrievals() as capture:
+            for name in names:
+                await Brings().aretrieve(name)
+                yield [str(c.id) for c in capture.contexts() or ()]
+            raise LookupError("the user's own")
+
+    async def advance() -> list[Any]:
+        generator = asks("xy")
+        steps = [await asyncio.create_task(anext(generator)) for _ in range(2)]  # type: ignore[arg-type]
+        with pytest.raises(LookupError, match="the user's own"):
+            await asyncio.create_task(anext(generator))  # type: ignore[arg-type]
+        return steps
+
+    first, second = asyncio.run(advance())
+    assert first == ["a x", "b x"]
+    assert sorted(second) == ["a x", "b x"]  # the second began in the context of another task
+
+
+class Raises(BaseSpanHandler[BaseSpan]):
+    """Another tool's handler, which fails in every way."""
+
+    def new_span(self, *_: Any, **__: Any) -> None:
+        """Fail."""
+        raise RuntimeError("another tool's")
+
+    def prepare_to_exit_span(self, *_: Any, **__: Any) -> None:
+        """Fail."""
+        raise RuntimeError("another tool's")
+
+    def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
+        """Fail."""
+        raise RuntimeError("another tool's")
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
+    """Before ours or behind them, and where their list was made anew."""
+    root = get_dispatcher()
+    before = list(root.span_handlers)
+    attached = engine()
+    try:
+        root.span_handlers = [Raises(), *before] if first else [Raises()]
+        with attach(attached):
+            capture = capture_of(attached.query("q"))
+    finally:
+        root.span_handlers = before
+    assert capture is not None
+    assert [item.node.node_id for item in capture.final] == ["a q"]
+
+
+class Ones(BaseEmbedding):
+    """One vector for everything."""
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [1.0]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return [1.0]
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return [1.0]
+
+
+@pytest.mark.parametrize("keeps", [First(), FirstAwaited()], ids=["sync", "awaited"])
+def test_the_messages_of_a_memory_block_are_no_contexts(keeps: Any) -> None:
+    """Looked up among old messages, reranked in a thread: nothing was retrieved."""
+    store = SimpleVectorStore(stores_text=True)
+    nodes: list[TextNode] = []
+    object.__setattr__(store, "async_add", None)
+
+    class Store(SimpleVectorStore):
+        stores_text: bool = True
+
+        async def aquery(self, query: Any, **_: Any) -> Any:
+            from llama_index.core.vector_stores.types import VectorStoreQueryResult
+
+            return VectorStoreQueryResult(nodes=nodes, similarities=[1.0] * len(nodes), ids=[])
+
+        async def async_add(self, added: Any, **_: Any) -> list[str]:
+            nodes.extend(added)
+            return []
+
+    block = VectorMemoryBlock(vector_store=Store(), embed_model=Ones(), node_postprocessors=[keeps])
+
+    async def remember(*, ask: bool) -> Any:
+        message = ChatMessage(role="user", content="Where does the tower stand?")
+        await block.aput([message])
+        with capture_retrievals() as capture:
+            found = await block.aget([message])
+            if ask:
+                await Brings().aretrieve("q")
+        assert "tower" in str(found)
+        return capture
+
+    alone = asyncio.run(remember(ask=False))
+    assert not alone.observed
+    assert (alone.retrieval().error or "").startswith("no retrieval was seen")
+    beside = asyncio.run(remember(ask=True))
+    assert [c.id for c in beside.contexts() or ()] == ["a q", "b q"]
+
+
+def test_the_answers_that_a_graph_generates_are_no_contexts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A graph's engine answers from answers: what these were made of is what was retrieved."""
+    monkeypatch.setattr(Settings, "_llm", MockLLM(max_tokens=5))
+    leaf = SummaryIndex([TextNode(id_="a", text="About a."), TextNode(id_="b", text="About b.")])
+    graph = ComposableGraph.from_indices(SummaryIndex, [leaf], index_summaries=["on a and b"])
+    found = observed(graph.as_query_engine()).retrieve(Sample(user_input="q"))
+    assert {context.id for context in found.contexts or ()} == {"a", "b"}
+
+
+def test_a_synthesis_of_no_attached_engine_is_not_captured() -> None:
+    """A synthesizer of its own has nothing to do with the engine that is attached."""
+    attached = engine()
+    with attach(attached) as attachment:
+        get_response_synthesizer(llm=MockLLM()).synthesize("q", attached.retrieve(QueryBundle("q")))
+    assert attachment.captures == ()
