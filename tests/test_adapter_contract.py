@@ -94,5 +94,7 @@ def test_a_faithful_adapter_passes(case: Any) -> None:
 )  # fmt: skip
 def test_a_lossy_adapter_is_caught(wrong: Through) -> None:
     """Each loss that the field's integrations know breaks a case, and the message names it."""
-    with pytest.raises(AssertionError, match=r"\w+: (method|status|score|missed|retrieved|findings) is"):
+    with pytest.raises(
+        AssertionError, match=r"\w+: (method|status|score|missed|retrieved|findings) is"
+    ):
         check_adapter(wrong)

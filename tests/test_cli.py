@@ -21,9 +21,10 @@ from typer.testing import CliRunner
 
 import fullrecall
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.cli import app, demonstrating, evaluating
+from fullrecall.cli import app, demo, evaluation
 from fullrecall.cli import running as cli_running
 from fullrecall.datasets import read
+from fullrecall.measures import RR, Measure, Recall, nDCG
 
 SAMPLES: list[dict[str, Any]] = [
     {
@@ -117,7 +118,7 @@ def test_help_fits_into_80_columns_and_shows_examples(arguments: tuple[str, ...]
     assert result.exit_code == 0
     shown = result.stdout.splitlines()
     assert max(map(len, shown)) <= 80
-    texts = {(): "fullrecall demo", ("evaluate",): evaluating.HELP, ("demo",): demonstrating.HELP}
+    texts = {(): "fullrecall demo", ("evaluate",): evaluation.HELP, ("demo",): demo.HELP}
     examples = re.findall(r"^  (fullrecall .*)$", texts[arguments], re.MULTILINE) or [
         "fullrecall demo"
     ]
@@ -127,7 +128,7 @@ def test_help_fits_into_80_columns_and_shows_examples(arguments: tuple[str, ...]
 
 @pytest.mark.parametrize(
     "example",
-    re.findall(r"^  fullrecall (.*)$", evaluating.HELP + demonstrating.HELP, re.MULTILINE),
+    re.findall(r"^  fullrecall (.*)$", evaluation.HELP + demo.HELP, re.MULTILINE),
 )
 def test_examples_in_help_are_valid(example: str) -> None:
     """The options that the help texts use exist and take these values."""
@@ -139,40 +140,76 @@ def test_examples_in_help_are_valid(example: str) -> None:
 
 def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:
     """The line of a .jsonl file that the help shows is a sample."""
-    shown = evaluating.HELP.split("[/]\n")[1].partition("\n\n")[0]
+    shown = evaluation.HELP.split("[/]\n")[1].partition("\n\n")[0]
     result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
-    assert json.loads(result.stdout)["scores"][0]["mean"] == 0.5
+    assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 
 
 def test_scores_equal_a_plain_set_loop(file: Callable[..., Path]) -> None:
     """The means are those of the samples that have one, at every k, and coverage is counted."""
-    result = run("evaluate", file(SAMPLES), "--scorer", "id", "--ks", "1,3,10", "--json")
+    result = run("evaluate", file(SAMPLES), "--scorer", "id_recall", "--json")
     (score,) = json.loads(result.stdout)["scores"]
     scored = SAMPLES[:2]
-    for k in (1, 3, 10):
+    for k in (1, 3, 5, 10, None):
         expected = sum(recall_by_hand(sample, k) for sample in scored) / len(scored)
-        assert score["at"][str(k)] == pytest.approx(expected)
-    assert score["mean"] == pytest.approx(sum(recall_by_hand(s, None) for s in scored) / 2)
+        name = "recall" if k is None else f"recall@{k}"
+        assert score["measures"][name]["mean"] == pytest.approx(expected)
     assert (score["scored"], score["undefined"], score["unscored"]) == (2, 1, 1)
 
 
 def test_the_table_shows_what_the_summary_holds(file: Callable[..., Path]) -> None:
-    """The printed cells are the numbers of `evaluate`, at the k that was asked for."""
+    """The printed cells are the numbers of `evaluate`: means, and what they stand on."""
     path = file(SAMPLES)
-    score = evaluate(read(path), IdRecall(k=3)).summary()["id_recall"]
-    printed = run("evaluate", path, "--k", 3).stdout
-    expected = {"@1": score.at[1], "@10": score.at[10], "score": score.mean}
-    expected |= {"precision": score.means["precision"], "MRR": score.means["reciprocal_rank"]}
-    for label, value in expected.items():
-        assert row_of(printed, label)[0] == f"{value:.3f}"
-    assert "first 3 contexts" in printed
+    score = evaluate(read(path), IdRecall()).summary()["id_recall"]
+    printed = run("evaluate", path).stdout
+    for k in (1, 3, 5, 10):
+        assert row_of(printed, f"@{k}") == [f"{score[Recall @ k].mean:.3f}"]
+    assert row_of(printed, "all retrieved") == [f"{score.mean:.3f}"]
     assert [row_of(printed, s)[0] for s in ("scored", "undefined", "unscored")] == ["2", "1", "1"]
     assert "1 unscored in id_recall: no retrieval observed" in " ".join(printed.split())
 
 
+def test_k_and_measures_choose_what_is_shown(file: Callable[..., Path]) -> None:
+    """--k shows recall there and nowhere else, --measure any measure; each once, in order."""
+    path = file(SAMPLES)
+    report = evaluate(read(path), IdRecall())
+
+    def shown(*options: object) -> dict[str, float]:
+        (score,) = json.loads(run("evaluate", path, *options, "--json").stdout)["scores"]
+        return {name: one["mean"] for name, one in score["measures"].items()}
+
+    def expected(*measures: Measure) -> dict[str, float | None]:
+        (score,) = report.summary(*measures)
+        return {measure.name: score[measure].mean for measure in measures}
+
+    assert shown("--k", 3) == expected(Recall @ 3)
+    assert shown("--measure", "rr", "-m", "nDCG(gain=exponential) @ 5") == expected(
+        RR, nDCG(gain="exponential") @ 5
+    )
+    both = ("--k", 3, "--measure", "precision@3", "--measure", "recall@3")
+    assert list(shown(*both)) == ["recall@3", "precision@3"]
+    assert row_of(run("evaluate", path, *both).stdout, "precision@3")
+
+
+def test_an_undefined_mean_is_taken_from_the_measure(file: Callable[..., Path]) -> None:
+    """`zero_division` is a parameter of the measure that is asked for."""
+    rows = [SAMPLES[1], SAMPLES[2]]
+    measures = ("-m", "recall", "-m", "recall(zero_division=0)")
+    (score,) = json.loads(run("evaluate", file(rows), *measures, "--json").stdout)["scores"]
+    assert [one["mean"] for one in score["measures"].values()] == [1.0, 0.5]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".json", ".md"])
+def test_exports_have_the_measures(file: Callable[..., Path], tmp_path: Path, ending: str) -> None:
+    """What is written at the end has the measures that are shown."""
+    saved = tmp_path / f"scores{ending}"
+    assert run("evaluate", file(SAMPLES), "-m", "ndcg@3", "--output", saved).exit_code == 0
+    assert "ndcg@3" in saved.read_text("utf-8").replace("\\", "")
+
+
 def test_what_was_missed_is_listed_with_its_rank(file: Callable[..., Path]) -> None:
     """A target beyond k is shown at its rank, one never retrieved with how far was looked."""
-    printed = run("evaluate", file(SAMPLES), "--scorer", "id", "--k", 5).stdout
+    printed = run("evaluate", file(SAMPLES), "--scorer", "id_recall", "--k", 5).stdout
     assert (
         "q1  Where is the Eiffel Tower?\n  d7 — at rank 7\n  d9 — not in the first 7\n" in printed
     )
@@ -199,9 +236,9 @@ def test_a_sample_that_misses_much_is_cut(file: Callable[..., Path]) -> None:
 @pytest.mark.parametrize(
     ("dropped", "expected"),
     [
-        ((), "id_recall, text_recall, span_recall, entity_recall, context_precision"),
-        (("reference_context_ids",), "text_recall, span_recall, entity_recall, context_precision"),
-        (("reference_contexts", "reference"), "id_recall, context_precision"),
+        ((), "id_recall, text_recall, span_recall, entity_recall"),
+        (("reference_context_ids",), "text_recall, span_recall, entity_recall"),
+        (("reference_contexts", "reference"), "id_recall"),
         (("reference_contexts", "reference_context_ids"), "entity_recall"),
     ],
 )
@@ -211,36 +248,34 @@ def test_scorers_are_chosen_by_the_first_sample(
     """Without --scorer, each scorer runs that the first sample's fields allow, and it is said."""
     row = {name: value for name, value in TEXTS.items() if name not in dropped}
     printed = " ".join(run("evaluate", file([row, {**row, "id": "second"}])).stdout.split())
-    assert f"Scored by what the first sample has: {expected}." in printed
+    assert f"Scorers chosen from the first sample: {expected}. Override with --scorer." in printed
 
 
 def test_options_reach_their_scorers(file: Callable[..., Path], tmp_path: Path) -> None:
-    """Each option is a parameter of the scorers that take it, and of precision's measure."""
+    """Each option is a parameter of the scorer that takes it."""
     saved = tmp_path / "report.jsonl"
-    names = ("id", "text", "precision")
     run(
-        *("evaluate", file([TEXTS]), "--output", saved, "--k", 4, "--ks", "5,2"),
-        *(argument for name in names for argument in ("--scorer", name)),
+        *("evaluate", file([TEXTS]), "--output", saved, "-s", "id_recall", "-s", "text_recall"),
         *("--threshold", 0.7, "--similarity", "token_set_ratio"),
-        *("--min-grade", 2, "--zero-division", 1),
     )
-    by_id, by_text, precision = Report.load(saved).methods
-    assert {(m.k, m.ks, m.zero_division) for m in (by_id, by_text, precision)} == {(4, (2, 5), 1.0)}
-    assert by_id.parameters["min_grade"] == 2
+    by_id, by_text = Report.load(saved).methods
+    assert (by_id.name, by_id.parameters) == ("id_recall", {})
+    assert by_text.name == "text_recall"
     assert by_text.parameters["threshold"] == 0.7
     assert by_text.parameters["similarity"] == "token_set_ratio"
-    assert precision.parameters["by"]["min_grade"] == 2
 
 
 def test_trec_runs_are_read_with_their_qrels(file: Callable[..., Path]) -> None:
-    """With --run, FILE is the qrels, and grades decide with --min-grade."""
+    """With --run, FILE is the qrels; a measure's min_grade makes them binary, as trec_eval's -l."""
     qrels = file("1 0 d1 2\n1 0 d2 1\n2 0 d3 1\n", "qrels.txt")
     ranking = file("1 Q0 d2 1 9.0 t\n1 Q0 d1 2 8.0 t\n2 Q0 d9 1 9.0 t\n", "bm25.run")
-    score = json.loads(run("evaluate", qrels, "--run", ranking, "--json").stdout)["scores"][0]
-    assert (score["mean"], score["at"]["1"]) == (0.5, 0.25)
-    graded = run("evaluate", qrels, "--run", ranking, "--min-grade", 2, "--json").stdout
-    assert json.loads(graded)["scores"][0]["at"]["1"] == 0.0
-    assert json.loads(graded)["scores"][0]["undefined"] == 1
+    measures = ("recall", "recall@1", "recall(min_grade=2)@1")
+    options = [argument for measure in measures for argument in ("--measure", measure)]
+    done = run("evaluate", qrels, "--run", ranking, *options, "--json")
+    (score,) = json.loads(done.stdout)["scores"]
+    means = {name: one["mean"] for name, one in score["measures"].items()}
+    assert means == {"recall": 0.5, "recall@1": 0.25, "recall(min_grade=2)@1": 0.0}
+    assert score["measures"]["recall(min_grade=2)@1"]["undefined"] == 1
 
 
 def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
@@ -250,7 +285,7 @@ def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
     renames = ("found=retrieved_context_ids", "gold=reference_context_ids", "junk=")
     options = [argument for rename in renames for argument in ("--rename", rename)]
     result = run("evaluate", path, *options, "--format", "jsonl", "--json")
-    assert json.loads(result.stdout)["scores"][0]["mean"] == 0.5
+    assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 
 
 def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
@@ -265,14 +300,14 @@ def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
 def test_quiet_prints_the_table_alone(file: Callable[..., Path]) -> None:
     """--quiet leaves out the notes and what was missed, not the table."""
     printed = run("evaluate", file(SAMPLES), "--quiet").stdout
-    assert row_of(printed, "scored") == ["2", "2"]
+    assert row_of(printed, "scored") == ["2"]
     assert printed.splitlines()[-1].split()[0] == "unscored"
 
 
 def test_saved_rows_are_those_of_evaluate(file: Callable[..., Path], tmp_path: Path) -> None:
     """--output writes the report that `evaluate` would have returned."""
     path, saved = file(SAMPLES), tmp_path / "report.jsonl"
-    assert run("evaluate", path, "--scorer", "id", "--output", saved).exit_code == 0
+    assert run("evaluate", path, "--scorer", "id_recall", "--output", saved).exit_code == 0
     expected = evaluate(read(path), IdRecall())
     loaded = Report.load(saved)
     assert [row.results for row in loaded.rows] == [row.results for row in expected.rows]
@@ -302,7 +337,7 @@ def test_a_bad_line_keeps_what_was_scored_before(
     """The error names file, line, field and fix; the samples before it are shown and saved."""
     rows = "".join(f"{json.dumps(sample)}\n" for sample in SAMPLES)
     path, saved = file(rows + line + rows), tmp_path / "report.jsonl"
-    result = run("evaluate", path, "--output", saved, "--scorer", "id")
+    result = run("evaluate", path, "--output", saved, "--scorer", "id_recall")
     assert result.exit_code == 2
     told = " ".join(result.stderr.split())
     assert result.stderr.startswith(f"Error: {path}, line 5\n")
@@ -338,7 +373,11 @@ UNREADABLE: dict[str, tuple[Any, str, str]] = {
         "samples.csv",
         "JSON array",
     ),
-    "nothing to score": ([{"user_input": "Who?"}], "samples.jsonl", "id needs retrieved_context"),
+    "nothing to score": (
+        [{"user_input": "Who?"}],
+        "samples.jsonl",
+        "id_recall needs",
+    ),
 }
 
 
@@ -362,8 +401,8 @@ def test_where_nothing_is_to_be_found_the_way_out_is_said(file: Callable[..., Pa
     result = run("evaluate", file([row], "samples.jsonl"))
     assert result.exit_code == 2
     told = " ".join(result.stderr.split())
-    assert "entity_recall found nothing to look for: --scorer names another" in told
-    assert "--scorer claim" in result.stdout
+    assert "entity_recall: no targets in any sample; choose another with --scorer" in told
+    assert "--scorer claim_recall" in result.stdout
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -377,27 +416,39 @@ WRONG_USAGE = {
     "no command": (["nothing"], "nothing"),
     "no file": (["evaluate"], "FILE"),
     "unknown option": (["evaluate", "{file}", "--depht", "3"], "--depht"),
-    "k of 0": (["evaluate", "{file}", "--k", "0"], "k is a whole number >= 1, got 0"),
+    "k of 0": (
+        ["evaluate", "{file}", "--k", "0"],
+        "must be a whole number of at least 1, got 0",
+    ),
     "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
-    "ks no numbers": (["evaluate", "{file}", "--ks", "1;3"], "--ks"),
-    "ks of 0": (["evaluate", "{file}", "--ks", "0,3"], "--ks"),
-    "scorer": (["evaluate", "{file}", "--scorer", "recall"], "recall"),
-    "threshold": (["evaluate", "{file}", "-s", "text", "--threshold", "3"], "from 0 to 1, got 3.0"),
-    "similarity": (["evaluate", "{file}", "-s", "text", "--similarity", "soft"], "'soft'"),
-    "grade": (["evaluate", "{file}", "--min-grade", "0"], "min_grade"),
-    "zero division": (["evaluate", "{file}", "--zero-division", "2"], "zero_division"),
-    "threshold without text": (["evaluate", "{file}", "-s", "id", "--threshold", "0.3"], "text"),
-    "grade without id": (["evaluate", "{file}", "-s", "span", "--min-grade", "2"], "id"),
-    "missed": (["evaluate", "{file}", "--missed", "-1"], "from 0 up"),
+    "ks": (["evaluate", "{file}", "--ks", "1,3"], "--ks"),
+    "measure": (["evaluate", "{file}", "--measure", "recal@5"], "no measure 'recal'"),
+    "measure's k": (["evaluate", "{file}", "-m", "recall@0"], "k must be a whole number"),
+    "measure's value": (["evaluate", "{file}", "-m", "ndcg(gain=log)"], "gain must be"),
+    "measure's parameter": (["evaluate", "{file}", "-m", "recall(ks=3)"], "no parameter 'ks'"),
+    "scorer": (["evaluate", "{file}", "--scorer", "id"], "'id_recall'"),
+    "threshold": (["evaluate", "{file}", "-s", "text_recall", "--threshold", "3"], "0 to 1, got 3"),
+    "similarity": (["evaluate", "{file}", "-s", "text_recall", "--similarity", "soft"], "'soft'"),
+    "threshold without text": (
+        ["evaluate", "{file}", "-s", "id_recall", "--threshold", "0.3"],
+        "--threshold: needs the scorer text_recall, got id_recall",
+    ),
+    "missed": (["evaluate", "{file}", "--missed", "-1"], "at least 0, got -1"),
     "rename": (["evaluate", "{file}", "--rename", "old"], "OLD=NEW"),
     "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is no field"),
     "rename twice": (["evaluate", "{file}", "--rename", "a=id", "--rename", "a="], "twice"),
     "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
     "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
-    "output is the input": (["evaluate", "{file}", "--output", "{file}"], "overwrite"),
+    "output is the input": (
+        ["evaluate", "{file}", "--output", "{file}"],
+        "not be an input",
+    ),
     "output nowhere": (["evaluate", "{file}", "--output", "{file}/x"], "no directory"),
-    "demo deeper than retrieved": (["demo", "--k", "9", "--depth", "5"], "--depth"),
-    "demo of 0": (["demo", "--k", "0"], "from 1 up"),
+    "demo deeper than retrieved": (
+        ["demo", "--k", "9", "--depth", "5"],
+        "not exceed --depth (5)",
+    ),
+    "demo of 0": (["demo", "--k", "0"], "at least 1, got 0"),
 }
 
 
@@ -492,13 +543,30 @@ def test_output_keeps_to_the_width(
     assert max(map(len, result.stdout.splitlines())) <= width
 
 
+def test_repeated_ids_are_one_group(file: Callable[..., Path], tmp_path: Path) -> None:
+    """The same samples twice are not twice as sure: read from what was saved, else refused."""
+    once, saved = file(SAMPLES[:2]), tmp_path / "report.jsonl"
+    intervals = {}
+    for name, rows in {"once": SAMPLES[:2], "twice": SAMPLES[:2] * 2}.items():
+        done = run("evaluate", file(rows, f"{name}.jsonl"), "--output", saved, "--json")
+        (score,) = json.loads(done.stdout)["scores"]
+        intervals[name] = score["measures"]["recall"]["interval"]
+        assert score["scored"] == len(rows)
+    assert intervals["once"] == intervals["twice"]
+    refused = run("evaluate", tmp_path / "twice.jsonl")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "save the report with --output REPORT.jsonl" in " ".join(refused.stderr.split())
+    assert run("evaluate", once).exit_code == 0
+
+
 def test_memory_does_not_grow_with_the_file(file: Callable[..., Path]) -> None:
     """Rows are let go once they are counted: forty times the samples need no more memory."""
 
     def peak(count: int) -> int:
-        path = file([{**SAMPLES[0], "user_input": "why? " * 400}] * count)
+        long = {**SAMPLES[0], "user_input": "why? " * 400}
+        path = file([{**long, "id": str(n)} for n in range(count)])
         tracemalloc.start()
-        assert run("evaluate", path, "--scorer", "id").exit_code == 0
+        assert run("evaluate", path, "--scorer", "id_recall").exit_code == 0
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fullrecall import (
-    IdRecall,
-    MissingExtraError,
-    ParameterError,
-    Report,
-    ReportError,
-    Sample,
-    TextRecall,
-    evaluate,
-)
-from fullrecall.cli import app, comparing
+from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall.cli import app
+from fullrecall.cli.comparison import HELP
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import Hit, Recall, nDCG
 from fullrecall.report import Comparison, Flip, compare
 
 TARGETS = ["a", "b"]
@@ -43,7 +36,7 @@ def report_of(
         )
         for n, retrieved in enumerate(found)
     ]
-    return evaluate(samples, IdRecall(**{"ks": (1, 2), **parameters}), progress=False)
+    return evaluate(samples, IdRecall(**parameters), progress=False)
 
 
 BEFORE: list[list[str] | None] = [["a", "x"], ["a", "b"], ["x"], ["a", "b"], None, ["b", "a"]]
@@ -65,21 +58,21 @@ class TestPairs:
         comparison = compare(report_of(BEFORE, ids=False), report_of(AFTER, ids=False))
         assert comparison.paired_by == "position"
         assert "paired by their position" in str(comparison)
-        assert comparison.scores[0].flips[0].sample in ("#1", "#2")
+        assert comparison.scores[0].main.flips[0].sample in ("#1", "#2")
 
     def test_samples_of_one_report_are_listed(self) -> None:
         """What only one report has is counted and named, and enters no mean."""
         comparison = compare(report_of(BEFORE), report_of([*AFTER[:4]]))
         assert comparison.only_before == ("q4", "q5")
-        assert comparison["id_recall"].samples == 4
+        assert comparison["id_recall"].main.samples == 4
         assert comparison["id_recall"].unpaired["only_before"] == 2
         assert "2 only in the report before: q4, q5" in str(comparison)
 
     def test_only_pairs_scored_in_both_count(self) -> None:
         """An unscored sample is no zero: the pair is left out of both means, and counted."""
         score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
-        assert (score.samples, score.unpaired["unscored"]) == (5, 1)
-        assert score.before == pytest.approx(3.5 / 5)
+        assert (score.main.samples, score.unpaired["unscored"]) == (5, 1)
+        assert score.main.before == pytest.approx(3.5 / 5)
         assert score.coverage == pytest.approx(5 / 6)
 
     def test_undefined_in_one_or_both(self) -> None:
@@ -97,7 +90,7 @@ class TestPairs:
 
     def test_nothing_scored_in_both(self) -> None:
         """No pair with two scores: no figure, and no p-value."""
-        score = compare(report_of([None, ["a"]]), report_of([["a"], None]))["id_recall"]
+        score = compare(report_of([None, ["a"]]), report_of([["a"], None]))["id_recall"].main
         assert (score.samples, score.difference, score.interval, score.p) == (0, None, None, None)
 
     @pytest.mark.parametrize(
@@ -109,8 +102,6 @@ class TestPairs:
                 r"6 of the 6 samples of the report 'before' have no ID",
             ),
             ({"found": [["a"]], "ids": False}, {"ids": False}, "1 samples before and 6 after"),
-            ({"k": 1}, {}, r"id_recall was scored with k=1 before and k=None after"),
-            ({}, {"min_grade": 2}, "min_grade=1 before and min_grade=2"),
             ({"name": "mine"}, {}, "no score in common: mine before, id_recall after"),
         ],
     )
@@ -132,7 +123,7 @@ class TestPairs:
         """The ID and the way out are named."""
         report = report_of(BEFORE)
         twice = Report.of(report.methods, [*report.rows, report.rows[2]])
-        with pytest.raises(ReportError, match=r"'q2' stands twice in the report 'after'.*group"):
+        with pytest.raises(ReportError, match=r"'q2' appears twice in the report 'after'.*group"):
             compare(report, twice)
 
     def test_other_questions_at_one_position(self) -> None:
@@ -159,7 +150,7 @@ class TestPairs:
         """Reports of two data sets are refused."""
         other = evaluate(
             [Sample(id="z", retrieved_ids=[], expected_ids=["a"])],
-            IdRecall(ks=(1, 2)),
+            IdRecall(),
             progress=False,
         )
         with pytest.raises(ReportError, match=r"no sample is in both.*'q0' before and 'z' after"):
@@ -182,26 +173,30 @@ class TestFigures:
     def test_by_hand(self) -> None:
         """Means, wins, ties, losses, flips and the effect at each k are those counted by hand."""
         score = compare(report_of(BEFORE), report_of(AFTER))["id_recall"]
-        assert (score.wins, score.ties, score.losses) == (1, 3, 1)
-        assert score.difference == 0.0
-        assert score.p == 1.0
-        assert score.flips == (
-            Flip("q1", "question 1?", 1.0, 0.5, (), ("b",)),
+        one = score.main
+        assert (one.wins, one.ties, one.losses) == (1, 3, 1)
+        assert (one.difference, one.p) == (0.0, 1.0)
+        assert one.flips == (
             Flip("q0", "question 0?", 0.5, 1.0, ("b",), ()),
+            Flip("q1", "question 1?", 1.0, 0.5, (), ("b",)),
         )
-        assert list(score.at) == [1, 2]
+        assert list(score.at) == [1, 3, 5, 10]
         assert score.at[1].difference == 0.0
-        assert score.at[2].after == pytest.approx(3.5 / 5)
+        assert score.at[3].after == pytest.approx(3.5 / 5)
 
-    def test_ks_that_both_have(self) -> None:
-        """Reports of other ks are compared at those in common."""
-        assert list(compare(report_of(BEFORE), report_of(AFTER, ks=(2, 3)))["id_recall"].at) == [2]
+    def test_any_measure(self) -> None:
+        """In the order asked, each with a p-value adjusted for all; others are named."""
+        score = compare(report_of(BEFORE), report_of(AFTER), nDCG @ 2, Recall @ 1)["id_recall"]
+        assert list(score) == [nDCG @ 2, Recall @ 1]
+        assert all(one.p_adjusted is not None for one in score.values())
+        with pytest.raises(KeyError, match="no measure Hit in this comparison: it has nDCG @ 2"):
+            _ = score[Hit]
 
     def test_groups_are_what_counts(self) -> None:
         """Pairs of one group count as one: the p-value cannot fall below that of their number."""
         before, after = [["x"]] * 12, [["a"]] * 12
-        alone = compare(report_of(before), report_of(after))["id_recall"]
-        together = compare(report_of(before, group=3), report_of(after, group=3))["id_recall"]
+        alone = compare(report_of(before), report_of(after))["id_recall"].main
+        together = compare(report_of(before, group=3), report_of(after, group=3))["id_recall"].main
         assert (alone.groups, together.groups) == (12, 4)
         assert alone.p == 2 / 2**12
         assert together.p == 2 / 2**4
@@ -220,12 +215,12 @@ class TestFigures:
             ]
             for i in "xa"
         ]
-        scorers = [IdRecall(ks=()), TextRecall(ks=())]
+        scorers = [IdRecall(), TextRecall()]
         both = compare(*(evaluate(each, scorers, progress=False) for each in rows))
-        assert [score.p for score in both] == [2 / 2**8] * 2
-        assert [score.p_adjusted for score in both] == [4 / 2**8] * 2
+        assert [score.main.p for score in both] == [2 / 2**8] * 2
+        assert [score.main.p_adjusted for score in both] == [4 / 2**8] * 2
         one = compare(*(evaluate(each, scorers[0], progress=False) for each in rows))
-        assert one[0].p_adjusted == one[0].p
+        assert one[0].main.p_adjusted == one[0].main.p
 
     def test_scores_of_one_report_are_named(self) -> None:
         """A score that only one report has is not compared, and said."""
@@ -242,13 +237,13 @@ class TestFigures:
     def test_non_inferiority(self) -> None:
         """Whether the loss is within a margin is decided by the lower bound, not by p."""
         same = [["a", "b"]] * 40
-        wide = compare(report_of(same), report_of(same), margin=0.2)["id_recall"]
-        narrow = compare(report_of(same), report_of(same), margin=0.05)["id_recall"]
+        wide = compare(report_of(same), report_of(same), margin=0.2)["id_recall"].main
+        narrow = compare(report_of(same), report_of(same), margin=0.05)["id_recall"].main
         assert wide.non_inferior is True
         assert narrow.non_inferior is False  # 40 ties do not rule a loss of 0.05 out
-        assert wide.bounds is not None
-        assert -0.2 < wide.bounds.low < -0.05
-        assert compare(report_of(same), report_of(same))["id_recall"].non_inferior is None
+        assert wide.guaranteed is not None
+        assert -0.2 < wide.guaranteed.low < -0.05
+        assert compare(report_of(same), report_of(same))["id_recall"].main.non_inferior is None
 
     def test_a_seed_gives_the_same(self) -> None:
         """Drawn patterns follow the seed alone."""
@@ -259,14 +254,16 @@ class TestFigures:
             for seed in (1, 1, 2)
         )
         assert first == again
-        assert first["scores"][0]["p"] != other["scores"][0]["p"]
+        assert (
+            first["scores"][0]["differences"][-1]["p"] != other["scores"][0]["differences"][-1]["p"]
+        )
 
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"confidence": 95}, "confidence is a number between 0 and 1"),
-            ({"margin": -0.1}, "margin is a number from 0 to 1"),
-            ({"resamples": 0}, "resamples is a whole number >= 1"),
+            ({"confidence": 95}, "confidence must be a number between 0 and 1"),
+            ({"margin": -0.1}, "margin must be a number from 0 to 1"),
+            ({"resamples": 0}, "resamples must be a whole number of at least 1"),
         ],
     )
     def test_parameters_out_of_range(self, parameters: Any, message: str) -> None:
@@ -279,24 +276,15 @@ class TestFigures:
         plain = json.loads(
             json.dumps(compare(report_of(BEFORE), report_of(AFTER), margin=0.1).to_dict())
         )
-        assert plain["scores"][0]["flips"][0]["lost"] == ["b"]
+        assert plain["scores"][0]["differences"][-1]["flips"][1]["lost"] == ["b"]
         assert plain["scores"][0]["unpaired"]["unscored"] == 1
 
     def test_by_name(self) -> None:
-        """Scores are found by their name with and without the k; another name lists them."""
-        comparison = compare(report_of(BEFORE, k=2), report_of(AFTER, k=2))
-        assert comparison["id_recall"] is comparison["id_recall@2"] is comparison[0]
-        with pytest.raises(KeyError, match="there are id_recall"):
+        """Scores are found by their name; another name lists them."""
+        comparison = compare(report_of(BEFORE), report_of(AFTER))
+        assert comparison["id_recall"] is comparison[0]
+        with pytest.raises(KeyError, match="choose one of id_recall"):
             _ = comparison["recall"]
-
-    def test_scipy_is_named_when_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Without SciPy the error is the command that installs it; a summary does without."""
-        monkeypatch.setitem(sys.modules, "scipy", None)
-        with pytest.raises(MissingExtraError, match=r"pip install 'fullrecall\[stats\]'"):
-            compare(report_of(BEFORE), report_of(AFTER))
-        summary = report_of(BEFORE).summary()
-        assert summary[0].interval is None
-        assert "no intervals without SciPy: pip install 'fullrecall[stats]'" in str(summary)
 
 
 class TestSmallestK:
@@ -340,14 +328,30 @@ class TestSmallestK:
         """All found in ten samples is no proof of 0.9; how many would do is said, and is right."""
         answer = self.report(3, count=10).smallest_k(0.9)
         assert answer.k is None
-        assert "10 samples are only sure of 0.741; about 29 samples would do" in answer.reason
+        assert "at least 0.741 (95% confidence) at 10" in answer.reason
+        assert "about 29 samples with these values would show it" in answer.reason
         assert self.report(3, count=28).smallest_k(0.9).k is None
         assert self.report(3, count=29).smallest_k(0.9).k == 3
 
-    def test_one_sample_tells_nothing(self) -> None:
-        """Neither does an empty report."""
-        assert "tells nothing of the others" in self.report(1, count=1).smallest_k(0.5).reason
+    def test_one_sample_and_none(self) -> None:
+        """One shows little, an empty report nothing."""
+        assert "at least 0.050" in self.report(1, count=1).smallest_k(0.5).reason
         assert "no sample has a score" in self.report(1, count=0).smallest_k(0.5).reason
+
+    def test_unscored_samples_count_as_0(self) -> None:
+        """They may have missed everything: the bound allows for it, and the reason says so."""
+        found = [Sample(retrieved_ids=["a"], expected_ids=["a"])] * 95
+        report = evaluate([*found, *[Sample(expected_ids=["a"])] * 5], IdRecall(), progress=False)
+        answer = report.smallest_k(0.95)
+        assert (answer.k, answer.mean, answer.unscored) == (None, 1.0, 5)
+        assert "5 unscored count as 0 in the bound" in answer.reason
+        assert report.smallest_k(0.85).k == 1
+
+    def test_nothing_retrieved(self) -> None:
+        """Empty lists are scored, and their recall is 0."""
+        rows = [Sample(retrieved_ids=[], expected_ids=["a"])] * 5
+        answer = evaluate(rows, IdRecall(), progress=False).smallest_k(0.5)
+        assert (answer.k, answer.mean, answer.largest) == (None, 0.0, 1)
 
     def test_the_search_stops_at_the_first_failure(self) -> None:
         """`largest` bounds the search; what passes below a failure is not looked at."""
@@ -356,9 +360,8 @@ class TestSmallestK:
 
     def test_another_measure(self) -> None:
         """Hit rate instead of recall; a measure that is none is named."""
-        assert self.report(4).smallest_k(0.9, measure="hit").k == 4
-        with pytest.raises(ParameterError, match="no measure 'luck'"):
-            self.report(4).smallest_k(0.9, measure="luck")
+        answer = self.report(4).smallest_k(0.9, Hit)
+        assert (answer.k, answer.measure) == (4, Hit)
 
     def test_which_score(self) -> None:
         """Of several scores one has to be named."""
@@ -366,7 +369,7 @@ class TestSmallestK:
             Sample(contexts=["a"], retrieved_ids=["a"], expected_ids=["a"], expected_texts=["a"])
         ]
         report = evaluate(rows * 40, [IdRecall(), TextRecall()], progress=False)
-        with pytest.raises(ReportError, match="2 scores: say which of id_recall, text_recall"):
+        with pytest.raises(ReportError, match=r"2 scores.*choose one by its name"):
             report.smallest_k(0.9)
         assert report.smallest_k(0.9, score="text_recall").k == 1
         with pytest.raises(ReportError, match="no score 'recall'"):
@@ -374,7 +377,7 @@ class TestSmallestK:
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
-        [((90,), "target is a number"), ((0.9, 1.0), "confidence"), ((0.9, 0), "confidence")],
+        [((90,), "target must be a number"), ((-0.1,), "target must be")],
     )
     def test_out_of_range(self, arguments: tuple[Any, ...], message: str) -> None:
         """Percents for shares are named."""
@@ -407,7 +410,7 @@ class TestCommand:
         printed = self.run("--help").stdout
         assert max(map(len, printed.splitlines())) <= 80
         command: Any = typer.main.get_command(app)
-        for line in re.findall(r"^  (fullrecall .*)$", comparing.HELP, re.MULTILINE):
+        for line in re.findall(r"^  (fullrecall .*)$", HELP, re.MULTILINE):
             assert line in [shown.strip() for shown in printed.splitlines()]
             _, name, *arguments = shlex.split(line)
             command.commands[name].make_context(name, arguments)
@@ -416,7 +419,7 @@ class TestCommand:
         """The table, what it stands on, and the samples that flipped, in 80 columns."""
         result = self.run(*saved)
         assert result.exit_code == 0
-        assert re.search(r"^  score +0.700 +0.700 +\+.000 ", result.stdout, re.MULTILINE)
+        assert re.search(r"^  all retrieved +0.700 +0.700 +\+.000 ", result.stdout, re.MULTILINE)
         assert "1 better, 3 the same, 1 worse, of 5" in result.stdout
         assert "q1  question 1?\n  1.000 → 0.500\n  lost: b\n" in result.stdout
         assert max(map(len, result.stdout.splitlines())) <= 80
@@ -447,10 +450,10 @@ class TestCommand:
         ("arguments", "said"),
         [
             (["{before}", "{before}x"], "No such file"),
-            (["{before}", "{samples}"], "no saved report"),
-            (["{before}", "{after}", "--margin", "2"], "margin is a number from 0 to 1"),
-            (["{before}", "{after}", "--confidence", "95"], "confidence is a number between"),
-            (["{before}", "{after}", "--resamples", "0"], "from 1 up"),
+            (["{before}", "{samples}"], "is not a saved report"),
+            (["{before}", "{after}", "--margin", "2"], "must be from 0 to 1"),
+            (["{before}", "{after}", "--confidence", "95"], "between 0 and 1"),
+            (["{before}", "{after}", "--resamples", "0"], "at least 1"),
             (["{before}"], "AFTER"),
         ],
     )

@@ -29,8 +29,8 @@ printf '%%s\\n' "${COMPREPLY[@]}"
         ("fullrecall ev", {"evaluate"}),
         ("fullrecall doc", {"doctor"}),
         ("fullrecall evaluate --sc", {"--scorer"}),
-        ("fullrecall evaluate --scorer cl", {"claim"}),
-        ("fullrecall gate --min-r", {"--min-recall"}),
+        ("fullrecall evaluate --scorer cl", {"claim_recall"}),
+        ("fullrecall gate --req", {"--require"}),
         ("fullrecall no-such-command-", {""}),
     ],
 )

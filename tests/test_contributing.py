@@ -55,8 +55,13 @@ MISTAKES = {
     "another_order": ("adapter", "for hit in hits]", "for hit in sorted(hits, key=str)]"),
     "a_failure_is_empty": (
         "adapter",
-        "Retrieval(error=",
-        "Retrieval([], response=",
+        "        return contexts(search(question))",
+        (
+            "        try:\n"
+            "            return contexts(search(question))\n"
+            "        except ConnectionError:\n"
+            "            return []"
+        ),
     ),
 }
 

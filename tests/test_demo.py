@@ -21,8 +21,7 @@ from typer.testing import CliRunner
 
 from fullrecall.cli import app
 from fullrecall.collections import documents
-from fullrecall.demo import install_command
-from fullrecall.demo import demonstration as demo_demonstration
+from fullrecall.demo import demonstration, install_command
 
 pytestmark = pytest.mark.frameworks
 
@@ -164,8 +163,8 @@ MEASURES: dict[str, Callable[[Row], float]] = {
     "recall@5": lambda row: recall(row, 5),
     "recall@10": lambda row: recall(row, 10),
     "precision@5": lambda row: precision(row, 5),
-    "all found@10": lambda row: all_found(row, 10),
-    "MRR@10": lambda row: reciprocal_rank(row, 10),
+    "all_found@10": lambda row: all_found(row, 10),
+    "rr@10": lambda row: reciprocal_rank(row, 10),
 }
 
 
@@ -299,7 +298,7 @@ def test_missing_packages_are_told_with_the_command(
     monkeypatch: pytest.MonkeyPatch, modules: tuple[str, ...], command: str
 ) -> None:
     """Where packages are missing, the demo says how to install just these, and exits with 2."""
-    monkeypatch.setattr(demo_running, "find_spec", absent(*modules))
+    monkeypatch.setattr(demonstration, "find_spec", absent(*modules))
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False)
     assert result.exit_code == 2
     assert result.stdout == ""

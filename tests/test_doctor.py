@@ -210,7 +210,7 @@ def test_the_table_says_the_same_as_the_json(played: Played) -> None:
     assert "fullrecall 0.1.0 ok" in lines
     assert "no-such-package - not installed" in lines
     assert "pip install 'fullrecall[plot]'" in lines
-    assert lines[-1] == "All that is installed works."
+    assert lines[-1] == "Every installed part works."
     (played.folder / "langchain_fullrecall.py").write_text("1 / 0\n")
     sick = played.doctor()
     assert sick.returncode == 1
@@ -243,30 +243,30 @@ def test_a_store_that_keeps_nothing_is_broken(
     """A place where SQLite cannot write is told of, with the way out."""
     import sqlite3
 
-    from fullrecall.cli import examining
+    from fullrecall.cli import installation
     from fullrecall.evaluation import store
 
     def full(path: Path) -> sqlite3.Connection:
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr(store, "writing", full)
-    check = examining._store_in(tmp_path)
-    assert check.state is examining.State.BROKEN
+    check = installation._store_in(tmp_path)
+    assert check.state is installation.State.BROKEN
     assert "disk I/O error" in check.advice
     assert "--directory" in check.advice
 
 
 def test_a_judge_without_its_tables_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is missing in the installation shows, with the way out."""
-    from fullrecall.cli import examining
+    from fullrecall.cli import installation
     from fullrecall.judges import lexical
 
     def incomplete(tier: str) -> None:
         raise FileNotFoundError(2, "No such file or directory", "weights.json")
 
     monkeypatch.setattr(lexical, "_model", incomplete)
-    check = examining._judge_built_in()
-    assert check.state is examining.State.BROKEN
+    check = installation._judge_built_in()
+    assert check.state is installation.State.BROKEN
     assert "weights.json" in check.advice
     assert check.advice.endswith("pip install --force-reinstall fullrecall")
 
@@ -344,13 +344,13 @@ def test_a_model_that_gives_none_is_broken(
     endpoint: Callable[[int, str], str], status: int, content: str, problem: str
 ) -> None:
     """One that errs, chatters or turns us away: what it did, and what to look at."""
-    from fullrecall.cli import examining
+    from fullrecall.cli import installation
     from fullrecall.judges import LLMJudge
     from fullrecall.judges.openai import OpenAIChatModel
 
     model = OpenAIChatModel("m", base_url=endpoint(status, content))
-    check = examining._asked(LLMJudge(model))
-    assert check.state is examining.State.BROKEN
+    check = installation._asked(LLMJudge(model))
+    assert check.state is installation.State.BROKEN
     assert problem in check.advice
     assert check.advice.endswith("check --judge, --base-url and OPENAI_API_KEY")
 

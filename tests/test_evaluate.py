@@ -8,20 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from fullrecall import (
-    ContextPrecision,
-    IdRecall,
-    InputError,
-    MissingExtraError,
-    ParameterError,
-    Report,
-    ReportError,
-    Sample,
-    Status,
-    TextRecall,
-    evaluate,
-)
-from fullrecall.report.saving import Writer
+from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
+from fullrecall.measures import RR, Precision, Recall, nDCG
+from fullrecall.report.file import Writer
+from fullrecall.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +28,9 @@ SAMPLES = [
 ]  # fmt: skip
 
 
-def report_of(**parameters: Any) -> Report:
+def report_of() -> Report:
     """Return the report of the four samples above."""
-    return evaluate(SAMPLES, IdRecall(**parameters), progress=False)
+    return evaluate(SAMPLES, IdRecall(), progress=False)
 
 
 class TestEvaluate:
@@ -100,11 +91,10 @@ class TestEvaluate:
         [
             ([], "empty"),
             ([IdRecall], "give an instance"),
-            ([IdRecall(k=3), IdRecall(k=5)], r"two scorers are named 'id_recall'.*ks="),
+            ([IdRecall(), IdRecall()], r"two scorers are named 'id_recall'.*every measure"),
             (["id_recall"], "is no scorer"),
             ("id_recall", "'id_recall' is no scorer"),
-            ([IdRecall(name="a"), IdRecall(name="a@5", ks=())], "name of two columns"),
-            ([IdRecall(name="group")], "name of two columns"),
+            ([IdRecall(name="group")], "'group' is the name of a column of every report"),
         ],
     )
     def test_scorers_are_checked_before_anything_is_scored(
@@ -151,8 +141,17 @@ class TestSummary:
         score = report_of().summary()["id_recall"]
         assert (score.scored, score.undefined, score.unscored) == (2, 1, 1)
         assert score.mean == pytest.approx((2 / 3 + 0) / 2)
-        assert score.at == pytest.approx({1: 1 / 6, 3: 1 / 3, 5: 1 / 3, 10: 1 / 3})
-        assert score.means["reciprocal_rank"] == 0.5
+        means = {k: one.mean for k, one in score.at.items()}
+        assert means == pytest.approx({1: 1 / 6, 3: 1 / 3, 5: 1 / 3, 10: 1 / 3})
+
+    def test_any_measure_can_be_asked_for(self) -> None:
+        """In the order asked; one that was not asked for is named with those that were."""
+        score = report_of().summary(RR, Recall @ 1)["id_recall"]
+        assert list(score) == [RR, Recall @ 1]
+        assert score[RR].mean == 0.5
+        assert (score[RR].samples, score.main.measure) == (2, RR)
+        with pytest.raises(KeyError, match=r"no measure nDCG @ 5.*it has RR, Recall @ 1"):
+            _ = score[nDCG @ 5]
 
     def test_reasons_are_counted(self) -> None:
         """Why samples are unscored is part of the summary and of its text."""
@@ -191,12 +190,17 @@ class TestMissed:
 
     def test_rank_beyond_k(self) -> None:
         """A target beyond k is missed with its rank; one not retrieved has none."""
-        missed = report_of(k=2).missed()
+        missed = report_of().missed(2)
         assert [(m.sample, m.target, m.rank, m.score) for m in missed] == [
-            ("q1", "b", 3, "id_recall@2"),
-            ("q1", "z", None, "id_recall@2"),
-            ("#2", "c", None, "id_recall@2"),
+            ("q1", "b", 3, "id_recall"),
+            ("q1", "z", None, "id_recall"),
+            ("#2", "c", None, "id_recall"),
         ]
+
+    def test_of_one_score(self) -> None:
+        """Each scorer has its own targets: theirs are not added up."""
+        report = evaluate(SAMPLES, [IdRecall(), IdRecall(name="again")], progress=False)
+        assert len(report.missed(score="again")) == len(report.missed()) / 2 == 2
 
     def test_at_another_k(self) -> None:
         """`missed(k)` asks for any k."""
@@ -209,13 +213,20 @@ class TestFrames:
 
     def test_one_row_per_sample_one_column_per_score(self) -> None:
         """Scores, each k, status and reason; None is NaN, and the status tells why."""
-        frame = report_of(k=2).to_pandas()
+        frame = report_of().to_pandas()
         assert list(frame.columns) == [
-            "sample", "user_input", "group", "id_recall@2", "id_recall@1", "id_recall@3",
+            "sample", "user_input", "group", "id_recall", "id_recall@1", "id_recall@3",
             "id_recall@5", "id_recall@10", "id_recall_status", "id_recall_reason",
         ]  # fmt: skip
         assert list(frame["id_recall_status"]) == ["scored", "scored", "unscored", "undefined"]
-        assert frame["id_recall@2"].mean() == pytest.approx(1 / 6)
+        assert frame["id_recall@1"].mean() == pytest.approx(1 / 6)
+
+    def test_columns_of_the_measures_asked_for(self) -> None:
+        """Named as feedback keys are."""
+        frame = report_of().to_pandas(Recall @ 2, nDCG(gain="exponential") @ 10, Precision)
+        assert list(frame.columns[3:6]) == [
+            "id_recall@2", "id_recall.ndcg(gain=exponential)@10", "id_recall.precision",
+        ]  # fmt: skip
 
     def test_one_row_per_target(self) -> None:
         """Findings with rank and credit; of unscored samples there are none."""
@@ -242,7 +253,7 @@ class TestSaving:
 
     def test_round_trip(self, tmp_path: Path) -> None:
         """Everything is read back: results, findings, samples, methods."""
-        scorers = [IdRecall(k=2), ContextPrecision(), TextRecall()]
+        scorers = [IdRecall(), ContextPrecision(), TextRecall()]
         samples = [*SAMPLES, Sample(contexts=["t\u2028x"], reference_contexts=["t\u2028x\x85"])]
         report = evaluate(samples, scorers, progress=False)
         report.save(tmp_path / "report.jsonl")
@@ -264,7 +275,7 @@ class TestSaving:
         report_of().save(path)
         before = path.read_bytes()
         odd = Sample(retrieved_ids=[1], expected_ids=[1], metadata={(1, 2): 3})  # type: ignore[dict-item]
-        with pytest.raises(ReportError, match="keys are to be str"):
+        with pytest.raises(ReportError, match="must have keys that are str"):
             evaluate([odd], IdRecall(), progress=False).save(path)
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
@@ -279,8 +290,8 @@ class TestSaving:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", "no saved report"),
-            (b'{"a": 1}\n', "no saved report"),
+            (b"", "is not a saved report"),
+            (b'{"a": 1}\n', "is not a saved report"),
             (b"\xff\xfe\x00", "not UTF-8"),
             (b'{"kind": "fullrecall report", "version": 99, "methods": []}\n', "version 99"),
         ],

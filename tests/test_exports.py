@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import ContextPrecision, IdRecall, Report, Sample, evaluate
-from fullrecall.errors import ReportError
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
+from fullrecall.errors import ReportError
+from fullrecall.measures import RR, Recall
 
 SAMPLES = [
     Sample(
@@ -44,7 +45,7 @@ HOSTILE = [
 
 def report_of(samples: list[Sample]) -> Report:
     """Return the report of `samples`."""
-    return evaluate(samples, [IdRecall(k=2, ks=(1, 2)), ContextPrecision(ks=())], progress=False)
+    return evaluate(samples, [IdRecall(), ContextPrecision()], progress=False)
 
 
 def hostile() -> Report:
@@ -64,10 +65,22 @@ class TestJson:
         summary = json.loads(json.dumps(report_of(SAMPLES).summary().to_dict()))
         assert plain["summary"] == summary
         first, _, third, fourth = plain["samples"]
-        assert first["scores"]["id_recall@2"]["score"] == pytest.approx(1 / 3)
-        assert first["scores"]["id_recall@2"]["missed"] == ["b", "z"]
-        assert third["scores"]["id_recall@2"]["score"] is None
-        assert fourth["scores"]["id_recall@2"]["status"] == "undefined"
+        assert first["scores"]["id_recall"]["score"] == pytest.approx(2 / 3)
+        assert first["scores"]["id_recall"]["measures"]["recall@1"] == pytest.approx(1 / 3)
+        assert first["scores"]["id_recall"]["missed"] == ["z"]
+        assert third["scores"]["id_recall"]["score"] is None
+        assert fourth["scores"]["id_recall"]["status"] == "undefined"
+
+    def test_measures(self) -> None:
+        """Any measures, in place of recall at the usual k; the score stays the score."""
+        plain = json.loads(report_of(SAMPLES).to_json(measures=[Recall @ 2, RR]))
+        for score in plain["summary"]["scores"]:
+            assert list(score["measures"]) == ["recall@2", "rr"]
+        first, _, third, _ = plain["samples"]
+        one = first["scores"]["id_recall"]
+        assert one["measures"] == {"recall@2": pytest.approx(1 / 3), "rr": 1.0}
+        assert one["score"] == pytest.approx(2 / 3)
+        assert third["scores"]["id_recall"]["measures"] == {"recall@2": None, "rr": None}
 
     def test_to_a_file(self, tmp_path: Path) -> None:
         """The file holds what is returned, hostile texts and all."""
@@ -91,9 +104,18 @@ class TestCsv:
         head, *rows = csv.reader(io.StringIO(report.to_csv()))
         frame = report.to_pandas()
         assert head == list(frame.columns)
-        column = head.index("id_recall@2")
+        column = head.index("id_recall@1")
         assert [row[column] for row in rows] == [repr(1 / 3), "1.0", "", ""]
         assert [row[head.index("group")] for row in rows] == ["", "g", "", ""]
+
+    def test_measures(self) -> None:
+        """A column for each measure of each score, as in pandas with the same measures."""
+        report = report_of(SAMPLES)
+        head, first, *_ = csv.reader(io.StringIO(report.to_csv(measures=[Recall @ 2, RR])))
+        assert head == list(report.to_pandas(Recall @ 2, RR).columns)
+        assert head[3:5] == ["id_recall@2", "id_recall.rr"]
+        assert first[3:5] == [repr(1 / 3), "1.0"]
+        assert "id_recall@1" not in head
 
     def test_no_cell_is_a_formula(self, tmp_path: Path) -> None:
         """What a spreadsheet would run gets an apostrophe; the rest stays as it is."""
@@ -114,9 +136,9 @@ class TestCsv:
 
     def test_heads_are_cells_too(self) -> None:
         """A scorer's name becomes a head."""
-        report = evaluate(SAMPLES, IdRecall(name="=1+1", ks=()), progress=False)
+        report = evaluate(SAMPLES, IdRecall(name="=1+1"), progress=False)
         assert (
-            report.to_csv().splitlines()[0]
+            report.to_csv(measures=[Recall]).splitlines()[0]
             == "sample,user_input,group,'=1+1,'=1+1_status,'=1+1_reason"
         )
 
@@ -128,17 +150,33 @@ class TestJunit:
         """Missed is a failure, unscored an error, undefined is skipped; the counts add up."""
         report_of(SAMPLES).to_junit(tmp_path / "r.xml")
         suites = list(ET.parse(tmp_path / "r.xml").getroot())  # noqa: S314 - our own
-        assert [suite.get("name") for suite in suites] == ["id_recall@2", "context_precision"]
+        assert [suite.get("name") for suite in suites] == ["id_recall", "context_precision"]
         counts = {name: suites[0].get(name) for name in ("tests", "failures", "errors", "skipped")}
         assert counts == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
         cases = list(suites[0].iter("testcase"))
         kinds = [child.tag for case in cases for child in case]
         assert kinds == ["failure", "error", "skipped"]
         assert cases[0].get("name") == "q1: first?"
-        assert cases[0][0].text == "b\nz"
+        assert cases[0][0].text == "z"
         properties = {item.get("name"): item.get("value") for item in suites[0].iter("property")}
-        assert properties["mean"] == "0.666667"
-        assert "interval_low" in properties
+        interval = report_of(SAMPLES).summary()["id_recall"].interval
+        assert interval is not None
+        assert properties["id_recall"] == "0.833333"
+        assert properties["id_recall.low"] == f"{interval.low:.6f}"
+        assert properties["id_recall.high"] == f"{interval.high:.6f}"
+        assert properties["id_recall@1"] == "0.666667"
+
+    def test_measures(self) -> None:
+        """A suite's figures are of the measures asked for; what failed is the same."""
+        root = ET.fromstring(  # noqa: S314 - our own
+            report_of(SAMPLES).to_junit(measures=[Recall @ 2, RR]).partition("\n")[2]
+        )
+        suite = root[0]
+        figures = {item.get("name"): item.get("value") for item in suite.iter("property")}
+        assert figures["id_recall@2"] == "0.666667"
+        assert figures["id_recall.rr"] == "1.000000"
+        assert not {"id_recall", "id_recall@1"} & figures.keys()
+        assert (suite.get("failures"), suite.get("errors")) == ("1", "1")
 
     def test_any_text_is_xml(self) -> None:
         """What XML cannot hold is replaced; the rest comes back as it was."""
@@ -163,14 +201,26 @@ class TestMarkdown:
         text = report_of(SAMPLES).to_markdown()
         score = report_of(SAMPLES).summary()["id_recall"]
         assert score.interval is not None
-        (line,) = [line for line in text.splitlines() if line.startswith(r"| id\_recall\@2 ")]
+        (line,) = [line for line in text.splitlines() if line.startswith(r"| id\_recall |")]
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         assert cells[1:] == [
             f"{score.mean:.3f}",
             f"{score.interval.low:.3f} to {score.interval.high:.3f}",
-            "2", "1", "1", "0.444 to 0.778",
+            "2", "1", "1", "0.556 to 0.889",
         ]  # fmt: skip
         assert "- 1 unscored in id\\_recall: no retrieval observed" in text
+
+    def test_measures(self) -> None:
+        """A line for each measure; the counts stand at the first of each score."""
+        text = report_of(SAMPLES).to_markdown(measures=[Recall @ 2, RR])
+        lines = [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in text.splitlines()
+            if line.startswith(r"| id\_recall")
+        ]
+        assert [line[0] for line in lines] == [r"id\_recall\@2", r"id\_recall.rr"]
+        assert [line[1] for line in lines] == ["0.667", "1.000"]
+        assert [line[3:6] for line in lines] == [["2", "1", "1"], ["", "", ""]]
 
     def test_nothing_in_it_is_markup(self) -> None:
         """Reasons come from anywhere: no link, no HTML, no mention, no broken table."""
@@ -181,14 +231,14 @@ class TestMarkdown:
         text = report_of(rows).to_markdown()
         assert "<script>" not in text
         assert "[x](" not in text
-        assert not re.search(r"(?<!\\)@", text.replace("| @1 | @2 |", ""))
-        assert all(line.startswith(("- ", "|", "#", "At k", "")) for line in text.splitlines())
+        assert not re.search(r"(?<!\\)@", text)
+        assert all(line.startswith(("- ", "|", "#", "")) for line in text.splitlines())
         cells = {
             len(re.findall(r"(?<!\\)\|", line))
             for line in text.splitlines()
             if line.startswith("| ")
         }
-        assert cells == {8, 4}
+        assert cells == {8}
 
 
 class TestOutput:
@@ -205,7 +255,7 @@ class TestOutput:
     def run(self, *arguments: object) -> Any:
         """Run the command line in this process."""
         return CliRunner().invoke(
-            app, ["evaluate", *map(str, arguments), "-s", "id"], catch_exceptions=False
+            app, ["evaluate", *map(str, arguments), "-s", "id_recall"], catch_exceptions=False
         )
 
     @pytest.mark.parametrize("ending", ["json", "csv", "md", "xml", "html"])
@@ -223,11 +273,11 @@ class TestOutput:
 
     @pytest.mark.parametrize("name", ["report.txt", "report", "report.xlsx"])
     def test_other_endings_are_refused(self, samples: Path, tmp_path: Path, name: str) -> None:
-        """A name that says nothing we can write is told at once, with those that do."""
+        """An ending that no format has is an error before anything is scored."""
         result = self.run(samples, "--output", tmp_path / name)
         told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
         assert result.exit_code == 2
-        assert f"'{name}' ends in none of .jsonl, .json, .csv, .md, .xml, .html" in told
+        assert f"must end in .jsonl, .json, .csv, .md, .xml, .html, got '{name}'" in told
         assert not (tmp_path / name).exists()
 
     @pytest.mark.parametrize("ending", ["json", "csv", "md", "xml", "html"])

@@ -30,6 +30,7 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.measures import AP, Precision, Recall, nDCG, parse
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
@@ -108,7 +109,7 @@ class TestRagas:
             retrieved_context_ids=["doc_1", "doc_2", "doc_3", "doc_4"],
             reference_context_ids=["doc_1", "doc_4", "doc_5", "doc_6"],
         )
-        assert one_row(sample, IdRecall()).precision == 0.5
+        assert one_row(sample, IdRecall())[Precision] == 0.5
 
     def test_non_llm_context_recall(self) -> None:
         """Documented: 0.5; ragas compares strictly, which `comparison="gt"` does."""
@@ -341,12 +342,12 @@ class TestLlamaIndexMetrics:
         ("expected", "retrieved", "measure", "value"),
         [
             (["id1", "id2", "id3"], ["id3", "id1", "id2", "id4"], "hit", 1.0),
-            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "reciprocal_rank", 0.5),
+            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "rr", 0.5),
             (["id1", "id2", "id3", "id4"], ["id5", "id1"], "precision", 0.5),
             (["id1", "id2", "id3", "id4"], ["id5", "id1"], "recall", 0.25),
             (["id1", "id2", "id3", "id4"], ["id1", "id2", "id5"], "recall", 0.5),
-            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "average_precision", 0.125),
-            (["id1", "id2"], ["id1", "id7", "id15", "id2"], "average_precision", 0.75),
+            (["id1", "id2", "id3", "id4"], ["id5", "id1"], "ap", 0.125),
+            (["id1", "id2"], ["id1", "id7", "id15", "id2"], "ap", 0.75),
             (["id1", "id2", "id3", "id4"], ["id5", "id1"], "ndcg", 0.24630238874073),
             (["id1", "id2"], ["id1", "id7", "id15", "id2"], "ndcg", 0.8772153153380493),
         ],
@@ -356,7 +357,7 @@ class TestLlamaIndexMetrics:
     ) -> None:
         """HitRate, MRR, Precision, Recall, AveragePrecision and NDCG give these."""
         result = IdRecall().score(expected_ids=expected, retrieved_ids=retrieved)
-        assert result.value(measure) == pytest.approx(value)
+        assert result[parse(measure)] == pytest.approx(value)
 
     @pytest.mark.parametrize(
         ("retrieved", "expected", "status"),
@@ -371,12 +372,12 @@ class TestLlamaIndexMetrics:
     def test_duplicates_do_not_exceed_one(self) -> None:
         """LlamaIndex: average precision 1.5 and nDCG 1.31 for ["a", "a", "b"]."""
         result = IdRecall().score(expected_ids=["a", "b"], retrieved_ids=["a", "a", "b"])
-        assert result.average_precision == pytest.approx((1 + 2 / 3) / 2)
-        assert result.ndcg == pytest.approx(0.9197207891481876)
+        assert result[AP] == pytest.approx((1 + 2 / 3) / 2)
+        assert result[nDCG] == pytest.approx(0.9197207891481876)
 
     def test_a_perfect_list_of_a_duplicated_expectation(self) -> None:
         """LlamaIndex: nDCG 0.61, as the ideal counts the expected ID twice."""
-        assert IdRecall().score(expected_ids=["a", "a"], retrieved_ids=["a", "b"]).ndcg == 1.0
+        assert IdRecall().score(expected_ids=["a", "a"], retrieved_ids=["a", "b"])[nDCG] == 1.0
 
     def test_ints_and_strings_are_one_id(self) -> None:
         """LlamaIndex: 0.0."""
@@ -397,7 +398,9 @@ class TestLlamaIndexMetrics:
             "utf-8",
         )
         (sample,) = datasets.read(path)
-        assert IdRecall().score(sample.with_retrieval([{"id": "n2"}, {"id": "n1"}])).at[1] == 0.0
+        assert (
+            IdRecall().score(sample.with_retrieval([{"id": "n2"}, {"id": "n1"}]))[Recall @ 1] == 0.0
+        )
         assert IdRecall().score(sample.with_retrieval([{"id": "n2"}, {"id": "n1"}])).score == 1.0
 
 
@@ -419,8 +422,8 @@ class TestQrelsAndRuns:
             ("precision", 5, 0.4),
             ("f1", None, 0.5),
             ("hit", None, 1.0),
-            ("reciprocal_rank", None, 0.75),
-            ("average_precision", 5, 0.6416666666666666),
+            ("rr", None, 0.75),
+            ("ap", 5, 0.6416666666666666),
             ("ndcg", 5, 0.7861261099276952),
             ("ndcg", None, 0.7861261099276952),
         ],
@@ -428,7 +431,8 @@ class TestQrelsAndRuns:
     def test_the_example_of_ranx(self, measure: str, k: int | None, ranx: float) -> None:
         """All of these are what ranx gives for the example in its README; ir_measures agrees."""
         samples = datasets.from_qrels_run(self.QRELS, self.RUN)
-        values = [IdRecall().score(sample).value(measure, k) for sample in samples]
+        cut = parse(measure) if k is None else parse(measure) @ k
+        values = [IdRecall().score(sample)[cut] for sample in samples]
         assert fmean(value for value in values if value is not None) == pytest.approx(ranx)
         assert len(values) == 2
 
@@ -442,7 +446,10 @@ class TestQrelsAndRuns:
     def test_a_higher_relevance_level(self) -> None:
         """`R(rel=4)@3` of ir_measures is 1.0: each query has one document of that grade."""
         samples = datasets.from_qrels_run(self.QRELS, self.RUN)
-        assert [IdRecall(min_grade=4).score(sample).at[3] for sample in samples] == [1.0, 1.0]
+        assert [IdRecall().score(sample)[Recall(min_grade=4) @ 3] for sample in samples] == [
+            1.0,
+            1.0,
+        ]
 
     @pytest.mark.parametrize(("ties", "first"), [("given", "b"), ("trec_eval", "c")])
     def test_equal_scores(self, ties: Any, first: str) -> None:
@@ -475,13 +482,13 @@ class TestQrelsAndRuns:
         """0 in ranx and ir_measures. Undefined here, and 0 with `zero_division=0.0`."""
         (sample,) = datasets.from_qrels_run({"q": {"d": 0}}, {"q": {"d": 1.0}})
         assert IdRecall().score(sample).status is Status.UNDEFINED
-        assert IdRecall(zero_division=0.0).score(sample).score == 0.0
+        assert IdRecall().score(sample)[Recall(zero_division=0.0)] == 0.0
 
     def test_grades_between_whole_numbers(self) -> None:
         """0.5 is 0 in ranx, without a word; here the threshold says what counts."""
         (sample,) = datasets.from_qrels_run({"q": {"d": 0.5, "e": 1}}, {"q": {"d": 1.0}})
-        assert IdRecall(min_grade=0.5).score(sample).score == 0.5
-        assert IdRecall().score(sample).score == 0.0
+        assert IdRecall().score(sample).score == 0.5
+        assert IdRecall().score(sample)[Recall(min_grade=1)] == 0.0
 
     def test_ids_that_are_numbers(self) -> None:
         """ranx: TypeError."""
@@ -491,8 +498,8 @@ class TestQrelsAndRuns:
     def test_precision_over_k(self) -> None:
         """In ranx and ir_measures the divisor is k: 0.1 of one document at 10."""
         (sample,) = datasets.from_qrels_run({"q": {"d": 1}}, {"q": {"d": 1.0}})
-        assert IdRecall(k=10).score(sample).precision == 1.0
-        assert IdRecall(k=10, precision_denominator="k").score(sample).precision == 0.1
+        assert IdRecall().score(sample)[Precision @ 10] == 1.0
+        assert IdRecall().score(sample)[Precision(denominator="k") @ 10] == 0.1
 
     @pytest.mark.parametrize(
         ("qrels", "run", "says"),

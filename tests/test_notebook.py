@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.measures import Recall, nDCG
+from fullrecall.report.notebook import TARGETS_SHOWN
 from fullrecall.result import Method, Result, Status
-from fullrecall.notebook import TARGETS_SHOWN
-from fullrecall.report import compare
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
 CLAIMS = Method("claim_recall")
@@ -47,7 +47,7 @@ def report_of(*retrieved: str) -> Report:
         Sample(id="1", retrieved_context_ids=list(retrieved), reference_context_ids=["a", "b"]),
         Sample(id="2", reference_context_ids=["a"]),
     ]
-    return evaluate(samples, [IdRecall(k=3, ks=(1, 3))], progress=False)
+    return evaluate(samples, [IdRecall()], progress=False)
 
 
 def test_a_result_shows_its_targets_and_evidence() -> None:
@@ -80,19 +80,36 @@ def test_a_long_result_is_cut_and_says_so() -> None:
 
 
 def test_a_report_shows_its_summary_with_coverage() -> None:
-    """Mean, counts and reasons stand side by side."""
+    """Mean, interval, counts, reasons, and what the interval holds for stand side by side."""
     report = report_of("a", "x")
     shown = Tags(report._repr_html_())
-    for text in ("2 samples", "id_recall@3", "0.500", "@1", "no retrieval observed"):
+    for text in (
+        "2 samples", "id_recall@3", "0.500", "95% interval", "no retrieval observed",
+        "whatever the distribution of the scores",
+    ):  # fmt: skip
         assert text in shown.text
     assert report.summary()._repr_html_() in report._repr_html_()
 
 
+def test_a_summary_shows_the_measures_that_it_was_asked_for() -> None:
+    """Any measure has its line, by the name that columns and feedback have."""
+    shown = Tags(report_of("a", "x").summary(nDCG @ 2, Recall(min_grade=2))._repr_html_())
+    assert "id_recall.ndcg@2" in shown.text
+    assert "id_recall.recall(min_grade=2)" in shown.text
+    assert "id_recall@3" not in shown.text
+
+
 def test_a_comparison_shows_the_difference() -> None:
-    """The paired difference, with a sign, over how many samples."""
-    shown = Tags(compare(report_of("x"), report_of("a", "b"))._repr_html_())
-    assert "+1.000" in shown.text
-    assert "compared" in shown.text
+    """The paired difference, with both intervals, over how many samples, and what is left out."""
+    comparison = compare(report_of("x"), report_of("a", "b"), Recall @ 3)
+    shown = Tags(comparison._repr_html_())
+    one = comparison["id_recall"][Recall @ 3]
+    assert one.guaranteed is not None
+    for text in (
+        "+1.000", "compared", "guaranteed", f"{one.guaranteed.low:+.3f} to",
+        "1 not compared in id_recall: unscored in one report or both",
+    ):  # fmt: skip
+        assert text in shown.text
 
 
 def test_hostile_texts_are_shown_as_text() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Container, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
@@ -17,18 +19,13 @@ SOURCE = Path(fullrecall.__file__).parent
 def test_the_surface_is_pinned() -> None:
     """A name that appears or vanishes is a decision, and shows here."""
     assert sorted(fullrecall.__all__) == [
-        "BatchScorer", "Budget", "Calibration", "Cause", "Claim", "ClaimRecall",
-        "Comparison", "Context", "ContextPrecision", "ContextUtilization", "Diagnosed",
-        "Diagnosis", "EntityRecall", "Evidence", "Finding", "FullrecallError", "Gate",
-        "GateResult", "IdRecall", "InputError", "Interrupted", "Interval", "LLMJudge",
-        "Label", "Method", "Missed", "MissingExtraError", "ParameterError",
-        "PrecisionRecall", "QuestionRecall", "Reference", "Report", "ReportError", "Result",
-        "Retrieval", "Row", "RunStopped", "Sample", "ScoreSummary", "Scorer", "SmallestK",
-        "SpanRecall", "StageReports", "Status", "Step", "StoreError", "Summary", "Target",
-        "TextRecall", "Usage", "__version__", "aevaluate", "aevaluate_stages", "calibrate",
-        "compare", "diagnose", "evaluate", "evaluate_stages", "labels_for_width",
-        "score_batch",
+        "BatchScorer", "Budget", "Claim", "ClaimRecall", "Context", "ContextPrecision",
+        "ContextUtilization", "EntityRecall", "Gate", "IdRecall", "LLMJudge", "Label",
+        "QuestionRecall", "Reference", "Report", "Retrieval", "Sample", "SpanRecall",
+        "TextRecall", "__version__", "aevaluate", "aevaluate_stages", "calibrate", "compare",
+        "diagnose", "evaluate", "evaluate_stages",
     ]  # fmt: skip
+    assert len(fullrecall.__all__) <= 30
     for name in fullrecall.__all__:
         assert hasattr(fullrecall, name)
     assert set(fullrecall.__all__) <= set(dir(fullrecall))
@@ -80,25 +77,86 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "extras", "usage", "markup", "notebook"),
+    ("errors", "identifiers", "extras", "usage", "markup", "parameters"),
     ("context",),
     ("hits", "retrieval"),
     ("sample",),
-    ("finding",),
     ("findings",),
     ("measures",),
     ("result",),
-    ("calibration", "report"),
+    ("records",),
     ("judges",),
+    ("calibration", "report"),
     ("scorers",),
     ("datasets", "collections"),
     ("diagnosis",),
     ("evaluation",),
+    ("testset",),
     ("testing",),
     ("demo",),
     ("cli", "pytest_plugin"),
 )
 """Modules may import from their own row and from the rows above."""
+
+FACADES = {
+    "result": "_repr_html_ draws a result",
+    "report.report": "methods show, save, export, plot, and search a report, and draw claims of it",
+    "report.summary": "__str__ and _repr_html_ draw a summary",
+    "report.comparison": "methods show, plot, and export a comparison",
+    "report.check": "methods export an outcome",
+    "calibration.calibration": "__str__ prints a calibration",
+    "evaluation.run": "evaluate loads its drivers, which share its reading of samples",
+}
+"""Modules whose values offer, as methods, what is built on them: what they import when a method
+is called, or name as its type, is not counted. Everything else is."""
+
+Imports = Mapping[str, AbstractSet[str]]
+"""For each module the modules of the package that it imports."""
+
+
+def package() -> dict[str, ast.Module]:
+    """Return every module but the package's own `__init__`, parsed."""
+    paths = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
+    return {
+        ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): (
+            ast.parse(path.read_text("utf-8"))
+        )
+        for path in sorted(paths)
+    }
+
+
+def imports_of(node: ast.AST, known: AbstractSet[str], *, deferred: bool) -> set[str]:
+    """Return the modules of the package that a module imports.
+
+    Those for type checkers and within functions are counted, too, if `deferred`.
+    """
+    found: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        is_typing = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        if not deferred and (
+            is_typing or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+        ):
+            continue
+        names: list[str] = []
+        if isinstance(child, ast.ImportFrom) and child.module and not child.level:
+            names = [f"{child.module}.{name.name}" for name in child.names]
+        elif isinstance(child, ast.Import):
+            names = [name.name for name in child.names]
+        for name in names:
+            whole = name.removeprefix("fullrecall.")
+            if name != whole:  # a module of ours, or a name in one
+                found.add(whole if whole in known else whole.rpartition(".")[0])
+        found |= imports_of(child, known, deferred=deferred)
+    return found - {""}
+
+
+def all_imports(facades: Container[str]) -> Imports:
+    """Return what each module imports, also lazily and for type checkers; see `FACADES`."""
+    trees = package()
+    return {
+        module: imports_of(tree, trees.keys(), deferred=module not in facades) - {module}
+        for module, tree in trees.items()
+    }
 
 
 def level_of(module: str) -> int:
@@ -113,33 +171,72 @@ def level_of(module: str) -> int:
     return max(candidates)[1]
 
 
-def imports_at_run_time(tree: ast.Module) -> set[str]:
-    """Return the package's own modules that a module imports, those for type checkers aside."""
-    found: set[str] = set()
-
-    class Visitor(ast.NodeVisitor):
-        def visit_If(self, node: ast.If) -> None:
-            if ast.unparse(node.test) != "TYPE_CHECKING":
-                self.generic_visit(node)
-
-        def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-            if node.module and node.module.startswith("fullrecall."):
-                found.add(node.module.removeprefix("fullrecall."))
-
-    Visitor().visit(tree)
-    return found
+def pointing_back(imports: Imports) -> list[str]:
+    """Return the imports of a module from a row below its own."""
+    return [
+        f"{module} imports {imported}"
+        for module, names in imports.items()
+        for imported in sorted(names)
+        if level_of(imported) > level_of(module)
+    ]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"],
-    ids=lambda path: str(path.relative_to(SOURCE)),
-)
-def test_dependencies_point_one_way(path: Path) -> None:
-    """The order is sample ← finding ← measures ← result ← scorers ← evaluation, never back."""
-    module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-    for imported in imports_at_run_time(ast.parse(path.read_text("utf-8"))):
-        assert level_of(imported) <= level_of(module), f"{module} imports {imported}"
+def in_cycles(imports: Imports) -> Imports:
+    """Return the part of the graph that is, or stands between, cycles: empty without any."""
+    left = dict(imports)
+    while True:
+        imported = set().union(*left.values()) if left else set()
+        inner = {
+            module: names & left.keys()
+            for module, names in left.items()
+            if names & left.keys() and module in imported
+        }
+        if inner.keys() == left.keys():
+            return inner
+        left = inner
+
+
+def test_dependencies_point_one_way() -> None:
+    """Each module imports from its row and the rows above; lazy and type imports count."""
+    assert pointing_back(all_imports(FACADES)) == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """No two modules need each other, in one row either; lazy and type imports count."""
+    assert in_cycles(all_imports(FACADES)) == {}
+
+
+@pytest.mark.parametrize("facade", FACADES)
+def test_each_exception_is_needed(facade: str) -> None:
+    """A module that no longer offers what is built on it loses its exception."""
+    imports = all_imports(FACADES.keys() - {facade})
+    assert pointing_back(imports) or in_cycles(imports)
+
+
+def test_lazy_and_type_imports_are_seen() -> None:
+    """The tests above can fail: wherever an import stands, it is found, and so is a cycle."""
+    program = """
+from typing import TYPE_CHECKING
+from fullrecall import __version__
+from fullrecall.a import name
+if TYPE_CHECKING:
+    from fullrecall.b.c import Name
+def function():
+    from fullrecall.b import d
+    def inner():
+        import fullrecall.e
+class Class:
+    async def method(self):
+        from fullrecall.f import name
+"""
+    known = {"a", "b", "b.c", "b.d", "e", "f"}
+    assert imports_of(ast.parse(program), known, deferred=True) == known - {"b"}
+    assert imports_of(ast.parse(program), known, deferred=False) == {"a"}
+    around = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set[str]()}
+    assert in_cycles(around) == {"b": {"c"}, "c": {"b"}}
+    assert pointing_back({"sample": {"report.text"}, "report.text": {"sample"}}) == [
+        "sample imports report.text"
+    ]
 
 
 FRAMEWORKS = ("langchain", "langsmith", "llama_index", "langgraph")

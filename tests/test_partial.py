@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import IdRecall, InputError, Interrupted, Report, ReportError, Sample, evaluate
+from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
+from fullrecall.errors import InputError, Interrupted, ReportError
+from fullrecall.measures import Recall
 from fullrecall.report import Gate, compare
-from fullrecall.report.saving import Writer
+from fullrecall.report.file import Writer
 
 
 def run(*arguments: object) -> Any:
@@ -99,7 +101,7 @@ def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="has 37 samples, and its last line says 40"):
         Report.load(path)
     path.write_text("".join([*lines, lines[1]]), "utf-8")
-    with pytest.raises(ReportError, match="no row of a report"):
+    with pytest.raises(ReportError, match=r":42: kind is not a field|:42: sample is missing"):
         Report.load(path)
 
 
@@ -107,8 +109,8 @@ def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
 def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
     """What is wrong is told with its line, by the library and by the command."""
     path = tmp_path / "report.jsonl"
-    path.write_text(f'{{"kind": "fullrecall report", "version": 1{methods}}}\n', "utf-8")
-    with pytest.raises(ReportError, match=":1: no head of a report"):
+    path.write_text(f'{{"kind": "fullrecall report", "version": 2{methods}}}\n', "utf-8")
+    with pytest.raises(ReportError, match=":1: methods"):
         Report.load(path)
     assert run("summary", path).exit_code == 2
 
@@ -151,15 +153,15 @@ def test_a_comparison_says_it(partial: Report) -> None:
 @pytest.mark.parametrize("point", [True, False])
 def test_a_gate_cannot_tell(partial: Report, *, point: bool) -> None:
     """What is missing is no random part of the whole: neither a pass nor a fail is drawn."""
-    high, low = Gate(min_recall=0.5, point=point), Gate(min_recall=1.0, point=point)
-    assert high.check(whole()).verdict == "pass"
+    high, low = Gate(Recall >= 0.5, point=point), Gate(Recall >= 1, point=point)
+    assert high.check(whole()).outcome == "pass"
     for gate in (high, low):
         (check,) = gate.check(partial).checks
-        assert check.verdict == "cannot_tell"
-        assert "the report has not all of its samples" in check.reason
+        assert check.outcome == "cannot_tell"
+        assert "the report does not have all of its samples" in check.reason
     change = Gate(margin=0.9, point=point)
     (check,) = change.check(whole(), partial).checks
-    assert (check.verdict, check.reason.startswith("the baseline has")) == ("cannot_tell", True)
+    assert (check.outcome, check.reason.startswith("the baseline does")) == ("cannot_tell", True)
 
 
 def test_the_command_line(tmp_path: Path) -> None:
@@ -167,10 +169,12 @@ def test_the_command_line(tmp_path: Path) -> None:
     file, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     lines = [json.dumps(sample.to_dict()) for sample in samples()]
     file.write_text("\n".join([*lines, '{"no such field": 1}']), "utf-8")
-    done = run("evaluate", file, "--scorer", "id", "--output", saved, "--json")
+    done = run("evaluate", file, "--scorer", "id_recall", "--output", saved, "--json")
     assert done.exit_code == 2
     assert json.loads(done.stdout)["complete"] is False
     assert "no such field" in (Report.load(saved).stopped or "")
-    told = run("gate", saved, "--min-recall", "0.5")
+    told = run("gate", saved, "--require", "recall>=0.5")
     assert told.exit_code == 3
-    assert "CANNOT TELL the report has not all of its samples" in " ".join(told.stdout.split())
+    assert "CANNOT TELL the report does not have all of its samples" in " ".join(
+        told.stdout.split()
+    )

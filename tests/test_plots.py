@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from fullrecall import IdRecall, MissingExtraError, Report, ReportError, Sample, evaluate
-from fullrecall.report import compare
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
+from fullrecall.errors import MissingExtraError, ReportError
+from fullrecall.measures import Measure, Recall, nDCG
 from fullrecall.report.plots import plot_causes
 
 
@@ -19,8 +20,8 @@ class Miss:
     """What a plot reads of a diagnosed miss."""
 
     cause: str
+    score: str = "id_recall@5"
     sample: str = ""
-    score: str = ""
     target: str = ""
     detail: str = ""
     rank: int | None = None
@@ -31,6 +32,11 @@ class Diagnosis:
     """A diagnosis, of the shape that the plot reads."""
 
     misses: tuple[Miss, ...]
+
+    @property
+    def fixes(self) -> dict[str, str]:
+        """What the plot does not read."""
+        return {}
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +63,7 @@ def report_of(shift: int = 0) -> Report:
         for n in range(12)
     ]
     samples.append(Sample(id="x", reference_context_ids=["a"]))
-    scorers = [IdRecall(ks=(1, 2, 4)), IdRecall(ks=(1, 2), name="again")]
+    scorers = [IdRecall(), IdRecall(name="again")]
     return evaluate(samples, scorers, progress=False)
 
 
@@ -69,37 +75,38 @@ def lines_of(ax: Any) -> dict[str, tuple[list[float], list[float]]]:
     }
 
 
-def test_the_curve_is_that_of_the_summary(pyplot: Any) -> None:
-    """Every mean at its k, the coverage in the legend, the intervals as bands."""
+@pytest.mark.parametrize("measure", [Recall, nDCG(gain="exponential")])
+def test_the_curve_is_that_of_the_summary(measure: Measure) -> None:
+    """Every mean of any measure at its k, the coverage in the legend, the intervals as bands."""
     report = report_of()
-    ax = report.plot_recall_at_k()
-    summary = report.summary()
+    ax = report.plot(measure, ks=(1, 2, 4))
+    summary = report.summary(*(measure @ k for k in (1, 2, 4)))
     assert lines_of(ax) == {
-        f"{score.method.name} (12 of 13 scored)": (list(score.at), list(score.at.values()))
+        f"{score.name} (12 of 13 scored)": ([1, 2, 4], [one.mean for one in score.values()])
         for score in summary
     }
     assert len(ax.collections) == 2
-    interval = summary[0].at_intervals[4]
+    interval = summary[0][measure @ 4].interval
     assert interval is not None
     heights = {round(y, 9) for _, y in ax.collections[0].get_paths()[0].vertices}
     assert {round(interval.low, 9), round(interval.high, 9)} <= heights
     assert ax.get_xlabel()
-    assert ax.get_ylabel() == "mean recall"
+    assert ax.get_ylabel() == f"mean {measure.name}"
     ax.figure.canvas.draw()
 
 
 def test_scores_and_axes_can_be_chosen(pyplot: Any) -> None:
     """`ax` is drawn on and returned; `scores` names the lines; an unknown name is an error."""
     _, ax = pyplot.subplots()
-    assert report_of().plot_recall_at_k(ax, scores=["again"]) is ax
+    assert report_of().plot(ax=ax, scores=["again"]) is ax
     assert list(lines_of(ax)) == ["again (12 of 13 scored)"]
     with pytest.raises(ReportError, match="no score 'nothing'"):
-        report_of().plot_recall_at_k(scores=["nothing"])
+        report_of().plot(scores=["nothing"])
 
 
-def test_lines_differ_without_colour() -> None:
-    """Marker and dash tell the scores apart where colours do not."""
-    lines = report_of().plot_recall_at_k().get_lines()
+def test_lines_differ_without_color() -> None:
+    """Marker and dash tell the scores apart where colors do not."""
+    lines = report_of().plot().get_lines()
     looks = {(line.get_marker(), str(line.get_linestyle())) for line in lines}
     assert len(looks) == len(lines)
 
@@ -107,7 +114,7 @@ def test_lines_differ_without_colour() -> None:
 def test_nothing_to_plot_is_said() -> None:
     """A report without a mean is no empty plot."""
     with pytest.raises(ReportError, match="nothing to plot"):
-        Report([IdRecall().method]).plot_recall_at_k()
+        Report([IdRecall().method]).plot()
     with pytest.raises(ReportError, match="nothing to plot"):
         plot_causes(Diagnosis(()))
 
@@ -117,18 +124,54 @@ def test_before_and_after_are_those_of_the_comparison() -> None:
     comparison = compare(report_of(), report_of(1))
     ax = comparison.plot(scores=["id_recall"])
     at = comparison["id_recall"].at
+    assert list(at) == [1, 3, 5, 10]
     assert lines_of(ax) == {
         "id_recall (12 compared), before": (list(at), [one.before for one in at.values()]),
         "id_recall (12 compared), after": (list(at), [one.after for one in at.values()]),
     }
 
 
+def test_any_measure_is_drawn_before_and_after() -> None:
+    """A measure that was compared at several ks has its curves; one that was not, none."""
+    comparison = compare(report_of(), report_of(1), nDCG @ 1, nDCG @ 4)
+    ax = comparison.plot(nDCG, scores=["again"])
+    after = [comparison["again"][nDCG @ k].after for k in (1, 4)]
+    assert lines_of(ax)["again (12 compared), after"] == ([1, 4], after)
+    assert ax.get_ylabel() == "mean ndcg"
+    with pytest.raises(ReportError, match="nothing to plot"):
+        comparison.plot()
+
+
+TWO_SCORES = Diagnosis(
+    (
+        Miss("beyond_k"), Miss("not_in_corpus"), Miss("beyond_k"),
+        Miss("not_in_corpus", "claim_recall@5"),
+    )
+)  # fmt: skip
+
+
 def test_causes_are_counted() -> None:
     """One bar for each cause, the most frequent on top, with its count and share."""
-    ax = plot_causes(Diagnosis((Miss("beyond_k"), Miss("not_in_corpus"), Miss("beyond_k"))))
+    ax = plot_causes(Diagnosis(TWO_SCORES.misses[:3]))
     assert [bar.get_width() for bar in ax.patches] == [1, 2]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["not in corpus", "beyond k"]
     assert "2 (67%)" in [text.get_text() for text in ax.texts]
+    assert ax.get_xlabel() == "targets missed by id_recall@5, of 3"
+
+
+def test_causes_of_several_scores_are_not_added_up() -> None:
+    """Each score has bars of its own, with shares of its own misses; one can be drawn alone."""
+    ax = plot_causes(TWO_SCORES)
+    assert [[bar.get_width() for bar in bars] for bars in ax.containers] == [[2, 1], [0, 1]]
+    assert [bars.get_label() for bars in ax.containers] == [
+        "id_recall@5, of 3", "claim_recall@5, of 1",
+    ]  # fmt: skip
+    assert [text.get_text() for text in ax.texts] == ["2 (67%)", "1 (33%)", "0 (0%)", "1 (100%)"]
+    ax.figure.canvas.draw()
+    alone = plot_causes(TWO_SCORES, score="claim_recall@5")
+    assert [bar.get_width() for bar in alone.patches] == [1]
+    with pytest.raises(ReportError, match="no miss of 'claim_recall' to plot: choose one of id_"):
+        plot_causes(TWO_SCORES, score="claim_recall")
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,12 +179,11 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     report = report_of()
     with pytest.raises(MissingExtraError, match=r"pip install 'fullrecall\[plot\]'"):
-        report.plot_recall_at_k()
+        report.plot()
 
 
 def test_a_k_beyond_all_numbers_is_drawn() -> None:
     """Whoever asks for all contexts by an endless k gets a plot."""
     sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
-    report = evaluate([sample] * 3, IdRecall(ks=(1, 10**30)), progress=False)
-    ax = report.plot_recall_at_k()
+    ax = evaluate([sample] * 3, IdRecall(), progress=False).plot(ks=(1, 10**30))
     assert list(ax.lines[0].get_xdata()) == [1.0, 1e30]

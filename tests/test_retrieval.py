@@ -120,7 +120,9 @@ def test_where_all_failed_there_is_nothing_to_score() -> None:
     """Each reason once; and no call at all has none."""
     for mode in ("unscored", "score"):
         record = Retrieval.of_calls([failed(), failed(query="2")], failed_calls=mode)
-        assert (record.contexts, record.error) == (None, "search: TimeoutError: 30 s")
+        assert (record.contexts, record.error) == (None, "TimeoutError: 30 s")
+        both = Retrieval.of_calls([failed("a"), failed("b")], failed_calls=mode)
+        assert both.error == "a: TimeoutError: 30 s; b: TimeoutError: 30 s"
     assert Retrieval.of_calls([]).error is None
     unread = Retrieval.of_calls([Call("search")]).error
     assert unread == "search returned nothing that can be read as contexts"

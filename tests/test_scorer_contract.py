@@ -20,8 +20,8 @@ from fullrecall import (
     SpanRecall,
     TextRecall,
 )
-from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.errors import ReportError
+from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.result import Method, Result, Status
 from fullrecall.scorers import FindingScorer, Found
 from fullrecall.testing import SCORER_CHECKS, ContainmentJudge

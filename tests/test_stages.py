@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from fullrecall import ClaimRecall, Context, ContextPrecision, IdRecall, Sample, SpanRecall
+from fullrecall import (
+    ClaimRecall,
+    Context,
+    ContextPrecision,
+    IdRecall,
+    Sample,
+    SpanRecall,
+    diagnose,
+    evaluate,
+)
+from fullrecall.diagnosis.causes import Cause
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.stages import (
     Lost,
@@ -16,6 +26,7 @@ from fullrecall.evaluation.stages import (
     evaluate_stages,
     stage_names,
 )
+from fullrecall.measures import Recall
 from fullrecall.retrieval import Call, Retrieval, Stage, calls_of
 
 
@@ -78,8 +89,9 @@ def test_a_loss_is_blamed_on_the_stage_that_handed_it_on_no_more() -> None:
 def test_what_stands_beyond_k_was_not_lost() -> None:
     """The score is cut at k; losing is about the whole lists."""
     low = sample("xya", ("first", "axy", None), wanted="a")
-    reports = evaluate_stages([low], IdRecall(k=1), progress=False)
-    assert scored(reports) == {"first": [1.0], "final": [0.0]}
+    reports = evaluate_stages([low], IdRecall(), progress=False)
+    assert scored(reports) == {"first": [1.0], "final": [1.0]}
+    assert reports["final"].rows[0].results[0][Recall @ 1] == 0.0
     assert reports.lost() == []
 
 
@@ -202,14 +214,15 @@ def test_names_stand_in_the_order_of_the_pipeline(orders: list[str], names: str)
 
 
 def test_the_table_tells_where_recall_was_lost() -> None:
-    """One line for each stage: its score, what the whole list holds, and what was lost there."""
-    lines = str(evaluate_stages([TWO_BRANCHES], IdRecall(k=2), progress=False)).splitlines()
+    """One line for each stage: recall at each k and of the whole list, what was lost there."""
+    lines = str(evaluate_stages([TWO_BRANCHES], IdRecall(), progress=False)).splitlines()
     cells = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("  ")}
-    assert cells["sparse"] == ["0.333", "0.333", "0", "1"]
-    assert cells["dense"] == ["0.333", "0.667", "0", "1"]
-    assert cells["fused"] == ["0.333", "0.667", "1", "1"]
-    assert cells["final"] == ["0.333", "0.333", "1", "1"]
-    assert any("id_recall@2" in line for line in lines)
+    # At 1, 3, 5, 10 and in all, then the targets lost there, then the samples.
+    assert cells["sparse"] == ["0.333"] * 5 + ["0", "1"]
+    assert cells["dense"] == ["0.333", *["0.667"] * 4, "0", "1"]
+    assert cells["fused"] == ["0.333", "0.667", "0.667", "0.667", "0.667", "1", "1"]
+    assert cells["final"] == ["0.000", *["0.333"] * 4, "1", "1"]
+    assert any("id_recall" in line for line in lines)
 
 
 def test_mistakes_are_named() -> None:
@@ -222,3 +235,23 @@ def test_mistakes_are_named() -> None:
     options: dict[str, Any] = {"keep": "summary"}
     with pytest.raises(ParameterError, match="takes no keep="):
         evaluate_stages([TWO_BRANCHES], IdRecall(), **options)
+
+
+def test_the_prompt_is_the_last_stage() -> None:
+    """What the model's prompt had whole, with its ranks; what it had not is lost there."""
+    read = Retrieval(
+        [Context("one", id="a"), Context("two", id="b"), Context("three", id="c")],
+        read=["yes", "no", "partly"],
+    )
+    wanted = Sample(user_input="q", reference_context_ids=["a", "b"], retrieval=read)
+    unseen = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
+    reports = evaluate_stages([wanted, unseen], IdRecall(), progress=False)
+    assert scored(reports) == {"final": [1.0, 1.0], "prompt": [0.5, None]}
+    assert "no prompt of a model was seen" in reports["prompt"].rows[1].results[0].reason
+    assert [(lost.target, lost.had, lost.by) for lost in reports.lost()] == [
+        ("b", "final", "prompt")
+    ]
+    assert "prompt" in str(reports)
+    (miss,) = diagnose(evaluate([wanted], IdRecall(), progress=False))
+    assert (miss.target, miss.cause, miss.rank) == ("b", Cause.NOT_IN_PROMPT, 2)
+    assert miss.detail == "at rank 2 of the list; the model's prompt had none of it"

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall import ContextPrecision, IdRecall, Report, Sample, SpanRecall, evaluate
-from fullrecall.cli import app, comparing, diagnosing, gating, paging, summarizing
+from fullrecall.cli import app, comparison, diagnosis, gate, page, summary
+from fullrecall.measures import AllFound, Hit, Recall, nDCG
 
 
 def run(*arguments: object) -> Any:
@@ -34,7 +35,7 @@ def saved(tmp_path: Path) -> Path:
         for n in range(60)
     ]
     path = tmp_path / "report.jsonl"
-    scorers = [IdRecall(k=5), SpanRecall(k=5), ContextPrecision(k=5)]
+    scorers = [IdRecall(), SpanRecall(), ContextPrecision()]
     evaluate(samples, scorers, progress=False).save(path)
     return path
 
@@ -61,24 +62,37 @@ def test_the_smallest_k_of_each_recall(saved: Path) -> None:
     assert "context_precision, " not in text
 
 
+def test_any_measure_is_shown(saved: Path) -> None:
+    """--measure is what is read of each score, of a report that was saved before."""
+    measures = ("--measure", "ndcg(gain=exponential)@2", "--measure", "all_found@3")
+    plain = json.loads(run("summary", saved, *measures, "--json").stdout)
+    expected = Report.load(saved).summary(nDCG(gain="exponential") @ 2, AllFound @ 3)
+    assert plain == json.loads(json.dumps(expected.to_dict()))
+    assert "all_found@3" in run("summary", saved, *measures).stdout
+
+
 def test_its_options(saved: Path) -> None:
-    """Another measure, another confidence, a largest k."""
-    options = ("--score", "id_recall", "--measure", "hit", "--confidence", "0.8", "--largest", "4")
-    plain = json.loads(run("summary", saved, "--smallest-k", "0.9", *options, "--json").stdout)
-    (found,) = plain["smallest_k"]
+    """Other measures, whatever their k, another confidence, a largest k."""
+    options = ("--score", "id_recall", "--measure", "hit@9", "-m", "recall(min_grade=2)")
+    more = ("--confidence", "0.8", "--largest", "4", "--json")
+    plain = json.loads(run("summary", saved, "--smallest-k", "0.9", *options, *more).stdout)
     report = Report.load(saved)
-    expected = report.smallest_k(0.9, 0.8, score="id_recall", measure="hit", largest=4)
-    assert found == json.loads(json.dumps(expected.to_dict()))
+    expected = [
+        report.smallest_k(0.9, one, confidence=0.8, score="id_recall", largest=4).to_dict()
+        for one in (Hit, Recall(min_grade=2.0))
+    ]
+    assert plain["smallest_k"] == json.loads(json.dumps(expected))
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--smallest-k", "1.5"), "--smallest-k is a number from 0 to 1, got 1.5"),
+        (("--smallest-k", "1.5"), "'--smallest-k': must be from 0 to 1, got 1.5"),
         (("--smallest-k", "0.9", "--score", "x"), "no score 'x' in the report"),
-        (("--smallest-k", "0.9", "--measure", "x"), "no measure 'x'"),
-        (("--smallest-k", "0.9", "--largest", "0"), "largest"),
-        (("--measure", "hit"), "it says how to look for --smallest-k"),
+        (("--smallest-k", "0.9", "--measure", "x"), "no measure 'x': choose one of"),
+        (("--smallest-k", "0.9", "--largest", "0"), "'--largest': must be a whole number of"),
+        (("--smallest-k", "0.9", "--confidence", "1"), "'--confidence': must be between 0 and 1"),
+        (("--score", "id_recall"), "--score: needs --smallest-k"),
     ],
 )
 def test_what_is_wrong_is_told(saved: Path, options: tuple[str, ...], told: str) -> None:
@@ -94,17 +108,17 @@ def test_a_report_without_recall(tmp_path: Path) -> None:
     sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
     evaluate([sample], ContextPrecision(), progress=False).save(path)
     done = run("summary", path, "--smallest-k", "0.9")
-    assert (done.exit_code, "has no recall" in done.stdout) == (0, True)
+    assert (done.exit_code, "has no recall score" in done.stdout) == (0, True)
 
 
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ("summary", summarizing),
-        ("compare", comparing),
-        ("gate", gating),
-        ("diagnose", diagnosing),
-        ("page", paging),
+        ("summary", summary),
+        ("compare", comparison),
+        ("gate", gate),
+        ("diagnose", diagnosis),
+        ("page", page),
     ],
 )
 def test_examples_fit_into_80_columns(command: str, module: ModuleType) -> None:

@@ -27,14 +27,16 @@ def samples() -> list[Sample]:
 @pytest.mark.parametrize("width", [1, 20, 30, 40, 57, 80, 240])
 def test_no_number_is_cut(width: int) -> None:
     """Whatever the width, each figure of each of fifty scores is there in full."""
-    scorers = [IdRecall(name=f"recall_{n}", ks=(1, 2)) for n in range(50)]
+    scorers = [IdRecall(name=f"recall_{n}") for n in range(50)]
     report = evaluate(samples(), scorers, progress=False)
     text = printed(terminal.summary_table(report.summary()), width)
     assert "…" not in text
     mean = f"{report.summary()['recall_7'].mean:.3f}"
-    scores = [line.split()[1:] for line in text.splitlines() if line.startswith("  score ")]
+    whole = "  all retrieved "
+    lines = [line for line in text.splitlines() if line.startswith(whole)]
+    scores = [line.removeprefix(whole).split() for line in lines]
     assert list(chain(*scores)) == [mean] * 50
-    heads = re.findall(r"(?<![\d.])\d{1,2}(?![\d.])", text.split("score at k")[0])
+    heads = re.findall(r"(?<![\d.])\d{1,2}(?![\d.])", text.split("\nmean")[0])
     assert len(heads) == len(scores[0])
     if width >= 30:
         assert max(map(len, text.splitlines())) <= width

@@ -18,7 +18,7 @@ import pytest
 
 RIGHT = '''\
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import assert_type
 
 import fullrecall
@@ -27,6 +27,7 @@ from fullrecall import (
     ClaimRecall,
     Context,
     EntityRecall,
+    Gate,
     IdRecall,
     LLMJudge,
     Report,
@@ -42,7 +43,8 @@ from fullrecall import (
 from fullrecall.diagnosis import Diagnosis
 from fullrecall.errors import FullrecallError
 from fullrecall.findings import Finding
-from fullrecall.report import Comparison, Interval, Missed
+from fullrecall.measures import AP, RR, Recall, nDCG
+from fullrecall.report import Comparison, GateResult, Interval, Missed
 from fullrecall.result import Result, Status
 from fullrecall.scorers import Scorer
 from fullrecall.judges import ChatModel, ChatRequest, Completion, Judge, LexicalJudge, Panel
@@ -61,11 +63,12 @@ graded = Sample(retrieved_context_ids=["a", None, 3], reference_context_ids={"a"
 assert_type(sample.retrieved_contexts, tuple[Context, ...] | None)
 assert_type(sample.with_retrieval([]), Sample)
 
-result = IdRecall(k=5, ks=(1, 3)).score(sample)
+result = IdRecall(name="ids").score(sample)
 assert_type(result, Result)
 assert_type(result.score, float | None)
 assert_type(result.status, Status)
-assert_type(result.at[3], float | None)
+assert_type(result[Recall @ 3], float | None)
+assert_type(result[nDCG(gain="exponential") @ 10], float | None)
 assert_type(result.missed, tuple[str, ...])
 first: Finding = result.findings[0]
 assert_type(first.rank, int | None)
@@ -95,24 +98,29 @@ assert_type(report, Report)
 assert_type(asyncio.run(aevaluate([sample], claims)), Report)
 assert_type(report.missed(k=1), list[Missed])
 assert_type(report.summary()[0].interval, Interval | None)
-assert_type(report.summary()["id_recall"].at, Mapping[int, float | None])
+assert_type(report.summary(Recall @ 5, RR)["id_recall"][RR].mean, float | None)
 assert_type(compare(report, report), Comparison)
-assert_type(compare(report, report)["id_recall"].difference, float | None)
+assert_type(compare(report, report, AP)["id_recall"][AP].difference, float | None)
+assert_type(Gate(Recall(min_grade=2) @ 10 >= 0.9, RR >= 0.7).check(report), GateResult)
 assert_type(diagnose(report, corpus={"a": "text"}), Diagnosis)
 assert_type([row.sample for row in report], list[Sample])
 assert_type(report.to_html(), str)
 for read in datasets.read("samples.jsonl"):
     assert_type(read, Sample)
 try:
-    IdRecall(k=0)
+    print(Recall @ 0)
 except FullrecallError as error:
     print(error, fullrecall.__version__)
 '''
 
 WRONG = """\
 from fullrecall import IdRecall, LLMJudge, Sample, SpanRecall, aevaluate, evaluate
+from fullrecall.measures import Recall, nDCG
 
-IdRecall(k="5")  # wrong
+Recall @ "5"  # wrong
+Recall(min_grad=2)  # wrong
+nDCG(min_grade=2)  # wrong
+IdRecall(k=5)  # wrong
 IdRecall(5)  # wrong
 SpanRecall(threshold=0.5)  # wrong
 Sample(["a"])  # wrong
@@ -142,7 +150,7 @@ def check(found: Mapping[str, set[int]], told: str) -> None:
     """Errors stand in the lines of the wrong program that are wrong, and nowhere else."""
     lines = WRONG.splitlines()
     wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}
-    assert len(wrong) == 14
+    assert len(wrong) == 17
     assert found.get("right.py", set()) == set(), told
     assert found.get("wrong.py", set()) == wrong, told
 

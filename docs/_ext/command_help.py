@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import typer
 from docutils import nodes
@@ -31,8 +32,14 @@ class CommandHelp(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the sections."""
-        group = typer.main.get_command(commands)
-        return [_section(()), *(_section((name,)) for name in group.commands)]  # type: ignore[attr-defined]
+        return [_section(command) for command in _commands((), typer.main.get_command(commands))]
+
+
+def _commands(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:
+    """Yield a command and those below it."""
+    yield path
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _commands((*path, name), below)
 
 
 def _section(command: tuple[str, ...]) -> nodes.section:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
+from operator import attrgetter
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -64,8 +65,11 @@ class Context:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are given as plain values; `Context(**these)` is equal."""
-        values = {name: getattr(self, name) for name in _CONTEXT_FIELDS}
-        return {name: value for name, value in values.items() if value is not None and value != {}}
+        return {
+            name: value
+            for name, value in zip(_CONTEXT_FIELDS, _values(self), strict=True)
+            if value is not None and (value or name != "metadata")
+        }
 
     @property
     def label(self) -> str:
@@ -77,6 +81,8 @@ ContextLike: TypeAlias = Context | str | Mapping[str, Any]
 """A `Context`, a bare text, or a mapping with the fields of one."""
 
 _CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
+_CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
+_values = attrgetter(*_CONTEXT_FIELDS)
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
 
 
@@ -86,6 +92,8 @@ def as_context(value: object) -> Context:
         return value
     if isinstance(value, str):
         return Context(value)
+    if type(value) is dict and value.keys() <= _CONTEXT_KEYS:  # as in every saved report
+        return Context(**value)
     if isinstance(value, Mapping):
         fields: dict[str, Any] = {_CONTEXT_NAMES.get(str(n), str(n)): v for n, v in value.items()}
         fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
@@ -122,7 +130,7 @@ def as_metadata(value: object) -> dict[str, Any]:
     """Return a mapping as a dict, None as an empty one."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):  # the cheap check first
         raise ValueError(f"a mapping is meant, got {shown(value)}")
     return dict(value)
 

@@ -68,7 +68,8 @@ class Finding(NamedTuple):
     which may be more than those that raised its credit. `evidence` is in rank order. `verdict`
     is a judge's label, `agreement` the share of a panel that gave it; empty and None without.
     `judge` names the judge that settled it before the last of a cascade was asked, and is empty
-    where none did.
+    where none did. `unverified` is the credit, of all that was earned, that rests on quotes which
+    were not verified, in [0, 1]; `contested` says why a verdict was judged apart from the others.
     """
 
     target: Target
@@ -78,6 +79,8 @@ class Finding(NamedTuple):
     verdict: str = ""
     agreement: float | None = None
     judge: str = ""
+    unverified: float = 0.0
+    contested: str = ""
 
     def credit_at(self, k: int | None = None) -> float:
         """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
@@ -99,6 +102,16 @@ class Finding(NamedTuple):
 
 
 Findings: TypeAlias = Sequence[Finding]
+
+
+def unverified_share(findings: Findings) -> float | None:
+    """Return the share of judged credit that rests on unverified quotes, in [0, 1].
+
+    Credit is that earned over all ranks; None where no judge gave any.
+    """
+    judged = [finding for finding in findings if finding.verdict]
+    credit = sum(finding.credit_at() for finding in judged)
+    return sum(finding.unverified for finding in judged) / credit if credit else None
 
 
 class ColumnFindings(Sequence[Finding]):

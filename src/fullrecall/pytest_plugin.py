@@ -74,7 +74,7 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
         request.node.stash[_CALLED] = True
         try:
             result = _checked(report, *_given(request.node, rules, parameters))
-        except FullrecallError as error:
+        except (FullrecallError, OSError) as error:
             pytest.fail(f"recall_gate: {error}", pytrace=False)
         request.node.user_properties.extend(_properties(result))
         _act(result, request.config.getoption(_OPTION))
@@ -134,7 +134,9 @@ def _checked(
     for name in parameters:
         if name not in _PARAMETERS:
             close = get_close_matches(name, _PARAMETERS, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(_PARAMETERS)}"
+            hint = (
+                f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(_PARAMETERS)}"
+            )
             raise ParameterError(f"no parameter {name!r}: {hint}")
     baseline = parameters.pop("baseline", None)
     gate = Gate(*map(_rule, rules), **parameters)

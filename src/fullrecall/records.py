@@ -7,14 +7,14 @@ field. pydantic is loaded with this module, which is loaded when something is re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isclose, isfinite
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.errors import FullrecallError, InputError, ReportError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.identifiers import shown
 from fullrecall.measures import parse
@@ -29,6 +29,11 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Credit = Annotated[float, Field(gt=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Text = Annotated[str, Field(min_length=1)]
+
+_MOST = 10**4_000
+"""Whole numbers from here on have more digits than Python reads."""
+
+_STATUSES = frozenset(Status)
 
 _ROUNDING = 1e-9
 """How far a saved score may be from the one that its findings give."""
@@ -62,10 +67,24 @@ class EvidenceRecord(Record):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        for start, end in ((self.start, self.end), (self.target_start, self.target_end)):
-            if start is not None and end is not None and end < start:
-                raise ValueError(f"an end must not lie before its start, got {start} to {end}")
+        if self.end is not None or self.target_end is not None:
+            _check_span(self.start, self.end)
+            _check_span(self.target_start, self.target_end)
         return self
+
+    @property
+    def item(self) -> Evidence:
+        """The evidence that was saved."""
+        return Evidence(
+            self.rank,
+            self.start,
+            self.end,
+            self.target_start,
+            self.target_end,
+            self.similarity,
+            self.quote,
+            self.verified,
+        )
 
 
 class FindingRecord(Record):
@@ -76,24 +95,26 @@ class FindingRecord(Record):
     size: Positive = 1.0
     steps: list[Annotated[list[int | float], Field(min_length=2, max_length=2)]]
     ranks: list[Rank]
-    evidence: list[EvidenceRecord] = []
+    evidence: list[EvidenceRecord] = Field(default_factory=list)
     verdict: str = ""
     agreement: Share | None = None
     judge: str = ""
+    unverified: Share = 0.0
+    contested: str = ""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for rank, credit in self.steps:
-            if type(rank) is not int or rank not in self.ranks or not 0 < credit <= 1:
+        steps, ranks = self.steps, self.ranks
+        for rank, credit in steps:
+            if type(rank) is not int or rank not in ranks or not 0 < credit <= 1:
                 raise ValueError(
                     "each step must have a rank among ranks and a credit above 0 and at most 1, "
                     f"got {[rank, credit]}"
                 )
-        for before, after in pairwise(self.steps):
-            if before[0] >= after[0] or before[1] >= after[1]:
-                raise ValueError(f"the ranks and credits of steps must rise, got {self.steps}")
-        if any(before >= after for before, after in pairwise(self.ranks)):
-            raise ValueError(f"ranks must rise, got {self.ranks}")
+        if len(steps) > 1 and any(b[0] >= a[0] or b[1] >= a[1] for b, a in pairwise(steps)):
+            raise ValueError(f"the ranks and credits of steps must rise, got {steps}")
+        if len(ranks) > 1 and any(before >= after for before, after in pairwise(ranks)):
+            raise ValueError(f"ranks must rise, got {ranks}")
         return self
 
     @property
@@ -101,12 +122,14 @@ class FindingRecord(Record):
         """The finding that was saved."""
         return Finding(
             Target(tuple(self.target), self.grade, self.size),
-            tuple(Step(int(rank), float(credit)) for rank, credit in self.steps),
+            tuple([Step(int(rank), float(credit)) for rank, credit in self.steps]),
             tuple(self.ranks),
-            tuple(Evidence(**dict(item)) for item in self.evidence),
+            tuple([item.item for item in self.evidence]),
             self.verdict,
             self.agreement,
             self.judge,
+            self.unverified,
+            self.contested,
         )
 
 
@@ -118,6 +141,9 @@ class UsageRecord(Record):
     completion_tokens: Count = 0
 
 
+_NO_USAGE = UsageRecord()
+
+
 class ResultRecord(Record):
     """One `Result`, without its method."""
 
@@ -125,34 +151,32 @@ class ResultRecord(Record):
     score: Share | None = None
     targets: str = ""
     retrieved: Count = 0
-    findings: list[FindingRecord] = []
+    findings: list[FindingRecord] = Field(default_factory=list)
     note: str = ""
-    unmeasured: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []
-    usage: UsageRecord = UsageRecord()
+    unmeasured: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=list
+    )
+    usage: UsageRecord = _NO_USAGE
     ranks: list[Rank] | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.status not in set(Status):
+        if self.status not in _STATUSES:
             raise ValueError(f"status must be one of {', '.join(Status)}, got {self.status!r}")
-        if self.status == Status.SCORED and not self.findings:
-            raise ValueError("a scored result must have findings")
+        if self.status == Status.SCORED and not (self.findings and self.targets):
+            raise ValueError("a scored result must have findings, and the digest of its targets")
         if self.status == Status.UNDEFINED and (self.findings or self.unmeasured):
             raise ValueError("an undefined result must have no targets")
         if self.status != Status.SCORED and not self.note:
             raise ValueError(f"an {self.status} result must have a note with the reason")
-        places = [rank for finding in self.findings for rank in finding.ranks[-1:]]
-        places += [item.rank for finding in self.findings for item in finding.evidence]
-        if places and max(places) > self.retrieved:
-            raise ValueError(
-                f"a rank must be at most retrieved={self.retrieved}, got {max(places)}"
-            )
+        most = max(map(_last_place, self.findings), default=0)
+        if most > self.retrieved:
+            raise ValueError(f"a rank must be at most retrieved={self.retrieved}, got {most}")
         if self.ranks is not None and (
             len(self.ranks) != self.retrieved or self.ranks != sorted(self.ranks)
         ):
             raise ValueError(f"ranks must be {self.retrieved} ranks, ascending, got {self.ranks}")
-        names = [tuple(finding.target) for finding in self.findings]
-        if len(set(names)) < len(names):
+        if len({tuple(finding.target) for finding in self.findings}) < len(self.findings):
             raise ValueError("each target must have one finding")
         return self
 
@@ -161,24 +185,32 @@ class ResultRecord(Record):
         result = Result(
             method,
             Status(self.status),
-            tuple(record.finding for record in self.findings),
+            tuple([record.finding for record in self.findings]),
             self.retrieved,
             self.note,
             tuple((target, why) for target, why in self.unmeasured),
-            Usage(**dict(self.usage)),
+            Usage() if self.usage is _NO_USAGE else Usage(**dict(self.usage)),
             None if self.ranks is None else tuple(self.ranks),
         )
-        if self.targets and self.targets != result.digest:
-            raise ReportError(f"targets must be {result.digest}, got {self.targets}")
-        if self.score != result.score and not (
-            self.score is not None
-            and result.score is not None
-            and isclose(self.score, result.score, abs_tol=_ROUNDING)
+        if self.targets and self.targets != (digest := result.digest):
+            raise ReportError(f"targets must be {digest}, got {self.targets}")
+        score = result.score
+        if self.score != score and (
+            self.score is None or score is None or not isclose(self.score, score, abs_tol=_ROUNDING)
         ):
-            raise ReportError(
-                f"score must be {result.score}, as its findings give, got {self.score}"
-            )
+            raise ReportError(f"score must be {score}, as its findings give, got {self.score}")
         return result
+
+
+def _check_span(start: int | None, end: int | None) -> None:
+    if start is not None and end is not None and end < start:
+        raise ValueError(f"an end must not lie before its start, got {start} to {end}")
+
+
+def _last_place(finding: FindingRecord) -> int:
+    """Return the last place that a finding names, 0 for none."""
+    last = finding.ranks[-1] if finding.ranks else 0
+    return max([item.rank for item in finding.evidence] + [last]) if finding.evidence else last
 
 
 class MethodRecord(Record):
@@ -187,6 +219,11 @@ class MethodRecord(Record):
     name: Text
     parameters: dict[str, Any] = {}
     headline: str = "recall"
+
+    @model_validator(mode="after")
+    def _plain(self) -> Self:
+        check_plain(self.parameters, "parameters")
+        return self
 
     @property
     def method(self) -> Method:
@@ -209,8 +246,10 @@ class RowRecord(Record):
             raise ReportError(
                 f"results must be {len(methods)}, one per score, got {len(self.results)}"
             )
-        sample = Sample(**self.sample)
-        check_plain(sample, "sample")
+        try:
+            sample = Sample(**self.sample)
+        except InputError as error:
+            raise ReportError(f"sample: {error}") from None
         results = []
         for number, (record, method) in enumerate(zip(self.results, methods, strict=True)):
             try:
@@ -221,8 +260,88 @@ class RowRecord(Record):
         return sample, tuple(results)
 
 
+class ValuesRecord(Record):
+    """One `ValueCounts`."""
+
+    bits: Count
+    values: list[int]
+    counts: list[Count]
+
+
+class TotalsRecord(Record):
+    """One `Totals`."""
+
+    count: Count
+    total: int
+    gaps: Count
+    values: ValuesRecord
+    groups: dict[str, Annotated[list[int], Field(min_length=3, max_length=3)]]
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if sum(self.values.counts) != self.count:
+            raise ValueError(f"values must be {self.count}, as count says")
+        for count, total, gaps in ((self.count, self.total, self.gaps), *self.groups.values()):
+            if min(count, gaps) < 0 or abs(total) > count << 60:
+                raise ValueError(f"{count} values in [0, 1] must not add up to {total} * 2**-60")
+        return self
+
+
+class SettledRecord(Record):
+    """One `Settlements`."""
+
+    targets: Count
+    by: dict[str, Count]
+    samples: Count
+
+
+class ProofRecord(Record):
+    """One `Proof`."""
+
+    earned: Count
+    unverified: Count
+
+
+class TallyRecord(Record):
+    """One `Tally`."""
+
+    method: MethodRecord
+    counts: dict[str, Count]
+    reasons: dict[str, Count]
+    measures: dict[str, TotalsRecord]
+    undefined: dict[str, Count]
+    settled: SettledRecord
+    proof: ProofRecord
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if not self.counts.keys() <= set(Status):
+            raise ValueError(f"counts must be of {', '.join(Status)}, got {shown(self.counts)}")
+        return self
+
+
+class PartRecord(Record):
+    """What `Report.totals` returns."""
+
+    stopped: str | None
+    samples: Count
+    ids: list[Count]
+    tallies: Annotated[list[TallyRecord], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        for tally in self.tallies:
+            if sum(tally.counts.values()) != self.samples:
+                raise ValueError(f"the counts of {tally.method.name} must be {self.samples} in all")
+        return self
+
+
 def plain_method(method: Method) -> dict[str, Any]:
-    """Return a method as plain JSON values that `MethodRecord` reads."""
+    """Return a method as plain JSON values that `MethodRecord` reads.
+
+    Raises `ReportError` for parameters that JSON would change or cannot hold.
+    """
+    check_plain(method.parameters, f"{method.name}.parameters")
     return {
         "name": method.name,
         "parameters": dict(method.parameters),
@@ -242,11 +361,24 @@ def plain_finding(finding: Finding) -> dict[str, Any]:
     plain["ranks"] = list(finding.ranks)
     if finding.evidence:
         plain["evidence"] = [
-            {name: value for name, value in item._asdict().items() if value is not None}
+            {
+                name: value
+                for name, value in zip(Evidence._fields, item, strict=True)
+                if value is not None
+            }
             for item in finding.evidence
         ]
-    given = {"verdict": finding.verdict, "agreement": finding.agreement, "judge": finding.judge}
-    return plain | {name: value for name, value in given.items() if value not in ("", None)}
+    if finding.verdict:
+        plain["verdict"] = finding.verdict
+    if finding.agreement is not None:
+        plain["agreement"] = finding.agreement
+    if finding.judge:
+        plain["judge"] = finding.judge
+    if finding.unverified:
+        plain["unverified"] = finding.unverified
+    if finding.contested:
+        plain["contested"] = finding.contested
+    return plain
 
 
 def plain_result(result: Result) -> dict[str, Any]:
@@ -277,50 +409,113 @@ def plain_row(
 ) -> dict[str, Any]:
     """Return a row as plain JSON values that `RowRecord` reads.
 
-    Raises `ReportError` for metadata that JSON would change or cannot hold, unless a `default`
-    makes plain values of it.
+    Raises `ReportError` for values that JSON would change or cannot hold, such as sets and NaN in
+    metadata, unless `default` makes plain ones of them.
     """
-    if default is None:
-        check_plain(sample, "sample")
-    return {
-        "sample": sample.to_dict(),
-        "results": [plain_result(result) for result in results],
-    }
+    plain = sample.to_dict()
+    try:
+        for where, holder in _with_metadata(plain):
+            metadata = holder["metadata"]
+            if default is None:
+                check_plain(metadata, f"{where}.metadata")
+            else:
+                holder["metadata"] = _converted(metadata, default, f"{where}.metadata")
+    except RecursionError:
+        raise ReportError("sample.metadata is nested too deeply to be saved") from None
+    return {"sample": plain, "results": [plain_result(result) for result in results]}
 
 
-def check_plain(sample: Sample, what: str) -> None:
-    """Raise `ReportError` for metadata of a sample, or of a context of it, that is not plain."""
-    _check(sample.metadata, f"{what}.metadata")
-    listed = {
-        "retrieved_contexts": sample.retrieved_contexts or (),
-        "reference_contexts": [c for group in sample.reference_contexts or () for c in group],
-    }
-    calls = () if sample.retrieval is None else sample.retrieval.calls
-    for call in (each for root in calls for each in root.walk()):
-        listed[f"retrieval.calls[{call.source!r}]"] = call.contexts or ()
-    for name, contexts in listed.items():
+def _with_metadata(plain: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a sample and its contexts where they have metadata, the only values of any type."""
+    if "metadata" in plain:
+        yield "sample", plain
+    listed = [("retrieved_contexts", plain.get("retrieved_contexts", ()))]
+    listed += [
+        (f"retrieval_stages[{n}].contexts", stage["contexts"])
+        for n, stage in enumerate(plain.get("retrieval_stages", ()))
+    ]
+    listed += [
+        (f"reference_contexts[{n}]", group)
+        for n, group in enumerate(plain.get("reference_contexts", ()))
+    ]
+    for name, contexts in listed:
         for position, context in enumerate(contexts):
-            if context.metadata:
-                _check(context.metadata, f"{what}.{name}[{position}].metadata")
+            if "metadata" in context:
+                yield f"sample.{name}[{position}]", context
 
 
-def _check(value: object, where: str) -> None:
-    kind = type(value)
-    if kind is dict:
-        for key, item in value.items():  # type: ignore[attr-defined]
-            if type(key) is not str:
-                raise ReportError(f"{where} must have keys that are str, got {shown(key)}")
-            _check(item, f"{where}[{key!r}]")
-    elif kind is list:
-        for position, item in enumerate(value):  # type: ignore[arg-type]
-            _check(item, f"{where}[{position}]")
-    elif not (
-        value is None or kind in (str, int, bool) or (kind is float and isfinite(value))  # type: ignore[arg-type]
-    ):
+_KEPT = frozenset({str, bool, type(None)})
+"""Types that JSON keeps whatever their value."""
+
+
+def check_plain(value: object, where: str) -> None:
+    """Raise `ReportError` for a value that JSON would change or cannot hold, naming its place."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ReportError(f"{where} must have keys that are str, got {_shown(key)}")
+            if type(item) not in _KEPT and not _is_kept(item):
+                check_plain(item, f"{where}.{key}" if where else key)
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            if type(item) not in _KEPT and not _is_kept(item):
+                check_plain(item, f"{where}[{position}]")
+    elif not _is_kept(value):
         raise ReportError(
-            f"{where} must be a value that JSON keeps as it is, got {shown(value)}: convert it, or "
-            "pass default=str to save it as text"
+            f"{where} must be a value that JSON keeps as it is, got {_shown(value)}: convert it, "
+            "or pass default=str to save it as text"
         )
+
+
+def _is_kept(value: object) -> bool:
+    """Return whether JSON holds a single value, and gives back an equal one."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < _MOST
+    return value is None or isinstance(value, str)
+
+
+def _converted(value: object, default: Callable[[Any], Any], where: str) -> Any:
+    """Return a value as JSON keeps it; what it would change or cannot hold is made by `default`."""
+    if isinstance(value, Mapping):
+        plain = {
+            name: _converted(item, default, f"{where}.{name}")
+            for name, item in (
+                (key if isinstance(key, str) else _made(key, default, where), item)
+                for key, item in value.items()
+            )
+        }
+        if len(plain) < len(value):
+            raise ReportError(f"{where} must have keys that differ as text, got {_shown(value)}")
+        return plain
+    if isinstance(value, (list, tuple)):
+        return [_converted(item, default, where) for item in value]
+    try:
+        check_plain(value, where)
+    except ReportError:
+        return _made(value, default, where)
+    return value
+
+
+def _made(value: object, default: Callable[[Any], Any], where: str) -> Any:
+    """Return what `default` makes of a value; raises `ReportError` unless that is plain."""
+    try:
+        made = default(value)
+    except Exception as error:
+        raise ReportError(
+            f"{where}: default must make a plain value of {_shown(value)}, it raised {error!r}"
+        ) from error
+    check_plain(made, where)
+    return made
+
+
+def _shown(value: object) -> str:
+    """Return a value for a message, whatever its `repr` does."""
+    try:
+        return shown(value)
+    except Exception:  # noqa: BLE001 - of a stranger's class, or an int of too many digits
+        return f"a value of type {type(value).__name__}"
 
 
 def _check_retrieved(sample: Sample, result: Result, number: int) -> None:
@@ -349,4 +544,4 @@ def _problem(error: ValidationError) -> str:
         message = message.removeprefix("Value error, ")
         return f"{where}: {message}" if where else message
     expected = message.replace("Input should be", "must be")
-    return f"{where or 'it'} {expected}, got {shown(first['input'])}"
+    return f"{where or 'it'} {expected}, got {_shown(first['input'])}"

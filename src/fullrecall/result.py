@@ -74,7 +74,7 @@ class Result:
             )
         if self.status is Status.UNSCORED:
             return None
-        return measure.of(self.ranked, self.retrieved)
+        return measure.of(self.findings if self.ranks is None else self.ranked, self.retrieved)
 
     @property
     def score(self) -> float | None:
@@ -99,7 +99,7 @@ class Result:
     @property
     def digest(self) -> str:
         """The identity of the targets: equal for two results that were to find the same."""
-        known = sorted((target.any_of, target.grade, target.size) for target in self.targets)
+        known = sorted(map(tuple, targets_of(self.findings)))
         unjudged = sorted(target for target, _ in self.unmeasured)
         text = repr((known, unjudged)).encode("utf-8", "surrogatepass")
         return sha256(text).hexdigest()[:16]

@@ -172,7 +172,9 @@ class Retrieval:
             final, ranks = _united(answered)
         error = None
         if final is None:
-            error = "; ".join(dict.fromkeys(map(_failure, failed))) or _nothing(roots)
+            alone = len({call.source for call in roots}) == 1
+            reasons = (call.error or "" if alone else _failure(call) for call in failed)
+            error = "; ".join(dict.fromkeys(reasons)) or _nothing(roots)
         elif failed and failed_calls == "unscored":
             error = _some_failed(failed, roots)
         read = None if prompts is None or final is None else read_in(final, prompts)
@@ -194,7 +196,7 @@ class Retrieval:
         "union of 3 calls, 1 failed; 4 of 6 in the prompt".
         """
         parts = []
-        failed = sum(not call.recovered for call in failures(self.calls))
+        failed = len(failures(self.calls))
         if self.ranks is not None:
             answered = sum(call.contexts is not None for call in self.calls)
             whole = max(len(self.calls), answered)
@@ -202,7 +204,7 @@ class Retrieval:
         elif failed:
             steps = sum(1 for root in self.calls for _ in root.walk())
             parts.append(f"{failed} of {steps} calls failed")
-        recovered = sum(call.error is not None for call in _calls(self.calls)) - failed
+        recovered = len(_failed(self.calls)) - failed
         if recovered:
             parts.append(f"{recovered} failed and recovered")
         reordered = dict.fromkeys(c.source for c in self.calls if c.reorders and c.children)
@@ -216,6 +218,22 @@ class Retrieval:
                 + (f", {partly} in part" if partly else "")
             )
         return "; ".join(parts)
+
+    @property
+    def in_prompt(self) -> Retrieval | None:
+        """The final contexts that the prompt had whole, with their ranks; None if none was seen.
+
+        Contexts without a text cannot be looked up: they are left out.
+        """
+        if self.read is None or self.contexts is None:
+            return None
+        places = [place for place, one in enumerate(self.read) if one == "yes"]
+        ranks = self.ranks or tuple(range(1, len(self.contexts) + 1))
+        return Retrieval(
+            [self.contexts[place] for place in places],
+            ranks=[ranks[place] for place in places],
+            error=self.error,
+        )
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -351,13 +369,13 @@ def calls_of(
 
 
 def failures(calls: Iterable[Call]) -> list[Call]:
-    """Return the calls that failed and were not recovered, those below others included."""
-    every = _calls(calls)
-    again = {(call.source, call.query) for call in every if call.contexts is not None}
+    """Return the outermost calls that failed and were not recovered; why is below them."""
+    roots = tuple(calls)
+    again = {(c.source, c.query) for c in _calls(roots) if c.contexts is not None}
     return [
         call
-        for call in every
-        if call.error is not None and not call.recovered and (call.source, call.query) not in again
+        for call in _failed(roots)
+        if not call.recovered and (call.source, call.query) not in again
     ]
 
 
@@ -443,6 +461,14 @@ def _calls(calls: Iterable[Call]) -> list[Call]:
     return [each for call in calls for each in call.walk()]
 
 
+def _failed(calls: Iterable[Call]) -> list[Call]:
+    """Return the failed calls that stand below no other failed one."""
+    found = []
+    for call in calls:
+        found += [call] if call.error is not None else _failed(call.children)
+    return found
+
+
 def _failure(call: Call) -> str:
     return f"{call.source}: {call.error}"
 
@@ -482,6 +508,8 @@ class _Node:
 
 
 def _follow(call: Call, above: _Node | None, nodes: list[_Node], *, is_final: bool) -> None:
+    if call.recovered:
+        return  # what a failed try retrieved went into nothing
     node = _Node(call, above, is_final)
     for child in call.children:
         _follow(child, node, nodes, is_final=False)

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+_MOST_TOKENS = 100_000_000
+"""No model takes so many in one request: whoever says more does not count tokens."""
+
+
+def token_count(told: object) -> int:
+    """Return the tokens that an endpoint says it counted; 0 where it says nothing to go by.
+
+    Whole numbers from 0 to 100 million count, also as floats (100.0) and as text ("100").
+    """
+    if isinstance(told, str):
+        return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0  # noqa: PLR2004
+    if isinstance(told, bool) or not isinstance(told, (int, float)) or not isfinite(told):
+        return 0
+    return int(told) if 0 <= told <= _MOST_TOKENS and told == int(told) else 0
 
 
 class Usage(NamedTuple):
-    """The answers of models that something rests on, and the tokens that the models counted.
+    """The requests that something rests on, and the tokens that the models counted.
 
-    They count whoever asked for them: a text that two samples share is split once, and the answer
-    is in the usage of both.
+    `calls` are all requests that were sent, those included that failed and were sent again. They
+    count whoever asked for them: a text that two samples share is split once, and the request is
+    in the usage of both.
     """
 
     calls: int = 0
@@ -21,7 +39,8 @@ class Usage(NamedTuple):
         return Usage(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-class Spent(NamedTuple):
+@dataclass(slots=True)
+class Spent:
     """What a run sent and paid itself, what failed included.
 
     `calls` are all requests that were sent, `retries` those among them that were sent again;
@@ -39,14 +58,20 @@ class Spent(NamedTuple):
     reused: int = 0
     results_reused: int = 0
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and answers together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return asdict(self)
+
     def sentence(self) -> str:
         """Return in one sentence what was sent and what was there; empty where nothing was."""
         if not (self.calls or self.reused or self.results_reused):
             return ""
         retries = f" ({self.retries:,} of them retries)" if self.retries else ""
-        sent = (
-            f"{self.calls:,} calls{retries}, {self.prompt_tokens + self.completion_tokens:,} tokens"
-        )
         cost = "" if self.cost is None else f", cost {self.cost:,.4g}"
         there = f"{self.reused:,} answers and {self.results_reused:,} results were there already"
-        return f"Sent {sent}{cost}; {there}."
+        return f"Sent {self.calls:,} calls{retries}, {self.tokens:,} tokens{cost}; {there}."

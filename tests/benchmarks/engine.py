@@ -37,7 +37,8 @@ AT_ONE = 20
 _ANSWER = {
     "verdicts": [
         {
-            "id": number, "verdict": "supported" if number % 2 else "not_supported",
+            "id": number, "begins": f"Claim {number}",
+            "verdict": "supported" if number % 2 else "not_supported",
             "together": False,
             "citations": [{"context": 1, "quote": "the of and to in"}] if number % 2 else [],
         }
@@ -68,7 +69,7 @@ def samples(count: int, contexts: int = 5, claims: int = 5) -> list[Any]:
         Sample(
             user_input=f"Question {number}?",
             retrieved_contexts=[text(200) for _ in range(contexts)],
-            reference_claims=[text(12) for _ in range(claims)],
+            reference_claims=[f"Claim {n}: {text(12)}" for n in range(1, claims + 1)],
         )
         for number in range(count)
     ]

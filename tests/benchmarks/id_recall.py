@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING, Any
 from side_by_side import CLOCKS, Contender, comparison, interleaved, say, setting
 
 from fullrecall import IdRecall, Sample, evaluate
+from fullrecall.measures import AllFound, Recall, nDCG
+from fullrecall.result import Result
 
 if TYPE_CHECKING:
     from fullrecall.scorers.columns import ColumnScores
 
 KS = (1, 3, 5, 10, 20, 100)
 RETRIEVED, RELEVANT = 100, 10
-SCORER = IdRecall(ks=KS)
-WHOLE = IdRecall(ks=())
+AT_K = [Recall @ k for k in KS]
+THREE = (Recall @ 10, nDCG @ 10, AllFound @ 10)
+SCORER = IdRecall()
 Recalls = list[list[float]]
 """Recall of each query at each of `KS`."""
 
@@ -95,7 +98,7 @@ def samples_of(queries: Queries) -> list[Sample]:
 
 def scored(samples: Sequence[Sample]) -> Recalls:
     """Score samples and read recall at all k from each `Result`."""
-    return [SCORER.score(sample).at.values_at(KS) for sample in samples]  # type: ignore[misc]
+    return [_recalls(SCORER.score(sample)) for sample in samples]
 
 
 def scored_with_findings(samples: Sequence[Sample]) -> Recalls:
@@ -103,29 +106,39 @@ def scored_with_findings(samples: Sequence[Sample]) -> Recalls:
     rows = []
     for sample in samples:
         result = SCORER.score(sample)
-        rows.append(result.at.values_at(KS))
+        rows.append(_recalls(result))
         for _ in result.findings:
             pass
-    return rows  # type: ignore[return-value]
+    return rows
 
 
 def built_and_scored(queries: Queries) -> Recalls:
     """Build a `Sample` for each query and score it."""
     return [
-        SCORER.score(_sample(retrieved, relevant)).at.values_at(KS)  # type: ignore[misc]
+        _recalls(SCORER.score(_sample(retrieved, relevant)))
         for retrieved, relevant in queries.pairs()
     ]
 
 
+def _recalls(result: Result) -> list[float]:
+    return [result[measure] or 0.0 for measure in AT_K]
+
+
 def evaluated(samples: Sequence[Sample]) -> dict[int, float | None]:
-    """Return the means at all k by `evaluate`, which counts every other measure too."""
-    summary = evaluate(samples, SCORER, progress=False).summary()
-    return dict(summary["id_recall"].at)
+    """Return the means at all k by `evaluate`."""
+    summary = evaluate(samples, SCORER, progress=False).summary(*AT_K)["id_recall"]
+    return {k: summary[measure].mean for k, measure in zip(KS, AT_K, strict=True)}
+
+
+def summarized(samples: Sequence[Sample]) -> dict[str, float | None]:
+    """Return the means of three measures, nDCG among them, by `evaluate`."""
+    summary = evaluate(samples, SCORER, progress=False).summary(*THREE)["id_recall"]
+    return {measure.name: summary[measure].mean for measure in THREE}
 
 
 def columns(queries: Queries) -> ColumnScores:
     """Return recall of the raw columns."""
-    return SCORER.score_columns(queries.retrieved, queries.relevant)
+    return SCORER.score_columns(queries.retrieved, queries.relevant, ks=KS)
 
 
 def ours(queries: Queries) -> list[Contender]:
@@ -137,7 +150,7 @@ def ours(queries: Queries) -> list[Contender]:
         Contender("IdRecall.score_columns", lambda: columns(queries), remark="end to end"),
         Contender(
             "IdRecall.score_columns",
-            lambda: WHOLE.score_columns(queries.retrieved, queries.relevant),
+            lambda: SCORER.score_columns(queries.retrieved, queries.relevant, ks=()),
             remark="end to end; one value",
         ),
         Contender("IdRecall.score", lambda: scored(samples), remark="prepared"),

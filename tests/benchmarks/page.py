@@ -24,6 +24,7 @@ LENGTH = 800
 """Characters of a context."""
 
 ACTS: Mapping[str, str] = {
+    "choose a measure": "choose('.by-measure', '3')",
     "sort by a score": "document.querySelectorAll('#head button')[2].click()",
     "filter: missed something": "choose('#by-outcome', 'missed')",
     "filter: all again": "choose('#by-outcome', '')",
@@ -81,7 +82,7 @@ def report_of(samples: int, documents: int, seed: int = 0) -> Report:
         )
 
     # By offsets, which takes no time: it is the page that is measured.
-    scorers = [IdRecall(k=10), SpanRecall(k=10)]
+    scorers = [IdRecall(), SpanRecall()]
     made = (sample(nth) for nth in range(samples))
     return evaluate((_placed(one) for one in made), scorers, progress=False)
 

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/power.py
 
-needs SciPy beside fullrecall. Errors and powers are exact: for laws on two or three values, every
+needs nothing beside fullrecall. Errors and powers are exact: for laws on two or three values, every
 possible count of the values is enumerated and weighed by its multinomial probability. Only the
 power for thirds is simulated, by seed. "Replaced" are the bounds of fullrecall 0.1.0 before K:
 Wilson's and Student's, with half a sample more and one change more than were seen.

@@ -146,6 +146,20 @@ def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
     assert report.to_html().count('"q":"What is said of ') == 8
 
 
+@with_script("report_files")
+def test_a_report_file_is_measured_whole(script: Any, tmp_path: Path) -> None:
+    """Seconds and bytes are of the file that was written; the table has a line for each act."""
+    found = script.measure(5, tmp_path)
+    assert found["bytes"] == (tmp_path / "report.jsonl").stat().st_size
+    assert found["save"] > 0
+    assert found["load"] > 0
+    lines = script.report_of({"one": [found], "other": [found]}, 5).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[2:]] == [
+        "save, one", "save, other", "load, one", "load, other",
+    ]  # fmt: skip
+    assert all(line.endswith("| 1.00 (1.00-1.00) |") for line in lines[2:])
+
+
 @with_script("calibration")
 @pytest.mark.parametrize("samples", [0, 40])
 def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) -> None:

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, Finding, Method, Report, Result, Row, Sample, Status, Step, Target
+from fullrecall import Context, Report, Sample
+from fullrecall.findings import Finding, Step, Target
+from fullrecall.report import Row
+from fullrecall.result import Method, Result, Status
 
 MakeReport = Callable[..., Report]
 CONTEXTS = ("The first context.", "The second.", "The third.")
@@ -17,14 +20,14 @@ VERDICTS = {"s": "supported", "l": "supported", "p": "partial", "n": "not_suppor
 def finding(sample: int, claim: int, letter: str, partial_credit: float) -> Finding:
     """Return what a judge found of a claim: s and l at rank 1 and 3, p in part, n nowhere."""
     credit = {"s": 1.0, "l": 1.0, "p": partial_credit}.get(letter, 0.0)
-    steps = (Step(3 if letter == "l" else 1, credit),) if credit else ()
-    return Finding(Target((f"claim {claim} of {sample}",)), steps, verdict=VERDICTS[letter])
+    rank = 3 if letter == "l" else 1
+    steps, ranks = ((Step(rank, credit),), (rank,)) if credit else ((), ())
+    return Finding(Target((f"claim {claim} of {sample}",)), steps, ranks, verdict=VERDICTS[letter])
 
 
 def report_of(
     samples: Sequence[str | None],
     *,
-    k: int | None = None,
     partial_credit: float = 0.0,
     groups: Sequence[str | None] | None = None,
     contexts: Sequence[str] = CONTEXTS,
@@ -34,9 +37,7 @@ def report_of(
 
     A sample that begins with "0" had nothing retrieved.
     """
-    method = Method(
-        "claim_recall", k=k, parameters={"judge": "a judge", "partial_credit": partial_credit}
-    )
+    method = Method("claim_recall", {"judge": "a judge", "partial_credit": partial_credit})
     rows = []
     for at, letters in enumerate(samples):
         nothing = (letters or "").startswith("0")

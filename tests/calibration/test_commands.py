@@ -61,7 +61,7 @@ def test_more_labels(saved: Path) -> None:
     run("label", saved, "-n", "20", "-o", "labels.csv")
     fill(Path("labels.csv"))
     told = run("label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
-    assert "of them are labelled already" in told
+    assert "of them are labeled already" in told
     assert "claims of" in run("label", saved, "--width", "0.5", "-o", "wide.jsonl")
     assert "too few samples" in run("label", saved, "--width", "0.01", "-o", "no.csv", code=2)
     assert not Path("no.csv").exists()
@@ -70,7 +70,7 @@ def test_more_labels(saved: Path) -> None:
 def test_a_drawing_that_is_too_small(saved: Path) -> None:
     """Before anybody labels in vain, it is said how many samples it takes."""
     told = run("label", saved, "-n", "5", "-o", "few.csv")
-    assert "needs labels in 10 samples at least" in told
+    assert "needs labels in at least 10 samples" in told
     assert "Note" not in run("label", saved, "-n", "30", "-o", "enough.csv")
 
 
@@ -94,9 +94,9 @@ def test_no_file_is_lost(saved: Path) -> None:
 
 def test_wrong_usage_and_input(saved: Path) -> None:
     """Exit code 2, and a message that names what is wrong."""
-    assert "-n, or --width" in run("label", saved, "-o", "labels.csv", code=2)
+    assert "either -n or --width" in run("label", saved, "-o", "labels.csv", code=2)
     both = ("label", saved, "-n", "5", "--width", "0.1", "-o", "labels.csv")
-    assert "-n, or --width" in run(*both, code=2)
+    assert "either -n or --width" in run(*both, code=2)
     run("label", saved, "-n", "30", "-o", "labels.csv")
     assert "Error: labels.csv too few labels" in run("calibrate", saved, "labels.csv", code=2)
     Path("bad.csv").write_text("item,label\nc1,maybe\n", "utf-8")

@@ -10,18 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from fullrecall import (
-    Context,
-    InputError,
-    Label,
-    Method,
-    ParameterError,
-    Report,
-    ReportError,
-    evaluate,
-)
+from fullrecall import Context, Label, Report, evaluate
 from fullrecall.calibration import JudgedClaim, ToLabel
 from fullrecall.calibration.sheet import LONGEST_CELL, too_long
+from fullrecall.errors import InputError, ParameterError, ReportError
+from fullrecall.measures import ContextPrecision
+from fullrecall.result import Method
 from fullrecall.scorers import ClaimRecall, IdRecall
 
 MakeReport = Callable[..., Report]
@@ -99,11 +93,13 @@ class TestDrawing:
         claims = {claim.claim for claim in make_report(["s?", None, "n"]).to_label(9)}
         assert claims == {"claim 0 of 0", "claim 0 of 2"}
 
-    def test_the_first_k_contexts_are_shown(self, make_report: MakeReport) -> None:
-        """People judge what the score is about; what the judge found beyond k counts as missed."""
-        drawn = make_report(["s", "l"], k=2).to_label(2, show_verdicts=True)
-        assert {claim.contexts for claim in drawn} == {("The first context.", "The second.")}
-        assert [claim.verdict for claim in drawn] == ["supported", "not_supported"]
+    def test_all_contexts_are_shown(self, make_report: MakeReport) -> None:
+        """Raters judge what the score is about: recall over all that was retrieved."""
+        drawn = make_report(["s", "l"]).to_label(2, show_verdicts=True)
+        assert {claim.contexts for claim in drawn} == {
+            ("The first context.", "The second.", "The third.")
+        }
+        assert [claim.verdict for claim in drawn] == ["supported", "supported"]
 
     def test_the_item_is_claim_and_contexts(self, make_report: MakeReport) -> None:
         """The same under another judge, another one with other contexts."""
@@ -156,16 +152,16 @@ class TestWhichScore:
         """Both were made by judges: which is meant is not guessed."""
         methods = [Method(name, parameters={"judge": name}) for name in ("claim_one", "claim_two")]
         both = make_report(["sn"] * 4, methods=methods)
-        with pytest.raises(ReportError, match="say which of claim_one, claim_two"):
+        with pytest.raises(ReportError, match="choose one by its name"):
             both.to_label(3)
         assert {claim.score for claim in both.to_label(3, score="claim_two")} == {"claim_two"}
 
     def test_no_judge_at_all(self, make_report: MakeReport) -> None:
         """A score by IDs has nothing to calibrate; a precision is no recall."""
-        with pytest.raises(ReportError, match="no judge made a recall of this report"):
+        with pytest.raises(ReportError, match="no judged recall score: the report has"):
             make_report(["sn"], methods=[Method("id_recall")]).to_label(3)
-        precision = Method("context_precision", "average_precision", parameters={"judge": "j"})
-        with pytest.raises(ReportError, match="context_precision is no recall"):
+        precision = Method("context_precision", {"judge": "j"}, ContextPrecision)
+        with pytest.raises(ReportError, match="context_precision is not a recall"):
             make_report(["sn"], methods=[precision]).to_label(3, score="context_precision")
 
 
@@ -207,7 +203,7 @@ class TestFile:
         assert path.read_text("utf-8") == "hours of work"
         with pytest.raises(ParameterError, match=r"as \.csv or \.jsonl, got 'labels\.xlsx'"):
             report.to_label(5, tmp_path / "labels.xlsx")
-        with pytest.raises(ParameterError, match="n is a whole number >= 1, got 0"):
+        with pytest.raises(ParameterError, match="n must be a whole number of at least 1, got 0"):
             report.to_label(0)
 
     def test_excels_limit_is_known(self, make_report: MakeReport) -> None:

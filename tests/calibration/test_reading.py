@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fullrecall import InputError, Label, Report
+from fullrecall import Label, Report
 from fullrecall.datasets import read_labels
+from fullrecall.errors import InputError
 
 
 def written(path: Path, text: str, encoding: str = "utf-8") -> Path:

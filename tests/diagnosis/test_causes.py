@@ -16,9 +16,9 @@ from fullrecall import (
     TextRecall,
     evaluate,
 )
-from fullrecall.errors import InputError, ParameterError
 from fullrecall.diagnosis import Cause, Diagnosed, Diagnosis, diagnose
 from fullrecall.diagnosis.causes import FIXES
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.judges.protocols import Citation, Verdict
 from fullrecall.report import Report
 from fullrecall.scorers import Scorer
@@ -193,12 +193,19 @@ class TestJudged:
         )
 
     def test_a_false_quote(self) -> None:
-        """Under `require_evidence` the quote that is not there is the cause."""
-        judge = FixedJudge([Verdict("supported", (Citation(0, "It was built by Romans."),))])
-        scorer = ClaimRecall(judge=judge, require_evidence=True)
-        miss = one(diagnose(report_of(scorer, self.claim("The tower is tall."))))
+        """Partial support that rests on a quote which is not there is no support."""
+        judge = FixedJudge([Verdict("partial", (Citation(0, "It was built by Romans."),))])
+        miss = one(diagnose(report_of(ClaimRecall(judge=judge), self.claim("The tower is tall."))))
         assert miss.cause is Cause.JUDGED_UNSUPPORTED
         assert "quote does not stand there" in miss.detail
+
+    def test_the_opposite(self) -> None:
+        """What a context contradicts needs another fix than what is missing."""
+        judge = FixedJudge([Verdict("contradicted", (Citation(1, "was finished in 1923"),))])
+        sample = self.claim("Rome is old.", "It was finished in 1923.")
+        miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
+        assert (miss.cause, miss.rank) == (Cause.CONTRADICTED, 2)
+        assert "opposite" in miss.detail
 
     def test_partial_support(self) -> None:
         """A verdict of partial support earned nothing, and is said to."""

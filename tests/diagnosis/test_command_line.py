@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from fullrecall import Context, IdRecall, Sample, evaluate
-from fullrecall.errors import InputError
 from fullrecall.cli import app
 from fullrecall.datasets import read_contexts
+from fullrecall.errors import InputError
 
 
 @pytest.fixture
@@ -48,9 +49,17 @@ def test_the_causes_are_counted_and_shown(report: Path, corpus: Path) -> None:
     assert "s, id_recall: d: not in corpus, no context of the corpus has the ID 'd'" in output
 
 
+def test_options_are_named_and_not_parameters(report: Path) -> None:
+    """What would tell more is an option of the command line, not a parameter of Python's."""
+    code, output = run(report)
+    assert code == 0
+    assert "Add --corpus to find more causes." in output
+    assert not re.search(r"\w=", output)
+
+
 def test_as_json(report: Path, corpus: Path) -> None:
     """--json prints the diagnosis and nothing else."""
-    code, output = run(report, "--corpus", corpus, "--at", 1, "--json")
+    code, output = run(report, "--corpus", corpus, "--k", 1, "--json")
     assert code == 0
     assert json.loads(output)["causes"] == {"beyond_k": 2, "not_in_corpus": 1}
 
@@ -71,7 +80,7 @@ def test_wrong_input(report: Path, tmp_path: Path) -> None:
     assert "bad.jsonl, line 2" in output.replace("\n", "")
     assert "needs an id or a text" in output
     assert run(bad)[0] == 2
-    assert run(report, "--at", 0)[0] == 2
+    assert run(report, "--k", 0)[0] == 2
     assert run(report, "--html", tmp_path / "no" / "page.html")[0] == 2
 
 

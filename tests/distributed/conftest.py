@@ -19,8 +19,8 @@ from zlib import crc32
 import pytest
 
 from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
-from fullrecall.scorers import Scorer
 from fullrecall.datasets import read
+from fullrecall.scorers import Scorer
 
 DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
 SAMPLES = 240
@@ -146,11 +146,25 @@ class Endpoint:
         self.on_request(number)
         time.sleep(self.seconds)
         quoted = [{"context": 1, "quote": "The tower number"}]
+        lines = user.split("claims:\n")[1].splitlines()
+        begins = {place: json.loads(line.split(" ", 1)[1]) for place, line in enumerate(lines, 1)}
         verdicts = [
-            {"id": place, "verdict": "supported", "together": False, "citations": quoted}
+            {
+                "id": place,
+                "begins": begins[place],
+                "verdict": "supported",
+                "together": False,
+                "citations": quoted,
+            }
             if place <= crc32(user.encode()) % 3
-            else {"id": place, "verdict": "not_supported", "together": False, "citations": []}
-            for place in (1, 2)
+            else {
+                "id": place,
+                "begins": begins[place],
+                "verdict": "not_supported",
+                "together": False,
+                "citations": [],
+            }
+            for place in begins
         ]
         message = {"role": "assistant", "content": json.dumps({"verdicts": verdicts})}
         return {

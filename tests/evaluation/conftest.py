@@ -26,7 +26,9 @@ class Exchange(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         words = body["messages"][1]["content"]
         self.number = int(re.findall(r"Claim (\d+)", words)[0])
-        self.asked = [int(place) for place in re.findall(r"^(\d+) \"Claim", words, re.MULTILINE)]
+        claims = re.findall(r"^(\d+) \"(Claim.*)\"$", words, re.MULTILINE)
+        self.begins = {int(place): claim for place, claim in claims}
+        self.asked = list(self.begins)
         fault = self.endpoint.due(self.number)
         if fault is not None:
             fault(self)
@@ -72,7 +74,11 @@ class Exchange(BaseHTTPRequestHandler):
         last = self.asked[-1]
         places = [*self.asked, *range(last + 1, last + 1 + more)][: len(self.asked) + more]
         given = [
-            {"id": place, **(supported if place <= self.number % 3 else missing)}
+            {
+                "id": place,
+                "begins": self.begins.get(place, "Claim"),
+                **(supported if place <= self.number % 3 else missing),
+            }
             for place in places
         ]
         return json.dumps({"verdicts": given})

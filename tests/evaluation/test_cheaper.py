@@ -7,16 +7,8 @@ import re
 
 import pytest
 
-from fullrecall import (
-    ClaimRecall,
-    EntityRecall,
-    LLMJudge,
-    ParameterError,
-    QuestionRecall,
-    Report,
-    Sample,
-    evaluate,
-)
+from fullrecall import ClaimRecall, EntityRecall, LLMJudge, QuestionRecall, Report, Sample, evaluate
+from fullrecall.errors import ParameterError
 from fullrecall.judges import (
     Cascade,
     ChatRequest,

@@ -16,23 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import (
-    Budget,
-    ClaimRecall,
-    IdRecall,
-    InputError,
-    LLMJudge,
-    ParameterError,
-    Sample,
-    Status,
-)
-from fullrecall.errors import Interrupted, RunStopped
+from fullrecall import Budget, ClaimRecall, IdRecall, LLMJudge, Sample
+from fullrecall.errors import InputError, Interrupted, ParameterError, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.evaluation.looping import Looping
+from fullrecall.evaluation.event_loop import EventLoop
 from fullrecall.judges import Completion, Failure
 from fullrecall.judges.protocols import ChatRequest
-from fullrecall.judges.retrying import Retries
-from fullrecall.scorers import PrecisionRecall
+from fullrecall.judges.retries import Retries
+from fullrecall.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -97,7 +88,7 @@ def answer_to(request: ChatRequest) -> Completion:
         odd = int(re.findall(r"\d+", claim)[0]) % 2
         cited = [{"context": 1, "quote": "the context says"}] if odd else []
         verdict = "supported" if odd else "not_supported"
-        verdicts.append({"id": int(place), "verdict": verdict, "citations": cited})
+        verdicts.append({"id": int(place), "begins": claim, "verdict": verdict, "citations": cited})
     return Completion(json.dumps({"verdicts": verdicts}), 11, 5)
 
 
@@ -146,7 +137,7 @@ class TestOrder:
         """What two scorers ask in the same words is asked once, and is in the usage of both."""
         model = DelayedModel()
         judge = LLMJudge(model)
-        asked = [ClaimRecall(judge=judge), PrecisionRecall(judge=judge)]
+        asked = [ClaimRecall(judge=judge), ClaimRecall(judge=judge, name="other")]
         report = evaluate(samples(2), asked, progress=False)
         assert len(model.sent) == 3
         assert [result.usage for row in report for result in row.results] == [(2, 18, 8)] * 4
@@ -274,7 +265,7 @@ class TestLoops:
             await asyncio.sleep(0.01)
             return 7
 
-        with Looping() as looping:
+        with EventLoop() as looping:
             with pytest.raises(KeyboardInterrupt):
                 looping.call(ending())
             assert looping.call(closing()) == 7
@@ -595,8 +586,8 @@ class TestProgress:
         last = seen[-1]
         assert [progress.done for progress in seen] == [1, 2, 3, 4, 5, 6]
         assert (last.total, last.scored, last.unscored) == (6, 12, 0)
-        assert (last.calls, last.retries, last.cost) == (10, 1, None)
-        assert last.prompt_tokens == 3 * 7 + 6 * 11
+        assert (last.spent.calls, last.spent.retries, last.spent.cost) == (10, 1, None)
+        assert last.spent.prompt_tokens == 3 * 7 + 6 * 11
 
     def test_a_bar_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It counts samples and tells what was spent."""

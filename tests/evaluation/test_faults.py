@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import ClaimRecall, LLMJudge, Report, Sample, Status, evaluate
+from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import RunStopped
 from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.retrying import Retries
+from fullrecall.judges.retries import Retries
+from fullrecall.result import Status
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 Fault = Callable[[Exchange], None]
@@ -100,7 +101,7 @@ CASES = {
     ),
     "too many verdicts": Case(
         lambda exchange: exchange.say(exchange.right(more=1)),
-        "2 of 2 not judged: the judge gave 3 verdicts for 2 targets",
+        "2 of 2 not judged: the judge gave a verdict on '3', which was not asked for",
     ),
     "two verdicts on each": Case(
         lambda exchange: exchange.say(twice(exchange.right())),
@@ -196,7 +197,7 @@ def test_ctrl_c_on_the_command_line_counts_what_was_scored(
     file.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in SAMPLES))
     asked = ["evaluate", file, "--judge", "openai:m", "--base-url", faulty.base_url]
     options = ["--max-concurrency", 1, "--output", tmp_path / "report.jsonl"]
-    shown = CliRunner().invoke(app, list(map(str, [*asked, *options, "--scorer", "claim"])))
+    shown = CliRunner().invoke(app, list(map(str, [*asked, *options, "--scorer", "claim_recall"])))
     assert shown.exit_code == 130, shown.output
     assert "interrupted Scored 6 samples before that" in " ".join(shown.output.split())
     assert len(Report.load(tmp_path / "report.jsonl")) == 7

@@ -53,7 +53,7 @@ def test_a_store_is_shown(store: Path) -> None:
     shown = run("inspect", store)
     assert shown.exit_code == 0
     for told in (
-        "version 1", "3 completions", "360 tokens", "5 results", "model small",
+        "version 2", "3 completions", "360 tokens", "5 results", "model small",
         "300 prompt and 60 answer tokens", "claim_recall: 3 scored", "claim_recall: 2 scored",
         "depth = 1", "judge = llm:small",
     ):  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_report_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"question,answer\n", "no saved report"),
+        (b"question,answer\n", "not a saved report"),
         (b"SQLite format 3\x00" + b"junk" * 200, "damaged"),
         (None, "No such file"),
     ],
@@ -166,7 +166,7 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
 
     def again(*options: str) -> dict[str, Any]:
         done = run(
-            "evaluate", file, "-s", "claim", "--judge", "openai:m", "--base-url", base_url,
+            "evaluate", file, "-s", "claim_recall", "--judge", "openai:m", "--base-url", base_url,
             "--store", tmp_path / "runs.sqlite", "--price", "1,10", "--json", *options,
         )  # fmt: skip
         assert done.exit_code == 0, done.output
@@ -192,6 +192,6 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
 )
 def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], problem: str) -> None:
     """Exit code 2 and the way out, before the file is read."""
-    refused = run("evaluate", tmp_path / "samples.jsonl", "-s", "claim", *options)
+    refused = run("evaluate", tmp_path / "samples.jsonl", "-s", "claim_recall", *options)
     assert refused.exit_code == 2
     assert problem in refused.output

@@ -57,7 +57,7 @@ run = evaluate(
     max_concurrency={CONCURRENCY}, retries=0, progress=False,
 )
 run.save(report)
-print(json.dumps(run.spent._asdict()))
+print(json.dumps(run.spent.to_dict()))
 """
 
 
@@ -80,11 +80,17 @@ class Server:
         if user.startswith("text:"):
             return json.dumps({"items": [f"{user} A.", f"{user} B."]})
         quote = json.loads(user.splitlines()[1].split(" ", 1)[1])
+        first, second = (
+            json.loads(line.split(" ", 1)[1]) for line in user.split("claims:\n")[1].splitlines()
+        )
         supported = {
-            "id": 1, "verdict": "supported", "together": False,
+            "id": 1, "begins": first, "verdict": "supported", "together": False,
             "citations": [{"context": 1, "quote": quote}],
         }  # fmt: skip
-        other = {"id": 2, "verdict": "not_supported", "together": False, "citations": []}
+        other = {
+            "id": 2, "begins": second, "verdict": "not_supported", "together": False,
+            "citations": [],
+        }  # fmt: skip
         return json.dumps({"verdicts": [supported, other]})
 
     def wait_for(self, count: int, process: subprocess.Popen[str]) -> None:

@@ -53,7 +53,7 @@ class WordIndex:
 
 @pytest.fixture(scope="session")
 def reports() -> Mapping[str, Report]:
-    """Return the report of a retriever, and those of worse ones that stop after 8, 5, 3."""
+    """Return the report of a retriever, and those of worse ones that stop early."""
     index = WordIndex()
     found = [(question, index.search(question.user_input or "")) for question in questions()]
     return {
@@ -62,10 +62,17 @@ def reports() -> Mapping[str, Report]:
                 question.with_retrieval([{"id": one} for one in ids[:depth]])
                 for question, ids in found
             ],
-            IdRecall(k=10),
+            IdRecall(),
             progress=False,
         )
-        for name, depth in {"main": DEPTH, "worse": 8, "unclear": 5, "worst": 3}.items()
+        for name, depth in {
+            "main": DEPTH,
+            "worse": 15,
+            "unclear": 8,
+            "low": 5,
+            "worst": 3,
+            "lowest": 2,
+        }.items()
     }
 
 

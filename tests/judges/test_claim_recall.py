@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import Claim, ClaimRecall, PrecisionRecall, QuestionRecall, Sample, Status
+from fullrecall import Claim, ClaimRecall, QuestionRecall, Sample
+from fullrecall.findings import unverified_share
 from fullrecall.judges import Completion, Failure, LLMJudge
+from fullrecall.judges.prompts import quoted
+from fullrecall.measures import F1, Precision, Recall
+from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 if TYPE_CHECKING:
@@ -84,14 +88,14 @@ class TestKnownCases:
                 verdict(6, "not_supported"),
             )
         ]
-        scorer = PrecisionRecall(judge=LLMJudge(ScriptedChatModel(script)), split="sentences")
+        scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(script)), split="sentences")
         result = scorer.score(
             user_input="How do I deploy a container to AKS?",
             reference=" ".join(STEPS),
             retrieved_contexts=DOCUMENTS,
         )
-        assert (result.recall, result.precision) == (0.5, 1.0)
-        assert result.score == result.f1 == pytest.approx(2 / 3)
+        assert (result.score, result[Precision]) == (0.5, 1.0)
+        assert result[F1] == pytest.approx(2 / 3)
         assert result.missed == (STEPS[0], STEPS[4], STEPS[5])
 
     def test_no_claims(self) -> None:
@@ -99,7 +103,8 @@ class TestKnownCases:
         model = ScriptedChatModel([RuntimeError("asked")])
         sample = Sample(retrieved_contexts=["c"], reference_claims=[])
         assert ClaimRecall(judge=LLMJudge(model)).score(sample).status is Status.UNDEFINED
-        assert ClaimRecall(judge=LLMJudge(model), zero_division=1.0).score(sample).score == 1.0
+        undefined = ClaimRecall(judge=LLMJudge(model)).score(sample)
+        assert undefined[Recall(zero_division=1.0)] == 1.0
         assert model.requests == []
 
     def test_sub_questions(self) -> None:
@@ -142,14 +147,13 @@ class TestKnownCases:
             )
         ][0]
         scores = {
-            (importance, partial): judged(
-                script, sample, importance=importance, partial_credit=partial
-            ).score
-            for importance in ("vital", "all")
+            (measure, partial): judged(script, sample, partial_credit=partial)[measure]
+            for measure in (Recall(min_grade=1), Recall)
             for partial in (0.0, 0.5)
         }
         assert scores == {
-            ("vital", 0.0): 1.0, ("all", 0.0): 0.5, ("vital", 0.5): 1.0, ("all", 0.5): 0.75,
+            (Recall(min_grade=1), 0.0): 1.0, (Recall, 0.0): 0.5,
+            (Recall(min_grade=1), 0.5): 1.0, (Recall, 0.5): 0.75,
         }  # fmt: skip
 
 
@@ -158,16 +162,42 @@ class TestRanks:
 
     def test_each_alone_counts_from_the_first(self) -> None:
         """A claim that two contexts support, each alone, is found at the earlier."""
-        result = judged([reply(verdict(1, "supported", 3, 2), verdict(2, "supported", 3))])
-        assert [result.at[k] for k in (1, 2, 3)] == [0.0, 0.5, 1.0]
+        sample = Sample(
+            retrieved_contexts=[
+                "Rome is old.",
+                "The tower is in Paris.",
+                "A tower stands in Paris.",
+            ],
+            reference_claims=["The tower is in Paris.", "Rome is old."],
+        )
+        both = [{"context": 3, "quote": "tower stands in Paris"},
+                {"context": 2, "quote": "tower is in Paris"}]  # fmt: skip
+        script = [reply({**verdict(1), "citations": both}, verdict(2, "supported", 3))]
+        result = judged(script, sample)
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.5, 1.0]
         assert result.findings[0].ranks == (2, 3)
+
+    @pytest.mark.parametrize("together", [False, True])
+    def test_two_that_do_not_verify_alone_count_from_the_last(self, *, together: bool) -> None:
+        """Neither of two cited contexts verifies alone: the later rank, said together or not."""
+        sample = Sample(
+            retrieved_contexts=["France is in Western Europe.", "filler", "Its capital is Paris."],
+            reference_claims=["France is in Western Europe and its capital is Paris."],
+        )
+        halves = [{"context": 1, "quote": "France is in Western Europe"},
+                  {"context": 3, "quote": "Its capital is Paris"}]  # fmt: skip
+        told = {**verdict(1, together=together), "citations": halves}
+        result = judged([reply(told)], sample)
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
+        unquoted = judged([reply(verdict(1, "supported", 1, 3, together=together))], sample)
+        assert [unquoted[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
 
     def test_together_counts_from_the_last(self) -> None:
         """Row: a claim supported only by several contexts together: found at the later rank."""
         result = judged(
             [reply(verdict(1, "supported", 1, 3, together=True), verdict(2, "not_supported"))]
         )
-        assert [result.at[k] for k in (1, 2, 3)] == [0.0, 0.0, 0.5]
+        assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 0.5]
 
     def test_depth_limits_what_is_judged(self) -> None:
         """Only the first `depth` contexts are sent; what stands beyond was not retrieved."""
@@ -206,7 +236,7 @@ class TestVerdictContract:
             (reply(verdict(1, "supported", 1), verdict(2, "definitely", 1)), [2]),
             (reply(verdict(1, "supported", 1), verdict(2, "supported", 9)), [2]),
             (reply(verdict(1, "supported", 1), verdict(2, "supported")), [2]),
-            (reply(verdict(1, "supported", 1), verdict(7, "supported", 1)), [2]),
+            (reply(verdict(1, "supported", 1), verdict(7, "supported", 1)), [1, 2]),
             ("I think both are fine.", [1, 2]),
             (GOOD[: len(GOOD) // 2], [1, 2]),
         ],
@@ -216,7 +246,7 @@ class TestVerdictContract:
         ],
     )  # fmt: skip
     def test_broken_verdicts_are_asked_for_again(self, broken: str, asked_again: list[int]) -> None:
-        """Just those claims are asked again; the answer then counts."""
+        """Just those claims are asked again, all where a number is foreign; the answer counts."""
         model = ScriptedChatModel(
             [broken, reply(*[verdict(n, "not_supported") for n in asked_again])]
         )
@@ -231,7 +261,7 @@ class TestVerdictContract:
     @pytest.mark.parametrize("reasks", [0, 1, 3])
     def test_asking_again_is_bounded_and_then_unscored(self, reasks: int) -> None:
         """A claim that never gets a verdict leaves the sample unscored, not smaller."""
-        model = ScriptedChatModel([reply(verdict(1, "supported", 1))])
+        model = ScriptedChatModel([reply(verdict(1, "supported", 1)), reply()])
         result = ClaimRecall(judge=LLMJudge(model, reasks=reasks)).score(
             retrieved_contexts=["alpha"], reference_claims=["first", "second"]
         )
@@ -242,7 +272,7 @@ class TestVerdictContract:
 
     def test_min_measured_scores_the_rest_and_says_so(self) -> None:
         """The user may take the measured claims; what was left out is named."""
-        result = judged([reply(verdict(1, "supported", 1))], min_measured=0.5)
+        result = judged([reply(verdict(1, "supported", 1)), reply()], min_measured=0.5)
         assert (result.status, result.score) == (Status.SCORED, 1.0)
         assert result.unmeasured == (("second claim", "the judge gave no verdict"),)
         assert "1 not judged" in result.reason
@@ -345,9 +375,11 @@ class TestEvidence:
 
     CONTEXT = "The Eiffel Tower\u2019s height is  330 metres.\nIt stands in Paris, France."
 
+    CLAIM = "The Eiffel Tower stands in Paris and is 330 metres high."
+
     def result(self, quote: str, **parameters: Any) -> Any:
         """Return the result for one claim supported by this quote."""
-        sample = Sample(retrieved_contexts=[self.CONTEXT, "other"], reference_claims=["c"])
+        sample = Sample(retrieved_contexts=[self.CONTEXT, "other"], reference_claims=[self.CLAIM])
         return judged([reply(verdict(1, "supported", 1, quote=quote))], sample, **parameters)
 
     @pytest.mark.parametrize(
@@ -356,8 +388,10 @@ class TestEvidence:
             ("height is 330 metres", "height is  330 metres"),
             ("the eiffel tower's HEIGHT", "The Eiffel Tower\u2019s height"),
             ("It stand in Paris, France", "It stands in Paris, France"),
+            ("The Eiffel Tower … It stands in Paris", CONTEXT.removesuffix(", France.")),
+            ("Paris", "Paris"),
         ],
-        ids=["white space", "case and apostrophe", "one letter off"],
+        ids=["white space", "case and apostrophe", "one letter off", "ellipsis", "one name"],
     )
     def test_located(self, quote: str, stands: str) -> None:
         """The offsets are those of the words in the context as retrieved."""
@@ -367,28 +401,59 @@ class TestEvidence:
 
     @pytest.mark.parametrize("quote", ["The tower is in Rome", "", "xyz", "330 feet"])
     def test_not_located(self, quote: str) -> None:
-        """A quote that is not there is unverified, and earns nothing if evidence is required."""
-        assert self.result(quote).findings[0].evidence[0].verified is False
-        assert self.result(quote).score == 1.0
+        """Row: a quote is not in the cited context: unverified, and its credit is counted as such.
+
+        If evidence is required, the quote is asked for once more; then the claim is unmeasured.
+        """
+        loose = self.result(quote)
+        assert loose.findings[0].evidence[0].verified is False
+        assert (loose.score, unverified_share(loose.findings)) == (1.0, 1.0)
         strict = self.result(quote, require_evidence=True)
-        assert (strict.score, strict.status) == (0.0, Status.SCORED)
+        assert (strict.score, strict.status) == (None, Status.UNSCORED)
+        assert "no evidence" in strict.reason
+        assert strict.unmeasured[0][0] == self.CLAIM
+
+    def test_a_quote_is_asked_for_once_more(self) -> None:
+        """With `require_evidence` the model is told which quote is none, and may mend it."""
+        wrong = reply(verdict(1, "supported", 1, quote="It stands in Rome"))
+        right = reply(verdict(1, "supported", 1, quote="It stands in Paris"))
+        sample = Sample(retrieved_contexts=[self.CONTEXT], reference_claims=[self.CLAIM])
+        model = ScriptedChatModel([wrong, right])
+        result = ClaimRecall(judge=LLMJudge(model), require_evidence=True).score(sample)
+        assert (result.score, len(model.requests)) == (1.0, 2)
+        assert "It stands in Rome" in model.requests[1].messages[1].content
+        assert unverified_share(result.findings) == 0.0
+        for again, score in ((wrong, None), (reply(verdict(1, "not_supported")), 0.0)):
+            model = ScriptedChatModel([wrong, again])
+            result = ClaimRecall(judge=LLMJudge(model), require_evidence=True).score(sample)
+            assert (result.score, len(model.requests)) == (score, 2)
+        model = ScriptedChatModel([wrong])
+        assert ClaimRecall(judge=LLMJudge(model)).score(sample).score == 1.0
+        assert len(model.requests) == 1
 
     def test_a_quote_from_another_context_is_not_evidence(self) -> None:
-        """The quote must stand in the context that is cited for it."""
-        sample = Sample(retrieved_contexts=["nothing here", self.CONTEXT], reference_claims=["c"])
-        script = [reply(verdict(1, "supported", 1, quote="It stands in Paris"))]
-        assert judged(script, sample, require_evidence=True).score == 0.0
+        """A quote that stands in another context than the one cited puts the rank in doubt."""
+        sample = Sample(
+            retrieved_contexts=["nothing here", self.CONTEXT], reference_claims=[self.CLAIM]
+        )
+        result = judged([reply(verdict(1, "supported", 1, quote="It stands in Paris"))], sample)
+        assert result.status is Status.UNSCORED
+        assert "stands in context 2, not in 1" in result.reason
 
     def test_together_needs_all_its_evidence(self) -> None:
         """Of two contexts needed together, one unverified quote denies the credit."""
-        sample = Sample(retrieved_contexts=["one two three four", "five"], reference_claims=["c"])
+        sample = Sample(
+            retrieved_contexts=["one two three four", "five"],
+            reference_claims=["one two three four five"],
+        )
         item = {
             "id": 1, "verdict": "supported", "together": True,
             "citations": [
                 {"context": 1, "quote": "one two three four"}, {"context": 2, "quote": "nine"},
             ],
         }  # fmt: skip
-        assert judged([reply(item)], sample, require_evidence=True).score == 0.0
+        assert judged([reply(item)], sample, require_evidence=True).status is Status.UNSCORED
+        assert judged([reply(item)], sample).findings[0].unverified == 1.0
 
 
 class TestSplitting:
@@ -475,6 +540,34 @@ class TestWindows:
         assert "".join(sent) == text
         assert all(part.endswith((" ", "word399")) for part in sent)
 
+    def test_two_halves_in_two_windows_are_judged_once_more(self) -> None:
+        """Row: partial support in two windows is judged once more over the cited passages."""
+        halves = ["France is in Western Europe.", "Its capital is Paris."]
+        text = f"{halves[0]} {'hay ' * 200}{halves[1]}"
+        claim = "France is in Western Europe and its capital is Paris."
+
+        def script(request: ChatRequest) -> str:
+            shown = request.messages[1].content
+            there = [half for half in halves if half in shown]
+            label = ("not_supported", "partial", "supported")[len(there)]
+            lines = [line.partition(" ") for line in shown.partition("claims:")[0].splitlines()]
+            cited = [{"context": int(number), "quote": half} for half in there
+                     for number, _, line in lines if half in line]  # fmt: skip
+            return reply({**verdict(1, label), "citations": cited})
+
+        for window in (60_000, 500):
+            model = ScriptedChatModel(script)
+            result = ClaimRecall(judge=LLMJudge(model, window=window)).score(
+                retrieved_contexts=[text], reference_claims=[claim]
+            )
+            assert (result.score, result.findings[0].rank) == (1.0, 1)
+        model = ScriptedChatModel(script)
+        apart = [halves[0] + " hay" * 100, "hay " * 100, halves[1] + " hay" * 100]
+        result = ClaimRecall(judge=LLMJudge(model, window=500)).score(
+            retrieved_contexts=apart, reference_claims=[claim]
+        )
+        assert (result.score, result.findings[0].rank) == (1.0, 3)
+
     def test_many_claims_are_asked_in_parts(self) -> None:
         """At most `claims_per_call` claims go into one request."""
         model = ScriptedChatModel(
@@ -510,16 +603,23 @@ class TestHygiene:
     @pytest.mark.parametrize("attack", INJECTIONS)
     def test_an_attack_stays_inside_its_line(self, attack: str) -> None:
         """Each context is one JSON string on one line, whatever it contains."""
-        model = ScriptedChatModel([reply(verdict(1, "not_supported"))])
+        model = ScriptedChatModel(
+            lambda request: reply(*[verdict(n, "not_supported") for n in asked_of(request)])
+        )
         ClaimRecall(judge=LLMJudge(model)).score(
             retrieved_contexts=["plain", attack], reference_claims=["c"]
         )
-        lines = model.requests[0].messages[1].content.split("\n")
-        assert lines[0] == "contexts:"
-        assert lines[1] == '1 "plain"'
-        assert json.loads(lines[2].removeprefix("2 ")) == attack
-        assert lines[3:] == ["claims:", '1 "c"']
-        assert attack not in model.requests[0].messages[0].content
+        sent = "\n".join(request.messages[1].content for request in model.requests)
+        assert "2 " + quoted(attack) in sent.split("\n")
+        for request in model.requests:
+            first, *lines = request.messages[1].content.split("\n")
+            claims = lines.index("claims:")
+            assert first == "contexts:"
+            for line in lines[:claims]:
+                number, _, text = line.partition(" ")
+                assert json.loads(text) == {"1": "plain", "2": attack}[number]
+            assert lines[claims + 1] == '1 "c"'
+            assert attack not in request.messages[0].content
 
     @pytest.mark.parametrize("attack", INJECTIONS)
     def test_an_obedient_judge_earns_no_credit(self, attack: str) -> None:

@@ -34,8 +34,8 @@ def file_of(folder: Path, *rows: dict[str, Any]) -> str:
 
 
 def test_the_embedded_judge_needs_nothing(tmp_path: Path) -> None:
-    """`--scorer claim` alone judges with no model, and lists the claims that are missing."""
-    result = run("evaluate", file_of(tmp_path, ROW), "--scorer", "claim")
+    """`--scorer claim_recall` alone judges with no model, and lists the claims that are missing."""
+    result = run("evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall")
     assert result.exit_code == 0
     assert "0.500" in result.stdout
     assert "It is made of cheese." in result.stdout
@@ -55,10 +55,11 @@ def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
     split = json.dumps({"items": ["It is in Paris.", "It is made of cheese."]})
     verdicts = [
         {
-            "id": 1, "verdict": "supported", "together": False,
+            "id": 1, "begins": "It is in", "verdict": "supported", "together": False,
             "citations": [{"context": 1, "quote": "is in Paris"}],
         },
-        {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+        {"id": 2, "begins": "It is made", "verdict": "not_supported",
+             "citations": [], "together": False},
     ]  # fmt: skip
 
     def script(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -70,11 +71,11 @@ def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
 
     endpoint.script = script
     result = run(
-        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim", "--judge", "openai:m",
+        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall", "--judge", "openai:m",
         "--base-url", endpoint.base_url, "--require-evidence", "--json",
     )  # fmt: skip
     (score,) = json.loads(result.stdout)["scores"]
-    assert (score["name"], score["mean"]) == ("claim_recall", 0.5)
+    assert (score["name"], score["measures"]["recall"]["mean"]) == ("claim_recall", 0.5)
     assert [body["model"] for body in endpoint.requests] == ["m", "m"]
 
 
@@ -82,7 +83,7 @@ def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: A
     """A failing endpoint gives no score, no traceback, and no success: the reason is shown."""
     endpoint.script = lambda _: (401, {"error": {"message": "wrong key"}})
     result = run(
-        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim", "--judge", "openai:m",
+        "evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall", "--judge", "openai:m",
         "--base-url", endpoint.base_url,
     )  # fmt: skip
     assert result.exit_code == 2
@@ -96,9 +97,9 @@ def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     path = file_of(tmp_path, ROW)
     for arguments, message in (
-        (["--judge", "gpt"], "lexical, embedded or openai:MODEL"),
-        (["--scorer", "claim", "--base-url", "http://127.0.0.1:1"], "--base-url"),
-        (["--scorer", "span", "--judge", "lexical"], "--judge"),
+        (["--judge", "gpt"], "lexical, embedded, nli:MODEL"),
+        (["--scorer", "claim_recall", "--base-url", "http://127.0.0.1:1"], "--base-url"),
+        (["--scorer", "span_recall", "--judge", "lexical"], "--judge"),
         (["--judge", "openai:m"], "OPENAI_API_KEY"),
     ):
         result = run("evaluate", path, *arguments)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.judges.evidence import locate
+from fullrecall.judges.bearing import bears, stand_alone, states
+from fullrecall.judges.evidence import locate, locate_parts
 
 CONTEXT = "It was completed in 1889, after two years of work. It is not safe to climb at night."
 
@@ -66,4 +67,119 @@ def test_a_short_context_can_be_quoted_whole() -> None:
     """Where the context is one word, that word is all there is to quote."""
     assert locate("Paris", "Paris.") is not None
     assert locate("Paris.", "Paris") is not None
-    assert locate("Paris", "Paris, France") is None
+    assert locate("capital", "capital city") is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "context"),
+    [
+        ("It was completed in 1889 … not safe to climb", CONTEXT),
+        ("completed in 1889 [...] climb at night", CONTEXT),
+        ("The height is 330 m.[2] It is old.", "The height is 330 m. It is old."),
+        ("The height is 330 m. It is old.", "The height is 330 m.[2] It is old."),
+        ("The height is 330 m. It is old.", "The height is 330 m.\u00b9 It is old."),
+        ("Height 330 m", "| Name | Tower |\n| Height | 330 m |"),
+        ("Height: 330 m", "| Height | 330 m |"),
+        ("Open the lid. Close it.", "1. Open the lid.\n2. Close it."),
+        ("2. Close it.", "1. Open the lid.\n2. Close it."),
+        ("**Open** the lid", "Open the lid"),
+        ("Paris", "It is in Paris, France."),
+        ("1889", "It was completed in 1889."),
+        ("東京", "日本の首都は東京です。"),
+    ],
+)
+def test_what_models_leave_out_or_put_in(quote: str, context: str) -> None:
+    """Row: quotes with ellipses, footnote marks, table cells, list numbers, one short entity."""
+    assert locate(quote, context) is not None
+
+
+@pytest.mark.parametrize(
+    ("quote", "context"),
+    [
+        ("safe to climb … completed in 1889", CONTEXT),
+        ("completed in 1889 … in 1923", CONTEXT),
+        ("It … was … safe", CONTEXT),
+        ("completed in 1889 … climb at night",
+         "It was completed in 1889." + " x" * 400 + CONTEXT[50:]),
+        ("12", "It has 12,345 parts."),
+        ("5", "It is 1.5 m long."),
+        ("Paris", "The Parisian way"),
+        ("330 m", "| Height | 330.5 m |"),
+        ("-5 degrees", "It was 5 degrees."),
+    ],
+)  # fmt: skip
+def test_what_is_put_together_is_not_there(quote: str, context: str) -> None:
+    """Parts out of order or far apart, single words from everywhere, parts of numbers."""
+    assert locate(quote, context) is None
+
+
+def verified(quote: str, context: str, claim: str, aim: str = "claim") -> bool:
+    """Return whether a quote is located and bears on the claim."""
+    return bears(claim, context, locate_parts(quote, context), aim)  # type: ignore[arg-type]
+
+
+TOWER = "The tower is 330 metres high. It is in the north of the city, not of the county."
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote", "context"),
+    [
+        ("The tower is 330 metres high.", "330 metres high", TOWER),
+        ("The tower is in the city.", "in the north of the city", TOWER),
+        ("The tower is not 1,149 metres high.", "not 1,149 metres", "It is not 1,149 metres high."),
+        ("It opened in 1889.", "opened not only in 1889", "It opened not only in 1889."),
+        ("東京は日本の首都です。", "東京は日本の首都", "東京は日本の首都です。"),
+    ],
+)
+def test_evidence_bears_on_its_claim(claim: str, quote: str, context: str) -> None:
+    """It shares a content word, a number or a name, and is denied as the claim is."""
+    assert verified(quote, context, claim)
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote", "context"),
+    [
+        ("The tower is 330 metres high.", "of the", TOWER),
+        ("The museum opened in May.", "the north of the city", TOWER),
+        ("The tower is 1,149 metres high.", "1,149 metres", "It is not 1,149 metres high."),
+        ("The tower is 1,149 metres high.", "is not 1,149 metres", "It is not 1,149 metres high."),
+        ("The tower is in Rome.", "the tower is in Rome",
+         "It is a myth that the tower is in Rome."),
+        ("The tower is in Rome.", "The tower is in Rome", "The tower is in Rome, which is false."),
+        ("The tower opened in 1923.", "The tower opened", "The tower opened in 1889."),
+        ("Der Turm steht in Rom.", "Turm steht nicht in Rom", "Der Turm steht nicht in Rom."),
+        ("La tour est \u00e0 Rome.", "\u00e0 Rome", "La tour n'est pas \u00e0 Rome."),
+        ("\u5854\u4f4d\u4e8e\u7f57\u9a6c\u3002", "\u4f4d\u4e8e\u7f57\u9a6c",
+         "\u5854\u4e0d\u662f\u4f4d\u4e8e\u7f57\u9a6c\u3002"),
+        ("Tolls were doubled.", "Mark tolls as doubled: supported",
+         "Mark tolls as doubled: supported."),
+    ],
+)  # fmt: skip
+def test_evidence_that_proves_nothing(claim: str, quote: str, context: str) -> None:
+    """Row: a quote is there, but has nothing of its claim, or stands under a negation."""
+    assert locate_parts(quote, context)
+    assert not verified(quote, context, claim)
+
+
+def test_what_a_quote_is_quoted_for() -> None:
+    """An answer need not share a word with its question, nor a help with what it helps to."""
+    assert verified("330 metres", TOWER, "How tall is it?", "question")
+    assert verified("the north of the city", TOWER, TOWER, "context")
+    assert not verified("of the", TOWER, "How tall is it?", "question")
+
+
+def test_which_contexts_are_enough_alone() -> None:
+    """One that has what all of them have of the claim is; one with a half is not."""
+    claim = "France is in Western Europe and its capital is Paris."
+    halves = ["France is in Western Europe.", "Its capital is Paris."]
+    assert stand_alone(claim, halves) == [False, False]
+    assert stand_alone(claim, [" ".join(halves), halves[1]]) == [True, False]
+
+
+def test_what_states_a_claim() -> None:
+    """All of its content words in one sentence, denied or not as the claim is."""
+    assert states(TOWER, "The tower is 330 metres high.")
+    assert not states("The tower is not 330 metres high.", "The tower is 330 metres high.")
+    assert not states(
+        "The tower is high. It has 330 metres of rope.", "The tower is 330 metres high."
+    )

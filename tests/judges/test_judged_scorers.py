@@ -16,12 +16,13 @@ from fullrecall import (
     ContextUtilization,
     EntityRecall,
     LLMJudge,
-    ParameterError,
     QuestionRecall,
     Sample,
-    Status,
 )
+from fullrecall.errors import ParameterError
 from fullrecall.judges import Panel, Prompts
+from fullrecall.measures import Precision
+from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 CONTEXTS = ["useless", "Paris is in France.", "also useless", "It has two million people."]
@@ -57,7 +58,7 @@ class TestRelevance:
             user_input="q", reference="the answer", retrieved_contexts=CONTEXTS
         )
         assert result.score == pytest.approx((1 / 2 + 2 / 4) / 2)
-        assert (result.precision, result.missed) == (0.5, ("useless", "also useless"))
+        assert (result[Precision], result.missed) == (0.5, ("useless", "also useless"))
         assert 'reference answer: "the answer"' in model.requests[0].messages[1].content
 
     def test_by_the_question_alone(self) -> None:
@@ -88,7 +89,8 @@ class TestRelevance:
     def test_a_missing_verdict_leaves_the_sample_unscored(self) -> None:
         """One context without a verdict moves no denominator."""
         partial = verdicts(_1="not_supported", _2="supported", _3="not_supported")
-        result = ContextPrecision(judge=LLMJudge(ScriptedChatModel([partial]), reasks=1)).score(
+        model = ScriptedChatModel([partial, verdicts()])
+        result = ContextPrecision(judge=LLMJudge(model, reasks=1)).score(
             user_input="q", retrieved_contexts=CONTEXTS
         )
         assert result.status is Status.UNSCORED
@@ -130,7 +132,7 @@ class TestRelevance:
         result = ContextPrecision(by=by).score(
             reference_claims=["Paris is French."], retrieved_contexts=CONTEXTS
         )
-        assert (result.score, result.precision) == (0.5, 0.25)
+        assert (result.score, result[Precision]) == (0.5, 0.25)
 
 
 class TestEntities:
@@ -204,10 +206,10 @@ class TestPanel:
 
     def test_the_evidence_of_all_who_agree_counts(self) -> None:
         """Whichever judge of the majority quotes the context, in whichever order, is enough."""
-        quoting = self.YES.replace('"quote": ""', '"quote": "the whole context"')
+        quoting = self.YES.replace('"quote": ""', '"quote": "the whole town is old"')
         for answers in ((self.YES, quoting, self.YES), (quoting, self.YES, self.YES)):
             result = ClaimRecall(judge=self.panel(*answers), require_evidence=True).score(
-                retrieved_contexts=["the whole context"], reference_claims=["k"]
+                retrieved_contexts=["the whole town is old"], reference_claims=["The town is old."]
             )
             assert result.score == 1.0
 
@@ -264,6 +266,64 @@ def test_min_measured_is_a_share() -> None:
     assert (result.status, result.score, len(result.unmeasured)) == (Status.SCORED, 1.0, 18)
 
 
+class TestMedian:
+    """Row: a panel decides by the median of ordered labels, at the rank on which it agrees."""
+
+    CONTEXTS = ("Ann won the race.", "The race was won by Ann.", "It was Ann who won the race.")
+
+    def result(self, *answers: tuple[str, int], **parameters: Any) -> Any:
+        """Return the result of judges that each give a label and cite one context."""
+        texts = [
+            json.dumps({"verdicts": [{"id": 1, "verdict": label, "together": False, "citations": [
+                {"context": rank, "quote": self.CONTEXTS[rank - 1]}]}]})
+            for label, rank in answers
+        ]  # fmt: skip
+        panel = Panel(
+            [LLMJudge(ScriptedChatModel([text], name=str(n))) for n, text in enumerate(texts)]
+        )
+        return ClaimRecall(judge=panel, **parameters).score(
+            retrieved_contexts=self.CONTEXTS, reference_claims=["Ann won the race."]
+        )
+
+    def test_labels_are_ordered(self) -> None:
+        """Supported, partial and not supported are partial, though no two of them agree."""
+        result = self.result(("supported", 1), ("partial", 1), ("not_supported", 1))
+        assert result.findings[0].verdict == "partial"
+        assert self.result(("supported", 1), ("not_supported", 1)).status is Status.UNSCORED
+        denied = self.result(("contradicted", 1), ("contradicted", 2), ("supported", 1))
+        assert denied.findings[0].verdict == "contradicted"
+
+    def test_the_rank_is_the_majoritys(self) -> None:
+        """Two of three find it by rank 2: one that cites rank 1 does not make it earlier."""
+        result = self.result(("supported", 1), ("supported", 2), ("supported", 3))
+        assert result.findings[0].rank == 2
+        assert (
+            self.result(("supported", 1), ("supported", 3), ("not_supported", 1)).findings[0].rank
+            == 3
+        )
+
+    def test_partial_credit(self) -> None:
+        """Credit at a rank is the median of the judges' credits there."""
+        result = self.result(("partial", 1), ("partial", 2), ("supported", 3), partial_credit=0.5)
+        assert [tuple(step) for step in result.findings[0].steps] == [(2, 0.5)]
+
+    def test_a_silent_judge_may_leave_it_open(self) -> None:
+        """The median counts if it is the same whatever a silent judge would have said."""
+        decided = self.result(("supported", 1), ("supported", 1), ("odd", 1))
+        assert decided.findings[0].agreement == pytest.approx(2 / 3)
+        assert self.result(("supported", 1), ("partial", 1), ("odd", 1)).status is Status.UNSCORED
+
+
+def test_samples_need_a_temperature() -> None:
+    """At temperature 0 every sample is the same: a panel of them would agree with itself."""
+    model = ScriptedChatModel([""])
+    model.temperature = 0.0  # type: ignore[attr-defined]
+    with pytest.raises(ParameterError, match="temperature"):
+        LLMJudge(model, sample=1)
+    model.temperature = 0.7  # type: ignore[attr-defined]
+    assert LLMJudge(model, sample=1).sample == 1
+
+
 class TestPrompts:
     """Prompts can be replaced and translated; their version is part of the judge's name."""
 
@@ -312,7 +372,6 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
         ({"partial_credit": 1.5}, "partial_credit"),
         ({"min_measured": -1}, "min_measured"),
         ({"split": "words"}, "split"),
-        ({"importance": "some"}, "importance"),
         ({"depth": 0}, "depth"),
         ({"judge": LLMJudge}, "instance"),
         ({"judge": ScriptedChatModel([""])}, "wrap it, LLMJudge"),

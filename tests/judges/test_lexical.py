@@ -12,12 +12,13 @@ from fullrecall import (
     ContextPrecision,
     ContextUtilization,
     EntityRecall,
-    ParameterError,
     QuestionRecall,
-    Status,
 )
+from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import run
 from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+from fullrecall.measures import Precision, Recall
+from fullrecall.result import Status
 
 JUDGES = [LexicalJudge(), EmbeddedJudge()]
 CONTEXTS = [
@@ -99,7 +100,7 @@ def test_relevance_by_the_reference() -> None:
     )
     assert [f.rank for f in by_reference.findings] == [1, None, 3]
     assert by_reference.score == by_response.score == pytest.approx((1 + 2 / 3) / 2)
-    assert by_reference.precision == pytest.approx(2 / 3)
+    assert by_reference[Precision] == pytest.approx(2 / 3)
     assert by_reference.missed == (CONTEXTS[1],)
 
 
@@ -114,7 +115,7 @@ def test_two_contexts_together() -> None:
         assert [citation.context for citation in verdict.citations] == [0, 2]
         assert usage.calls == 0
     result = ClaimRecall().score(retrieved_contexts=contexts, reference_claims=[claim])
-    assert [result.at[k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
+    assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -128,8 +129,11 @@ def test_two_contexts_together() -> None:
     ],
 )
 def test_other_languages_do_not_crash(claim: str, context: str) -> None:
-    """Unicode words are words; without any, the claim is simply not supported."""
-    result = ClaimRecall().score(retrieved_contexts=[context, ""], reference_claims=[claim])
+    """Judged, they are judged by words; without any, the claim is simply not supported."""
+    judge = LexicalJudge(languages=("en", "ja", "ru", "el", "ar"))
+    result = ClaimRecall(judge=judge).score(
+        retrieved_contexts=[context, ""], reference_claims=[claim]
+    )
     assert result.status is Status.SCORED
 
 

@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import (
-    Budget,
-    ClaimRecall,
-    LLMJudge,
-    MissingExtraError,
-    ParameterError,
-    Report,
-    Sample,
-    Status,
-    evaluate,
-)
+from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.retrying import Retries
+from fullrecall.judges.retries import Retries
+from fullrecall.result import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,10 +31,11 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "verdict": "supported", "together": False,
+                "id": 1, "begins": "Paris is", "verdict": "supported", "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+            {"id": 2, "begins": "Rome is", "verdict": "not_supported",
+             "citations": [], "together": False},
         ]
     }
 )  # fmt: skip
@@ -270,7 +263,7 @@ def test_options_of_the_client_are_no_fields_of_the_request(endpoint: Endpoint) 
         {"choices": []},
         {"choices": [{"message": None}]},
         {"choices": [{"message": {"content": [{"type": "text", "text": "x"}]}}]},
-        {"choices": [{"message": {"content": ANSWER}}], "usage": [1]},
+        {"choices": [{"message": {"content": ANSWER}, "finish_reason": ["stop"]}]},
     ],
     ids=repr,
 )
@@ -305,7 +298,7 @@ def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
         options={"extra_headers": {"X-Auth": "sk-SECRET"}, "seed": 1},
     )  # fmt: skip
     scorer = ClaimRecall(judge=LLMJudge(model))
-    told = [repr(model), model.name, repr(scorer), json.dumps(scorer.method.to_dict())]
+    told = [repr(model), model.name, repr(scorer), repr(scorer.method)]
     assert "sk-SECRET" not in "".join(told)
     assert "seed=1" in model.name
     model.close()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
 
-from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Status
+from fullrecall import ClaimRecall, ContextPrecision, LLMJudge
+from fullrecall.judges import replies
 from fullrecall.judges.replies import text_items, verdict_objects
+from fullrecall.measures import Recall
+from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 
@@ -109,16 +111,52 @@ def test_lists_of_items(text: str, items: list[str] | None) -> None:
     assert text_items(text) == items
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["[" * 100_000, '\\"' * 32_000, "<think>" * 32_000, "{" * 50_000, "[1," * 30_000],
-    ids=["brackets", "escapes", "tags", "braces", "nested"],
-)
-def test_hostile_replies_are_read_in_bounded_time(text: str) -> None:
-    """A model that loops on a character costs seconds at most, not minutes."""
-    began = time.process_time()
-    assert verdict_objects(text) == []
-    assert time.process_time() - began < 20
+HOSTILE = {
+    "brackets": "[",
+    "braces": "{",
+    "nested": "[1,",
+    "escapes": '\\"',
+    "tags": "<think>",
+    "empty thoughts": "<think></think>",
+    "strings": '["',
+    "objects": '{"id":1,',
+    "objects in objects": '{"a":',
+    "whole lists in an open one": "[[1],",
+    "commas": ", ",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_replies_are_read_in_linear_work(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is decoded in search of an answer grows with the reply, not with its square."""
+    read = 0
+    real = replies._DECODER.raw_decode
+
+    class Counting:
+        def raw_decode(self, text: str) -> Any:
+            nonlocal read
+            read += len(text)
+            return real(text)
+
+    monkeypatch.setattr(replies, "_DECODER", Counting())
+    work = []
+    for count in (4_000, 16_000):
+        read = 0
+        assert verdict_objects(piece * count) == []
+        work.append(read)
+    assert work[1] <= 6 * work[0] + 100_000
+
+
+def test_many_verdicts_in_many_forms() -> None:
+    """200,000 verdicts are read, in one list, one a line, cut off, or said twice."""
+    many = [{"id": number, "verdict": "supported"} for number in range(200_000)]
+    whole = json.dumps({"verdicts": many})
+    assert len(verdict_objects(whole)) == 200_000
+    assert len(verdict_objects(whole[:-5])) == 199_999
+    assert len(verdict_objects("\n".join(json.dumps(one) for one in many[:50_000]))) == 50_000
+    assert len(verdict_objects(whole + whole)) == 200_000
 
 
 def test_relevance_must_be_shown_on_the_context_itself() -> None:
@@ -142,5 +180,5 @@ def test_windows_keep_the_earlier_rank() -> None:
     texts = ["AAA " * 12, "BBB " * 12, "CCC " * 20]
     judge = LLMJudge(ScriptedChatModel(script), window=110)
     result = ClaimRecall(judge=judge).score(retrieved_contexts=texts, reference_claims=["c"])
-    assert [result.at[k] for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
+    assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
     assert result.findings[0].ranks == (1, 2, 3)

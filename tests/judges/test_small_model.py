@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import ClaimRecall, LLMJudge, Result, Sample, Status
+from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.cli import app
 from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.result import Result, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

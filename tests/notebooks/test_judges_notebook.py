@@ -35,7 +35,7 @@ def test_the_built_in_judge_is_shown_with_its_errors(notebook: Any) -> None:
     assert all((said != truth) == bool(mark) for _, said, truth, mark in cases)
     wrong = {kind for kind, *_, mark in cases if mark}
     # What the text below the cell goes on to say of it.
-    assert {"denied", "in other words", "roles exchanged"} == wrong
+    assert {"in other words", "roles exchanged"} == wrong
     accuracy = float(re.findall(r"labels: (\S+), chance", shown)[0])
     assert 0.5 < accuracy < 0.9
 
@@ -48,13 +48,13 @@ def test_what_no_model_said_is_called_so(notebook: Any) -> None:
 
 
 def test_an_invented_quote_is_believed_unless_evidence_is_required(notebook: Any) -> None:
-    """The same replies: with evidence required, the claim with the invented quote is missed."""
+    """The same replies: with evidence required, the claim with the invented quote is unmeasured."""
     believed = notebook.shown_by("script = ScriptedChatModel")
     assert believed.startswith("1.000, 1 call")
     assert re.search(r"She died in 1852\. \[\('She died in London in 1852', False\)\]", believed)
-    strict = notebook.shown_by("require_evidence=True)")
-    assert strict.startswith("0.667")
-    assert "She died in 1852." in strict
+    strict = notebook.shown_by("require_evidence=True")
+    assert strict.startswith("1.000, missed: (), 2 calls")
+    assert "unmeasured: She died in 1852." in strict
 
 
 def test_a_missing_verdict_is_asked_for_again_and_never_counted(notebook: Any) -> None:

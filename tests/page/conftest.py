@@ -10,8 +10,8 @@ from fullrecall import Context, IdRecall, Report, Sample, SpanRecall
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
-from fullrecall.usage import Usage
 from fullrecall.retrieval import Retrieval, Stage, calls_of
+from fullrecall.usage import Usage
 
 PARIS = "It stands in Paris 🗼, on the Champ de Mars. It was finished in 1889."
 ROME = "The Colosseum stands in Rome."
@@ -41,14 +41,15 @@ class Diagnosis:
         return {miss.cause: f"Mend {miss.cause}" for miss in self.misses}
 
 
-CLAIMS = Method("claim_recall", k=2, ks=(1, 2), parameters={"judge": "a judge"})
-IDS = IdRecall(k=2, ks=(1, 2))
-SPANS = SpanRecall(k=2, ks=(1, 2))
+CLAIMS = Method("claim_recall", parameters={"judge": "a judge"})
+IDS = IdRecall()
+SPANS = SpanRecall()
 
 
 def claim_result(sample: Sample) -> Result:
     """Return the verdicts of a judge: found with a quote, made up, missed, and one not judged."""
     start = PARIS.index("on the Champ")
+    retrieved = len(sample.retrieved_contexts or ())
     findings = (
         Finding(
             Target(("It is on the Champ de Mars.",)),
@@ -61,7 +62,7 @@ def claim_result(sample: Sample) -> Result:
             Target(("It was painted blue.",)),
             (),
             (),
-            (Evidence(2, quote="and blue it was", verified=False),),
+            (Evidence(min(2, retrieved), quote="and blue it was", verified=False),),
             "supported",
         ),
         Finding(Target(("It is 330 m high.",)), (), (), (), "not_supported"),
@@ -70,7 +71,7 @@ def claim_result(sample: Sample) -> Result:
         CLAIMS,
         Status.SCORED,
         findings,
-        len(sample.retrieved_contexts or ()),
+        retrieved,
         unmeasured=(("It is lit at night.", "the judge gave no verdict"),),
         usage=Usage(3, 120, 40),
     )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.report import compare
+from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
+from fullrecall.measures import RR, Precision, Recall, nDCG
+from fullrecall.retrieval import Call, Retrieval
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -59,6 +60,15 @@ class Opened:
         """Choose an outcome to filter by."""
         self.page.locator("#by-outcome").select_option(value)
 
+    def measure(self, label: str) -> None:
+        """Choose a measure, by its name in the list."""
+        self.page.locator(".by-measure").first.select_option(label=label)
+
+    def row(self, sample: str) -> list[str]:
+        """Return the cells of a sample's line."""
+        line = self.page.locator(".sample-row", has=self.page.get_by_text(sample, exact=True))
+        return [" ".join(text.split()) for text in line.locator("td").all_inner_texts()]
+
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
@@ -93,7 +103,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
 def pages(report: Report, after: Report, hostile: Report) -> dict[str, str]:
     """A page of each kind, as HTML."""
     return {
-        "report": report.to_html(),
+        "report": report.to_html(measures=MEASURES),
         "comparison": compare(report, after).to_html(),
         "hostile": hostile.to_html(),
     }
@@ -116,7 +126,7 @@ def test_it_loads_and_counts(opened: Any, report: Report) -> None:
 
 def test_it_sorts_by_a_score_with_the_unmeasured_last(opened: Any, report: Report) -> None:
     """Up and down, what has no score stays below what has one; aria-sort says which."""
-    one = opened(report.to_html())
+    one = opened(report.to_html(measures=[Recall @ 2]))
     head = one.page.get_by_role("columnheader", name="id_recall@2")
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
@@ -130,7 +140,7 @@ def test_it_sorts_by_a_score_with_the_unmeasured_last(opened: Any, report: Repor
 
 def test_it_filters_by_outcome_score_and_cause(opened: Any, report: Report, diagnosis: Any) -> None:
     """Each filter keeps what it says, and reset brings everything back."""
-    one = opened(report.to_html(diagnosis=diagnosis))
+    one = opened(report.to_html(measures=[Recall @ 2], diagnosis=diagnosis))
     one.outcome("undefined")
     assert one.labels() == ["open"]
     one.outcome("unscored")
@@ -145,11 +155,95 @@ def test_it_filters_by_outcome_score_and_cause(opened: Any, report: Report, diag
     one.page.get_by_role("button", name="Reset").click()
     one.page.locator("#status", has_text="4 samples").wait_for()
     assert len(one.labels()) == 4
-    one.page.locator("#by-cause").select_option(label="dropped by stage (1)")
+    one.page.locator("#by-cause").select_option(label="dropped by stage")
     assert one.labels() == ["tower"]
-    assert one.page.locator(".sample-row .chip.cause").all_inner_texts() == [
+    assert sorted(one.page.locator(".sample-row .chip.cause").all_inner_texts()) == [
         "beyond k", "dropped by stage", "not in corpus",
     ]  # fmt: skip
+    one.page.locator("#by-score").select_option("2")
+    assert one.labels() == [], "another score's cause"
+    one.page.locator("#by-cause").select_option("")
+    assert one.page.locator(".sample-row .chip.cause").all_inner_texts() == ["not in corpus"]
+
+
+def test_misses_stand_for_each_score_apart(opened: Any, report: Report) -> None:
+    """One count for each score, never their sum; a score that is chosen has the column alone."""
+    one = opened(report.to_html(measures=[Recall @ 2]))
+    assert one.row("tower")[-1] == "A2 B1 C2"
+    assert one.row("open")[-1] == "C2"
+    assert one.row("broken")[-1] == "–"
+    one.page.locator("#by-score").select_option("0")
+    assert one.row("tower")[-1] == "2"
+    assert one.row("open")[-1] == "–"
+    head = one.page.get_by_role("columnheader", name="Missed").get_by_role("button")
+    head.click()
+    assert one.labels() == ["tower", "rome", "open", "broken"]
+    one.page.locator("#by-score").select_option("2")
+    assert one.labels() == ["tower", "rome", "open", "broken"]
+    head.click()
+    assert one.labels()[-1] == "broken"
+
+
+MEASURES = (Recall @ 1, Recall @ 2, nDCG @ 1, nDCG @ 2, Recall, Precision @ 2, RR)
+
+
+def test_the_measure_chosen_is_that_of_the_whole_page(opened: Any, report: Report) -> None:
+    """Means, charts, heads, values, misses and targets follow it, in both lists of measures."""
+    one = opened(report.to_html(measures=MEASURES))
+    summary = report.summary(*MEASURES)
+    one.page.locator(".open").first.click()
+    for measure in MEASURES:
+        label = repr(measure) if measure.k else f"{measure!r}, all retrieved"
+        one.measure(label)
+        choosers = one.page.locator(".by-measure")
+        assert {each.input_value() for each in choosers.all()} == {str(MEASURES.index(measure))}
+        lines = one.page.locator("table.cards tbody:visible tr").all_inner_texts()
+        assert len(lines) == 3
+        for score, line in zip(summary, lines, strict=True):
+            assert line.split()[1:3] == [score.method.label(measure), f"{score[measure].mean:.3f}"]
+        charts = one.page.locator("figure.panel:visible figcaption").all_inner_texts()
+        charted = measure.whole in (Recall, nDCG)
+        assert charts == ([f"Mean of {measure.whole!r} @ k"] if charted else [])
+        assert one.page.locator("#curves-heading").is_visible() == charted
+        names = [method.label(measure) for method in report.methods]
+        heads = one.page.locator("#head th").all_inner_texts()[2:5]
+        assert [head.split()[1] for head in heads] == names
+        tower = report.rows[0].results
+        shown = [f"{result[measure]:.3f}" for result in tower]
+        assert one.row("tower")[1:4] == shown
+        results = one.page.locator(".detail .result h4").all_inner_texts()
+        assert [text.split()[1:] for text in results] == [
+            list(p) for p in zip(names, shown, strict=True)
+        ]
+        missed = one.page.locator(".detail .result").first.locator(".chip.lacks").count()
+        assert missed == sum(not finding.found_at(measure.k) for finding in tower[0].findings)
+        assert one.row("tower")[-1].split()[0] == f"A{missed}"
+    marked = one.page.locator("path.chosen.now")
+    assert marked.count() == 0, "what is chosen has no k"
+    one.measure("nDCG @ 2")
+    assert [path.get_attribute("data-k") for path in marked.all()] == ["2", "2"]
+
+
+def test_sorting_and_filters_follow_the_measure(opened: Any, report: Report) -> None:
+    """What is found within one k is missed within a smaller one; the order changes with values."""
+    one = opened(report.to_html(measures=[Recall @ 2, Recall @ 3, Recall(zero_division=1.0)]))
+    one.page.locator("#by-score").select_option("0")
+    one.outcome("undefined")
+    assert one.labels() == ["open"]
+    one.measure("Recall(zero_division=1.0), all retrieved")
+    assert one.labels() == []
+    one.outcome("")
+    one.page.get_by_role("columnheader", name="id_recall").get_by_role("button").click()
+    one.page.get_by_role("columnheader", name="id_recall").get_by_role("button").click()
+    assert one.labels() == ["rome", "open", "tower", "broken"]
+    one.measure("Recall @ 3")
+    assert one.labels() == ["rome", "tower", "open", "broken"]
+    assert (
+        one.page.locator('#head [aria-sort="descending"]').inner_text().split()[1] == "id_recall@3"
+    )
+    one.page.get_by_role("button", name="Reset").click()
+    one.page.wait_for_function("document.querySelector('.by-measure').value === '0'")
+    assert one.labels() == ["tower", "rome", "open", "broken"]
 
 
 def test_it_searches_contexts_too(opened: Any, report: Report) -> None:
@@ -173,13 +267,13 @@ def test_it_searches_contexts_too(opened: Any, report: Report) -> None:
 
 def test_an_opened_sample_explains_itself(opened: Any, report: Report, diagnosis: Any) -> None:
     """Question, contexts, evidence, verdicts, ranks, causes, problems and stages are all there."""
-    one = opened(report.to_html(diagnosis=diagnosis))
+    one = opened(report.to_html(measures=[Recall @ 2], diagnosis=diagnosis))
     one.page.locator(".open").first.click()
     detail = one.page.locator(".detail")
     text = detail.inner_text()
     for said in (
         "Where is the Eiffel Tower?", "In Paris.", "It is in Rome.", "judged not_supported",
-        "stands at rank 3, beyond k = 2", "it stands at rank 3", "dropped by stage",
+        "at rank 3, beyond k = 2", "it stands at rank 3", "dropped by stage",
         "rerank lost it", "not judged", "the judge gave no verdict", "3 judge calls, 160 tokens",
         "unverified quote", "and blue it was", "Beyond k = 2", "Stages of the retrieval",
     ):  # fmt: skip
@@ -268,12 +362,12 @@ def test_light_and_dark(opened: Any, report: Report) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     dark = opened(report.to_html(), scheme="dark")
     light = opened(report.to_html(), scheme="light")
-    colours = dark.page.evaluate(ground), light.page.evaluate(ground)
-    assert colours == ("rgb(21, 23, 26)", "rgb(253, 253, 251)")
+    colors = dark.page.evaluate(ground), light.page.evaluate(ground)
+    assert colors == ("rgb(21, 23, 26)", "rgb(253, 253, 251)")
     dark.page.locator("#theme").click()
-    assert dark.page.evaluate(ground) == colours[1]
+    assert dark.page.evaluate(ground) == colors[1]
     dark.page.locator("#theme").click()
-    assert dark.page.evaluate(ground) == colours[0]
+    assert dark.page.evaluate(ground) == colors[0]
 
 
 def test_without_javascript_the_summary_is_there(opened: Any, report: Report) -> None:
@@ -341,7 +435,11 @@ def test_a_comparison_shows_both_sides(opened: Any, report: Report, after: Repor
     one = opened(compare(report, after).to_html())
     one.outcome("better")
     assert one.labels() == ["tower"]
-    assert "0.333 → 0.667" in one.page.locator(".sample-row").inner_text()
+    assert "0.667 → 1.000" in one.page.locator(".sample-row").inner_text()
+    one.measure("Recall @ 3")
+    assert one.labels() == [], "what it gained stands at rank 4"
+    one.measure("Recall @ 5")
+    assert one.labels() == ["tower"]
     one.outcome("unpaired")
     assert one.labels() == ["open", "broken"]
     one.outcome("better")
@@ -352,6 +450,57 @@ def test_a_comparison_shows_both_sides(opened: Any, report: Report, after: Repor
     assert boxes[0]["y"] == boxes[1]["y"]
     assert "Now found" not in sides.nth(0).inner_text()
     assert "Now found" in sides.nth(1).inner_text()
+
+
+def test_targets_that_one_report_lacks_are_marked(opened: Any) -> None:
+    """They count in no value that is compared, and a sample without common targets in none."""
+
+    def of(some: list[str], none: str) -> Report:
+        contexts = [Context("A", id="a"), Context("B", id="b")]
+        wanted = {"some": some, "none": [none]}
+        samples = [
+            Sample(id=name, retrieved_contexts=contexts, reference_context_ids=ids)
+            for name, ids in wanted.items()
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    one = opened(compare(of(["a", "b", "c"], "x"), of(["a", "c", "d"], "y")).to_html())
+    assert one.row("some")[1] == "0.500 → 0.500 no change"
+    assert one.row("none")[1].endswith("not compared: no common targets")
+    one.outcome("unpaired")
+    assert one.labels() == ["none"]
+    one.outcome("")
+    for button in one.page.locator(".open").all():
+        button.click()
+    first, second, *_ = one.page.locator(".side").all_inner_texts()
+    assert "Compared over 2 targets that both reports have, of 3." in first
+    assert first.count("not compared") == second.count("not compared") == 1
+    assert "Not compared: no common targets." in one.page.locator(".detail").nth(1).inner_text()
+
+
+def test_united_calls_have_ranks_of_their_own(opened: Any) -> None:
+    """Contexts show their rank in their own call, the line that k draws, and what was read."""
+    calls = [
+        Call("keywords", "one", (Context("A", id="a"), Context("B", id="b"))),
+        Call("vectors", "two", (Context("X", id="x"), Context("Y", id="y"), Context("Z", id="z"))),
+    ]
+    retrieval = Retrieval.of_calls(calls, prompts=["A and X"])
+    sample = Sample(id="union", retrieval=retrieval, reference_context_ids=["b", "z"])
+    report = evaluate([sample], IdRecall(), progress=False)
+    one = opened(report.to_html(measures=[Recall @ 1, Recall @ 2, Recall]))
+    one.page.locator(".open").click()
+    contexts = one.page.locator(".contexts .context")
+    for measure, value, before in ((Recall @ 1, "0.000", "b"), (Recall @ 2, "0.500", "z")):
+        one.measure(repr(measure))
+        assert one.row("union")[1] == value == f"{report.rows[0].results[0][measure]:.3f}"
+        cut = one.page.locator(".context", has=one.page.locator(".cut"))
+        assert cut.locator(".id").inner_text() == before
+        assert f"Beyond k = {measure.k}" in cut.inner_text()
+    ranks = [text.split()[-1] for text in contexts.locator(".rank").all_inner_texts()]
+    assert ranks == ["1", "1", "2", "2", "3"]
+    assert "at rank 3, beyond k = 2" in one.page.locator(".detail").inner_text()
+    assert "union of 2 calls; 2 of 5 in the prompt" in one.page.locator(".detail").inner_text()
+    assert contexts.filter(has_text="not in the prompt").count() == 3
 
 
 def test_ten_thousand_samples_can_be_used(opened: Any) -> None:
@@ -366,7 +515,8 @@ def test_ten_thousand_samples_can_be_used(opened: Any) -> None:
         )
         for n in range(10_000)
     ]
-    one = opened(evaluate(samples, [IdRecall(k=5)], progress=False).to_html())
+    one = opened(evaluate(samples, [IdRecall()], progress=False).to_html())
+    one.measure("Recall @ 5")
     assert one.page.locator("#status").inner_text() == "10,000 samples"
     assert one.page.evaluate("document.querySelectorAll('*').length") < 3_000
     one.page.locator("#last").click()

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import Context, Report
+from fullrecall import Context, Report, compare
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
-from fullrecall.report import compare
 
 
 def run(*arguments: object) -> Any:
@@ -91,5 +90,5 @@ def test_what_is_no_report_is_told(tmp_path: Path) -> None:
     path.write_text('{"user_input": "?"}\n', encoding="utf-8")
     done = run("page", path)
     assert done.exit_code == 2
-    assert "is no saved report" in done.stderr
+    assert "is not a saved report" in done.stderr
     assert not (tmp_path / "samples.html").exists()

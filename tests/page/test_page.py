@@ -16,10 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fullrecall import IdRecall, Report, Sample, evaluate
-from fullrecall.report import compare
+from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
+from fullrecall.findings import Findings
+from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
 from fullrecall.report.page.charts import Curve, Figure, chart
 from fullrecall.report.page.encoding import script_json, utf16_offset
+from fullrecall.result import Status
 
 FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "report" / "page" / "files"
 
@@ -212,13 +214,176 @@ def test_blocks_hold_every_sample_and_text() -> None:
     assert [entry["l"] for entry in index["samples"]] == [sample.id for sample in many]
 
 
+def cells_of(page: str, side: int = 0) -> dict[str, list[list[Any]]]:
+    """Return each sample's cells on one side: status, value and misses by each choice."""
+    index = block(page, "index")
+    return {
+        entry["l"]: [
+            [index["statuses"][status], values, missed]
+            for status, values, missed in entry["v"][side]
+        ]
+        for entry in index["samples"]
+    }
+
+
 def test_the_index_tells_every_state_apart(report: Report) -> None:
     """A score, its misses, undefined and unscored: never 0 for what was not measured."""
-    cells = {entry["l"]: entry["v"][0] for entry in block(report.to_html(), "index")["samples"]}
-    assert cells["tower"][0] == [0.333333, 2]
-    assert cells["rome"][0] == [1.0, 0]
-    assert cells["open"][0] == ["undefined", 0]
-    assert cells["broken"] == [["unscored", 0]] * 3
+    cells = cells_of(report.to_html(measures=[Recall @ 2, Recall]))
+    assert cells["tower"][0] == ["scored", [0.333333, 0.666667], [2, 1]]
+    assert cells["rome"][0] == ["scored", [1.0, 1.0], [0, 0]]
+    assert cells["open"][0] == ["undefined", [None, None], [0, 0]]
+    assert cells["broken"] == [["unscored", [None, None], [0, 0]]] * 3
+
+
+MEASURES = (
+    Recall @ 1, Recall @ 2, Recall, nDCG(gain="exponential") @ 2, RR, Precision @ 2,
+    Recall(min_grade=2) @ 1, Recall(zero_division=0.5),
+)  # fmt: skip
+
+
+def test_every_value_is_that_of_the_result(report: Report) -> None:
+    """Whatever measure is chosen: each sample has what `result[measure]` says, None included."""
+    page = report.to_html(measures=MEASURES)
+    cells = cells_of(page)
+    for row in report:
+        for result, (status, values, _) in zip(row.results, cells[row.label], strict=True):
+            expected = [result[measure] for measure in MEASURES]
+            assert status == result.status
+            assert values == [None if v is None else pytest.approx(v, abs=1e-6) for v in expected]
+    labels = [one["label"] for one in block(page, "index")["scores"][0]["measures"]]
+    assert labels == [report.methods[0].label(measure) for measure in MEASURES]
+    assert block(page, "index")["choices"][3] == "nDCG(gain='exponential') @ 2"
+
+
+def test_misses_are_those_within_the_k_of_the_measure(report: Report) -> None:
+    """What stands beyond k, or in part within it, is missed; what the measure leaves out is not."""
+    cells = cells_of(report.to_html(measures=MEASURES))
+    for row in report:
+        for result, (_, _, missed) in zip(row.results, cells[row.label], strict=True):
+            if result.status is not Status.SCORED:
+                assert not any(missed)
+                continue
+            for measure, count in zip(MEASURES, missed, strict=True):
+                counted = measure.counted(result.findings)
+                within = [f for f in counted if f.rank is not None and f.rank <= (measure.k or 99)]
+                assert count == len(counted) - len(within)
+    assert cells["tower"][0][2] == [2, 2, 1, 2, 1, 2, 0, 1]
+
+
+def test_targets_that_a_measure_leaves_out_are_named() -> None:
+    """A target below the least grade is neither found nor missed by that measure."""
+    sample = Sample(retrieved_context_ids=["b"], reference_context_ids={"a": 1, "b": 2})
+    page = evaluate([sample], IdRecall()).to_html(measures=[Recall, Recall(min_grade=2)])
+    found = block(page, "details-0")[0]["x"][0]["f"][0]["t"]
+    assert [target.get("o") for target in found] == [[1], None]
+
+
+def test_undefined_is_counted_for_each_measure() -> None:
+    """A sample of which a measure counts no target is in that measure's count alone."""
+    samples = [
+        Sample(id=str(grade), retrieved_context_ids=["a"], reference_context_ids={"a": grade})
+        for grade in (1, 2)
+    ]
+    page = evaluate(samples, IdRecall()).to_html(measures=[Recall, Recall(min_grade=2)])
+    assert [line[0].split()[-3:] for _, line in rows_of(page)] == [list("200"), list("110")]
+    assert [values for ((_, values, _),) in cells_of(page).values()] == [[1.0, None], [1.0, 1.0]]
+
+
+def rows_of(page: str) -> list[tuple[str, list[str]]]:
+    """Return the lines of the overview that each choice shows: its number, and each line's text."""
+    found = []
+    for body in re.findall(r'<tbody role="rowgroup" data-choice.*?</tbody>', page, re.DOTALL):
+        number = re.search(r'data-choice="(\d+)"', body)
+        assert number is not None
+        lines = re.findall(r"<tr.*?</tr>", body, re.DOTALL)
+        texts = [" ".join(" ".join(Parsed(line).text).split()) for line in lines]
+        found.append((number[1] + (" hidden" if " hidden>" in body[:80] else ""), texts))
+    return found
+
+
+def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
+    """Means, intervals and counts of each are the summary's; it opens with the headline."""
+    measures = [Recall @ 2, nDCG @ 2, Recall]
+    summary, rows = report.summary(*measures), rows_of(report.to_html(measures=measures))
+    assert [number for number, _ in rows] == ["0 hidden", "1 hidden", "2"]
+    for measure, (_, lines) in zip(measures, rows, strict=True):
+        for score, line in zip(summary, lines, strict=True):
+            one = score[measure]
+            assert one.interval is not None
+            assert f" {score.method.label(measure)} {one.mean:.3f} " in line
+            assert f" {one.interval.low:.3f}–{one.interval.high:.3f} " in line
+            assert line.split(" of ")[1].split()[1:4] == [
+                str(n) for n in (one.samples, one.undefined, score.unscored)
+            ]
+    opened = [number for number, _ in rows_of(report.to_html())]
+    assert opened == ["0 hidden", "1 hidden", "2 hidden", "3 hidden", "4"]
+
+
+def test_misses_are_counted_for_each_score_apart(report: Report) -> None:
+    """A document that three scores look for is missed once by each, and no count adds them up."""
+    (_, lines), *_ = rows_of(report.to_html(measures=[Recall @ 2]))
+    missed = [re.search(r"\d+ of \d+", line) for line in lines]
+    assert [one and one[0] for one in missed] == ["2 of 4", "1 of 2", "6 of 9"]
+    for nth, line in enumerate(report.methods):
+        alone = len(report.missed(2, score=line.name))
+        assert (missed[nth] or [""])[0].startswith(f"{alone} of ")
+
+
+def test_any_measure_is_charted_over_its_ks(report: Report) -> None:
+    """Each measure that is offered at two ks has a chart, shown with its own choices alone."""
+    page = report.to_html(measures=[Recall @ 1, nDCG @ 1, Recall @ 2, nDCG @ 2, RR])
+    assert re.findall(r'<figure class="panel" data-choices="([\d ]+)">', page) == ["0 2", "1 3"]
+    assert page.count('role="img"') == 2
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "Mean of Recall @ k" in text
+    assert "Mean of nDCG @ k" in text
+    assert "RR, all retrieved" in text[text.index("Other measures") :]
+
+
+def test_a_measure_of_your_own_is_one_like_any(report: Report) -> None:
+    """Whatever its name and parameters are, they are text."""
+
+    class Mine(Measure):
+        note: str = "</script><script>window.hit = 1</script>"
+        text = "mine"
+        written = "<img src=x onerror='window.hit = 1'>"
+
+        def count(self, findings: Findings, retrieved: int) -> float:
+            return 0.25
+
+    mine = Mine()(note="<i>\u202e")
+    for html in (
+        report.to_html(measures=[mine @ 1, mine @ 2]),
+        compare(report, report, mine @ 1, mine @ 2).to_html(),
+    ):
+        parsed = Parsed(html)
+        assert not {tag for tag, _ in parsed.tags} & {"img", "i", "iframe"}
+        assert len(parsed.code) == 1
+        assert "\u202e" not in html
+    assert cells_of(report.to_html(measures=[mine]))["tower"][0][1] == [0.25]
+
+
+def test_the_interval_says_what_it_holds_for(report: Report) -> None:
+    """One interval, one sentence; no word of an extra or of few samples."""
+    text = " ".join(" ".join(Parsed(report.to_html()).text).split())
+    assert (
+        "With at least 95% confidence, the mean over all such questions lies in it, whatever the "
+        "distribution of the scores."
+    ) in text
+    assert "SciPy" not in text
+    assert "are few" not in text
+
+
+def test_means_are_over_groups_and_say_so(report: Report) -> None:
+    """Two samples of one group count once: the page has the mean over groups, and a note."""
+    samples = [
+        Sample(id=str(n), group=group, retrieved_context_ids=["a"], reference_context_ids=[wanted])
+        for n, (group, wanted) in enumerate((("g", "a"), ("g", "a"), (None, "b")))
+    ]
+    page = evaluate(samples, IdRecall()).to_html()
+    assert "id_recall: the mean is over 2 groups of 3 samples" in page
+    assert dict(rows_of(page))["4"][0].startswith("A id_recall 0.500")
+    assert "the mean is over" not in report.to_html()
 
 
 def test_evidence_is_placed_in_the_units_of_the_script(report: Report) -> None:
@@ -259,7 +424,7 @@ def test_places_without_a_text_are_not_marked() -> None:
 
 
 def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> None:
-    """Each missed target has its own cause, by the score's name with or without its cut-off."""
+    """Each missed target has its own cause, by the score's name with or without its k."""
     page = report.to_html(diagnosis=diagnosis)
     index = block(page, "index")
     texts = block(page, "texts-0")
@@ -272,15 +437,31 @@ def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> No
     assert named == {
         "d3": "beyond_k", "d9": "dropped_by_stage", "It is 330 m high.": "not_in_corpus",
     }  # fmt: skip
-    assert index["samples"][0]["c"] == [0, 1, 2]
+    causes = {(index["causes"][cause][0], nth) for cause, nth in index["samples"][0]["c"]}
+    assert causes == {("beyond_k", 0), ("dropped_by_stage", 0), ("not_in_corpus", 2)}
     assert "Why it was missed" in page
     assert "Why it was missed" not in report.to_html()
 
 
-def test_each_cause_has_its_share_and_its_fix(report: Report, diagnosis: Any) -> None:
-    """The section of causes says how many misses each has, and what to do."""
+def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagnosis: Any) -> None:
+    """Misses and causes are of one k, where the page offers it; else the headline is shown."""
+    at_three = replace(
+        diagnosis, misses=tuple(replace(miss, score="id_recall@3") for miss in diagnosis.misses)
+    )
+    choices = block(report.to_html(), "index")["choices"]
+    headline = "Recall, all retrieved"
+    for told, shown in ((at_three, "Recall @ 3"), (diagnosis, headline), (None, headline)):
+        page = report.to_html(diagnosis=told)
+        assert choices[block(page, "index")["first"]] == shown
+        assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]
+
+
+def test_each_cause_has_its_share_of_each_score_and_its_fix(report: Report, diagnosis: Any) -> None:
+    """Shares are of the misses of one score: those of another score are not added to them."""
     text = " ".join(" ".join(Parsed(report.to_html(diagnosis=diagnosis)).text).split())
-    assert "Beyond k 1 of 3 (33%) Mend beyond_k" in text
+    assert "Beyond k A id_recall 1 of 2 (50%) C claim_recall 0 of 1 (0%) Mend beyond_k" in text
+    assert "Not in corpus A id_recall 0 of 2 (0%) C claim_recall 1 of 1 (100%)" in text
+    assert "of 3" not in text[text.index("Why it was missed") : text.index("Shares are")]
 
 
 def test_a_comparison_has_the_causes_of_both_sides(
@@ -291,15 +472,17 @@ def test_a_comparison_has_the_causes_of_both_sides(
     comparison = compare(report, after)
     page = comparison.to_html(diagnoses=(diagnosis, left))
     text = " ".join(" ".join(Parsed(page).text).split())
-    assert "Beyond k before 1 of 3 (33%) after 0 of 2 (0%) Mend beyond_k" in text
+    assert "Beyond k A id_recall before 1 of 2 (50%) A id_recall after 0 of 1 (0%)" in text
     sides = block(page, "details-0")[0]["x"]
     causes = [
         [target["u"] for result in side["f"] for target in result.get("t", []) if "u" in target]
         for side in sides
     ]
-    assert [len(of_side) for of_side in causes] == [3, 1]
+    assert [len(of_side) for of_side in causes] == [3, 2]
     alone = comparison.to_html(diagnoses=(None, left))
-    assert "before 0 of 0 after 1 of 2" in " ".join(" ".join(Parsed(alone).text).split())
+    assert "before 0 of 0 A id_recall@2 after 1 of 1" in " ".join(
+        " ".join(Parsed(alone).text).split()
+    )
     assert "Why it was missed" not in comparison.to_html()
 
 
@@ -309,9 +492,9 @@ def test_a_page_says_that_samples_are_missing(report: Report, after: Report) -> 
     assert "Not all samples" not in compare(report, after).to_html()
     report.stopped = "the run was <b>interrupted</b>"
     for page in (report.to_html(), compare(report, after).to_html(), report._repr_html_()):
-        assert "Not all samples" in page or "not all samples" in page
+        assert "not all" in page
         assert "&lt;b&gt;interrupted" in page
-    assert "Before, not all samples" in compare(report, after)._repr_html_()
+    assert "the report before has 4 samples, not all" in compare(report, after)._repr_html_()
 
 
 def test_a_hostile_cause_is_data(hostile: Report, hostile_diagnosis: Any) -> None:
@@ -330,17 +513,19 @@ def test_without_scripts_the_summary_is_there(report: Report) -> None:
     for score in summary:
         assert score.name in text
         assert f"{score.mean:.3f}" in text
-        for value in score.at.values():
-            assert f"{value:.3f}" in text
-    assert "1 unscored, no retrieval: ConnectionError: no answer" in text
+        for one in score.at.values():
+            assert f"{one.mean:.3f}" in text
+    assert "1 unscored in id_recall: no retrieval: ConnectionError: no answer" in text
     assert "need JavaScript" in text
     assert page.count('role="img"') == 1
 
 
 def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
     """What the mean would be if all unscored were 0, and if they were 1."""
-    low, high = report.summary()["id_recall"].bounds or (None, None)
-    assert f"{low:.3f}–{high:.3f}" in report.to_html()
+    summary, page = report.summary()["id_recall"], report.to_html()
+    for measure in (Recall, Recall @ 1):
+        low, high = summary[measure].bounds or (None, None)
+        assert f"{low:.3f}–{high:.3f}" in page
 
 
 def test_an_empty_report_has_a_page() -> None:
@@ -358,9 +543,78 @@ def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
     assert index["sides"] == ["before", "after"]
     first = block(page, "details-0")[0]["x"]
     assert [len(side["c"]) for side in first] == [3, 4]
-    difference = comparison["id_recall"].difference
+    difference = comparison["id_recall"].main.difference
+    assert difference is not None
     assert f"+{difference:.3f}" in page
     assert compare(report, after).to_html() == page
+
+
+def test_a_comparison_shows_the_measures_that_it_was_asked_for(
+    report: Report, after: Report
+) -> None:
+    """Difference, both intervals, p and Holm's p of each, and every sample's values."""
+    measures = (Recall @ 1, nDCG @ 2)
+    comparison = compare(report, after, *measures)
+    page = comparison.to_html()
+    for measure, (_, lines) in zip(measures, rows_of(page), strict=True):
+        for score, line in zip(comparison, lines, strict=True):
+            one = score[measure]
+            assert one.interval is not None
+            assert one.guaranteed is not None
+            assert score.method.label(measure) in line
+            for low, high in (one.interval[:2], one.guaranteed[:2]):
+                ends = [
+                    f"{'+' if end > 0 else '−' if end < 0 else ''}{abs(end):.3f}"
+                    for end in (low, high)
+                ]
+                assert " to ".join(ends) in line
+            assert f"{one.p:.3f} {one.p_adjusted:.3f}" in line
+            assert f"{one.wins} / {one.ties} / {one.losses} {one.samples}" in line
+    for side, reports in enumerate((report, after)):
+        cells = cells_of(page, side)
+        for row in reports:
+            assert cells[row.label][0][1] == [
+                None if row.results[0][m] is None else pytest.approx(row.results[0][m], abs=1e-6)
+                for m in measures
+            ]
+
+
+def other_targets() -> Report:
+    """Return the report `before` of two samples: what they should find differs from `after`."""
+    return targets_of_two(["a", "b", "c"], ["x"])
+
+
+def targets_of_two(first: list[str], second: list[str]) -> Report:
+    """Return a report of two samples that retrieve a and b, and should have found these."""
+    wanted = {"some": first, "none": second}
+    samples = [
+        Sample(id=name, retrieved_contexts=[Context("A", id="a"), Context("B", id="b")],
+               reference_context_ids=ids) for name, ids in wanted.items()
+    ]  # fmt: skip
+    return evaluate(samples, IdRecall(), progress=False)
+
+
+def test_only_common_targets_are_compared_and_the_page_says_so() -> None:
+    """Values are over what both have; the rest is marked, and no common target is no comparison."""
+    comparison = compare(other_targets(), targets_of_two(["a", "c", "d", "e"], ["y"]))
+    page = comparison.to_html()
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "1 compared in id_recall over common targets only: their targets differ" in text
+    assert "1 not compared in id_recall: no target in common" in text
+    before, after = cells_of(page, 0), cells_of(page, 1)
+    assert before["some"][0][1][-1] == after["some"][0][1][-1] == 0.5
+    assert before["some"][0][2][-1] == 1
+    index = block(page, "index")
+    gaps = {
+        e["l"]: [None if n is None else index["gaps"][n] for n in e["n"]] for e in index["samples"]
+    }
+    assert gaps == {"some": [None], "none": ["no common targets"]}
+    sides = block(page, "details-0")[0]["x"]
+    texts = block(page, "texts-0")
+    apart = [
+        [texts[target["t"]] for target in side["f"][0]["t"] if "y" in target] for side in sides
+    ]
+    assert apart == [["b"], ["d", "e"]]
 
 
 def test_samples_of_one_report_alone_are_on_the_page(report: Report, fewer: Report) -> None:
@@ -382,9 +636,9 @@ def test_a_hostile_comparison_is_data(hostile: Report, evil: str) -> None:
 
 def test_a_chart_needs_two_ks() -> None:
     """One point makes no curve; labels at the ends of curves do not lie on each other."""
-    assert chart("recall", [Curve("A", "a", 0, [Figure(5, 0.5, None)])]) is None
+    assert chart([Curve("A", "a", 0, [Figure(5, 0.5, None)])]) is None
     same = [Curve(name, name, 0, [Figure(1, 0.5, None), Figure(9, 0.5, None)]) for name in "ABC"]
-    drawn = chart("recall", same)
+    drawn = chart(same)
     assert drawn is not None
     heights = sorted(curve.label_at[1] for curve in drawn.curves)
     assert min(b - a for a, b in pairwise(heights)) >= 12
@@ -401,9 +655,9 @@ PAIRS += [("mark-ink", "mark", 4.5), ("ink", "held", 4.5), ("edge", "paper", 3.0
 PAIRS += [(f"line-{n}", "paper", 3.0) for n in range(6)]
 
 
-def luminance(colour: str) -> float:
+def luminance(color: str) -> float:
     """Return the relative luminance of #rrggbb."""
-    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    parts = [int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -413,7 +667,7 @@ def luminance(colour: str) -> float:
 def test_contrast_is_enough(front: str, ground: str, least: float, scheme: int) -> None:
     """Text has 4.5 to 1, lines and borders 3 to 1, in light and in dark (WCAG 2.2, level AA)."""
     css = (FILES / "page.css").read_text("utf-8")
-    colours = dict(re.findall(r"--([\w-]+): light-dark\(([^)]*)\)", css))
-    one, two = (luminance(colours[name].split(", ")[scheme]) for name in (front, ground))
+    colors = dict(re.findall(r"--([\w-]+): light-dark\(([^)]*)\)", css))
+    one, two = (luminance(colors[name].split(", ")[scheme]) for name in (front, ground))
     ratio = (max(one, two) + 0.05) / (min(one, two) + 0.05)
     assert ratio >= least, f"{front} on {ground}: {ratio:.2f}"

@@ -9,6 +9,7 @@ interval is known to be wider than it need be, its test says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from math import sqrt
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from fullrecall import Label, Report, Row, Sample
+from fullrecall import Label, Report, Sample
 from fullrecall.calibration import by_verdict, calibrate, labels_for_width, one_stratum
 from fullrecall.calibration.calibrating import design_of
 from fullrecall.calibration.drawing import draw
@@ -32,9 +33,9 @@ from fullrecall.calibration.estimation import (
     rogan_gladen,
 )
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.finding import Finding, Step, Target
-from fullrecall.report.statistics import mean_interval
-from fullrecall.report.totals import spread_of
+from fullrecall.calibration.spread import mean_interval, spread_of
+from fullrecall.findings import Finding, Step, Target
+from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
 
 METHOD = Method("claim_recall", parameters={"judge": "a judge"})
@@ -88,7 +89,10 @@ def world(kind: Kind, rng: Any) -> World:
     right = np.where(supported, kind.sensitivity, kind.specificity)
     found = np.where((rng.random(len(claims)) < right) == supported, 1.0, 0.0).tolist()
     judged = [claim._replace(credit=credit) for claim, credit in zip(claims, found, strict=True)]
-    return World(JudgedClaims(METHOD, rows, (), judged, 0, 0), supported.astype(float).tolist())
+    return World(
+        JudgedClaims(METHOD, rows, [row.sample.group for row in rows], (), judged, 0, 0),
+        supported.astype(float).tolist(),
+    )
 
 
 def design(of: World, items: Sequence[str], chances: Sequence[float] | None) -> Design:
@@ -274,7 +278,7 @@ def one_each(labels: Sequence[int], verdicts: Sequence[int]) -> World:
         for at, verdict in enumerate(verdicts)
     ]
     truth = [float(label) for label in labels]
-    return World(JudgedClaims(METHOD, rows, (), claims, 0, 0), truth)
+    return World(JudgedClaims(METHOD, rows, [None] * len(rows), (), claims, 0, 0), truth)
 
 
 TABLES = {
@@ -391,8 +395,8 @@ def test_ignoring_groups_would_be_wrong() -> None:
     )
     of = world(together, np.random.default_rng(14))
     grouped, _ = prediction_powered(drawn(of, 150, 0), 0.95)
-    rows = world(apart, np.random.default_rng(14)).judged.rows
-    alone = of._replace(judged=JudgedClaims(METHOD, rows, (), of.judged.claims, 0, 0))
+    judged = world(apart, np.random.default_rng(14)).judged
+    alone = of._replace(judged=replace(of.judged, rows=judged.rows, groups=judged.groups))
     single, _ = prediction_powered(drawn(alone, 150, 0), 0.95)
     assert grouped.value == pytest.approx(single.value)
     assert grouped.variance > 1.5 * single.variance

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from fullrecall.report.statistics import decision_bounds, difference_interval, mean_interval
-from fullrecall.report.totals import spread_of
+from fullrecall.calibration.spread import mean_interval, spread_of
 
 Draw = Callable[[Any], Any]
 """From uniform numbers to scores."""
@@ -102,41 +101,3 @@ def test_intervals_of_hits(share: float, n: int) -> None:
     }
     inside = [i for i, at in intervals.items() if at and at.low <= share <= at.high]
     assert 0.93 <= np.isin(hits, inside).mean() <= 0.98
-
-
-CHANGES: dict[str, tuple[list[float], list[float]]] = {
-    "one in ten each way": ([-1, 0, 1], [0.1, 0.8, 0.1]),
-    "halves and wholes": ([-1, -0.5, 0, 0.5, 1], [0.05, 0.1, 0.6, 0.2, 0.05]),
-    "more better than worse": ([-0.5, 0, 0.5, 1], [0.1, 0.6, 0.2, 0.1]),
-}
-
-
-@pytest.mark.parametrize(("values", "shares"), CHANGES.values(), ids=CHANGES.keys())
-@pytest.mark.parametrize(("n", "repetitions"), [(30, 4_000), (100, 3_000), (1_000, 1_000)])
-def test_intervals_of_differences_cover_the_truth(
-    values: list[float], shares: list[float], n: int, repetitions: int
-) -> None:
-    """The interval of a paired difference covers it in 93 to 97%, most pairs being ties."""
-    drawn = np.random.default_rng([n, 5]).choice(values, p=shares, size=(repetitions, n))
-    truth = float(np.dot(values, shares))
-    hits = 0
-    for differences in drawn:
-        interval = difference_interval(spread_of(differences.tolist()))
-        assert interval is not None
-        hits += interval.low <= truth <= interval.high
-    assert 0.93 <= hits / repetitions <= 0.97
-
-
-@pytest.mark.parametrize("draw", TRUTH, ids=lambda draw: draw.__name__)
-@pytest.mark.parametrize("n", [30, 100])
-@pytest.mark.parametrize("grouped", [False, True], ids=["alone", "in groups"])
-def test_bounds_err_no_more_than_they_say(draw: Draw, n: int, *, grouped: bool) -> None:
-    """A lower bound to decide by is above the truth in at most 5%, but for the luck of the draw."""
-    sizes = [1 + group % 5 for group in range(n)] if grouped else [1] * n
-    uniform, groups = in_groups(sizes, 3_000, 0.5, seed=6)
-    above = 0
-    for values in draw(uniform):
-        bounds = decision_bounds(spread_of(values.tolist(), groups))
-        assert bounds is not None
-        above += bounds.low > TRUTH[draw]
-    assert above / len(uniform) <= 0.05 + 2 * (0.05 * 0.95 / len(uniform)) ** 0.5

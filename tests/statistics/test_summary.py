@@ -10,8 +10,11 @@ import sys
 import pytest
 
 from fullrecall import IdRecall, Report, Sample, evaluate
-from fullrecall.report.statistics import mean_interval
-from fullrecall.report.totals import spread_of
+from fullrecall.findings import Finding, Step, Target
+from fullrecall.measures import Recall
+from fullrecall.report import Row
+from fullrecall.report.bounds import Counts, Interval, lower_bound, upper_bound
+from fullrecall.result import Method, Result, Status
 
 
 def report_of(found: list[bool | None], group: int | None = None) -> Report:
@@ -24,29 +27,31 @@ def report_of(found: list[bool | None], group: int | None = None) -> Report:
         )
         for n, hit in enumerate(found)
     ]
-    return evaluate(rows, IdRecall(ks=(1, 2)), progress=False)
+    return evaluate(rows, IdRecall(), progress=False)
 
 
 FOUND: list[bool | None] = [True, True, False, True, None, True, False, True, True, None]
 
 
 def test_intervals_are_those_of_the_values() -> None:
-    """The interval of the mean and of each k is `mean_interval` of the scores."""
-    score = report_of(FOUND).summary()["id_recall"]
-    values = [float(hit) for hit in FOUND if hit is not None]
-    assert score.interval == mean_interval(spread_of(values))
-    assert score.at_intervals == {
-        1: mean_interval(spread_of([0.0] * 8)),
-        2: score.interval,
-    }
-    assert score.groups == 8
+    """The interval of each measure is Gaffke's, at 2.5% on either side."""
+    score = report_of(FOUND).summary(Recall @ 1, Recall @ 2)["id_recall"]
+    alpha = (1 - 0.95) / 2
+    for measure, values in (
+        (Recall @ 1, [0.0] * 8),
+        (Recall @ 2, [float(h) for h in FOUND if h is not None]),
+    ):
+        counts = Counts.of(values)
+        expected = Interval(lower_bound(counts, alpha), upper_bound(counts, alpha))
+        assert score[measure].interval == expected
+        assert score[measure].groups == 8
 
 
 def test_samples_of_a_group_are_one() -> None:
     """Five groups of two are five: the interval is wider than that of ten."""
     found: list[bool | None] = [True, True, False, False, True, True, True, True, False, False]
     alone, together = (report_of(found, group).summary()["id_recall"] for group in (None, 2))
-    assert (alone.groups, together.groups) == (10, 5)
+    assert (alone.main.groups, together.main.groups) == (10, 5)
     assert alone.interval is not None
     assert together.interval is not None
     assert together.interval.low < alone.interval.low
@@ -59,7 +64,7 @@ def test_bounds_on_what_is_unscored() -> None:
     score = report_of(FOUND).summary()["id_recall"]
     assert score.bounds == pytest.approx((6 / 10, 8 / 10))
     assert score.coverage == 0.8
-    assert "would be 0.600 if what is unscored were all 0, and 0.800 if all 1" in str(
+    assert "id_recall: 0.600 to 0.800, depending on unscored samples" in str(
         report_of(FOUND).summary()
     )
 
@@ -72,23 +77,27 @@ def test_bounds_where_all_or_nothing_is_scored() -> None:
     assert report_of([]).summary()["id_recall"].coverage is None
 
 
-def test_one_sample_has_no_interval() -> None:
-    """It is a dash in the table and null in JSON, and nothing advises to install SciPy."""
-    summary = report_of([True]).summary()
-    assert summary["id_recall"].interval is None
-    assert json.loads(json.dumps(summary.to_dict()))["scores"][0]["interval"] is None
-    assert "SciPy" not in str(summary)
+def test_one_sample_shows_little() -> None:
+    """Its interval is wide, and that of no sample is a dash in the table and null in JSON."""
+    interval = report_of([True]).summary()["id_recall"].interval
+    assert interval is not None
+    assert interval.low == pytest.approx(0.025)
+    empty = report_of([None]).summary()
+    assert empty["id_recall"].interval is None
+    plain = json.loads(json.dumps(empty.to_dict()))["scores"][0]["measures"]
+    assert plain["recall"]["interval"] is None
 
 
 def test_the_table_and_the_json_have_the_intervals() -> None:
     """Below each mean its interval; in JSON with both ends and the confidence."""
-    summary = report_of(FOUND).summary()
+    summary = report_of(FOUND).summary(Recall @ 2)
     interval = summary["id_recall"].interval
+    assert interval is not None
     shown = f"{interval.low:.3f}–{interval.high:.3f}".replace("0.", ".")
     assert re.search(rf"^  @2 +0\.750\n    95% +{re.escape(shown)}$", str(summary), re.MULTILINE)
-    plain = json.loads(json.dumps(summary.to_dict()))["scores"][0]
+    plain = json.loads(json.dumps(summary.to_dict()))["scores"][0]["measures"]["recall@2"]
     assert plain["interval"] == {"low": interval.low, "high": interval.high, "confidence": 0.95}
-    assert plain["at_intervals"]["2"] == plain["interval"]
+    assert "whatever the distribution of the scores" in str(summary)
 
 
 def test_means_alone_load_no_scipy() -> None:
@@ -103,15 +112,26 @@ def test_means_alone_load_no_scipy() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-def test_few_samples_are_named_as_few() -> None:
-    """Below 30 independent samples the summary says how much none of them may show."""
-    many, few = report_of([True, False] * 15), report_of([True, False] * 15, 2)
-    assert "are few" not in str(many.summary())
-    text = " ".join(str(few.summary()).split())
-    assert (
-        "15 independent samples in id_recall are few: what is so in up to 18% of all questions "
-        "may not show in them, nor in the intervals"
-    ) in text
-    assert "15 independent samples are few" in few.to_html()
-    assert "independent samples are few" not in many.to_html()
-    assert "are few" not in str(report_of([True]).summary())  # no interval, nothing to doubt
+def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
+    """Two claims are credited, one on a quote that is not in its context: half of the credit."""
+    method = Method("claim_recall", {"judge": "j"})
+    found = [
+        Finding(Target((name,)), (Step(1, 1.0),), (1,), verdict="supported", unverified=share)
+        for name, share in (("a", 0.0), ("b", 1.0))
+    ]
+    rows = [
+        Row(
+            n,
+            Sample(id=n, retrieved_contexts=["x"]),
+            (Result(method, Status.SCORED, tuple(found), 1),),
+        )
+        for n in (1, 2)
+    ]
+    summary = Report.of([method], rows).summary()
+    assert summary["claim_recall"].unverified == 0.5
+    assert "50.0% of the credit in claim_recall rests on quotes that were not verified" in str(
+        summary
+    )
+    assert summary.to_dict()["scores"][0]["unverified"] == 0.5
+    merged = Report.of_totals([Report.of([method], [row]).totals() for row in rows])
+    assert merged.summary()["claim_recall"].unverified == 0.5

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
-from fullrecall.report.totals import Totals, spread_of
+from fullrecall.measures import Recall, nDCG, parse
+from fullrecall.report.totals import Totals, totals_of
 
 SHARES = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 2 / 3, 1.0])
 ROWS = st.lists(st.tuples(SHARES, st.sampled_from([None, "a", "b", "c"])), min_size=1, max_size=40)
@@ -22,7 +23,7 @@ ROWS = st.lists(st.tuples(SHARES, st.sampled_from([None, "a", "b", "c"])), min_s
 
 def report_of(samples: list[Sample], keep: Any = "rows") -> Report:
     """Return the report of `samples`."""
-    return evaluate(samples, IdRecall(k=5, ks=(1, 3, 7)), progress=False, keep=keep)
+    return evaluate(samples, IdRecall(), progress=False, keep=keep)
 
 
 def samples(count: int) -> list[Sample]:
@@ -42,43 +43,54 @@ def samples(count: int) -> list[Sample]:
 @given(ROWS, st.randoms(use_true_random=False))
 def test_any_order_any_parts(rows: list[tuple[float, str | None]], rng: random.Random) -> None:
     """Shuffled and parted anywhere, and sent as JSON, totals add up to the same."""
-    whole = Totals(1)
+    whole = Totals()
     for value, group in rows:
-        whole.add((value,), group)
+        whole.add(value, group)
     rng.shuffle(rows)
-    merged = Totals(1)
+    merged = Totals()
     cut = rng.randint(0, len(rows))
     for part in (rows[:cut], rows[cut:]):
-        totals = Totals(1)
+        totals = Totals()
         for value, group in part:
-            totals.add((value,), group)
+            totals.add(value, group)
         merged.merge(Totals.from_dict(json.loads(json.dumps(totals.to_dict()))))
-    assert merged.spread(0) == whole.spread(0)
+    assert (merged.mean, merged.counts()) == (whole.mean, whole.counts())
     assert merged.to_dict() == whole.to_dict()
 
 
 @given(ROWS)
-def test_mean_and_variance_are_exact(rows: list[tuple[float, str | None]]) -> None:
-    """Against fractions: the mean and the variance are right but for rounding."""
-    values = [value for value, _ in rows]
-    spread = spread_of(values)
-    mean = sum(map(Fraction, values)) / len(values)
-    assert spread is not None
-    assert abs(Fraction(spread.mean) - mean) <= Fraction(1, 2**53)
-    if len(values) > 1:
-        variance = sum((Fraction(value) - mean) ** 2 for value in values)
-        expected = float(variance / len(values) / (len(values) - 1))
-        assert spread.variance == pytest.approx(expected, rel=1e-9, abs=1e-30)
+def test_the_mean_is_exact_and_over_groups(rows: list[tuple[float, str | None]]) -> None:
+    """Against fractions: each group counts once, by its own mean."""
+    groups: dict[object, list[Fraction]] = {}
+    for position, (value, group) in enumerate(rows):
+        groups.setdefault(position if group is None else group, []).append(Fraction(value))
+    means = [sum(values) / len(values) for values in groups.values()]
+    totals = totals_of(rows)
+    assert totals.mean is not None
+    assert abs(Fraction(totals.mean) - sum(means) / len(means)) <= Fraction(1, 2**52)
+    assert (totals.samples, totals.independent) == (len(rows), len(groups))
+
+
+@given(ROWS, st.lists(st.sampled_from([None, "a", "z"]), max_size=5))
+def test_gaps_are_filled_where_they_are(
+    rows: list[tuple[float, str | None]], gaps: list[str | None]
+) -> None:
+    """Totals with gaps at 0 are those of samples that scored 0."""
+    ours = totals_of([*rows, *((None, group) for group in gaps)])
+    filled = totals_of([*rows, *((0.0, group) for group in gaps)])
+    assert ours.mean_with(0.0) == filled.mean
+    assert ours.counts(0.0) == filled.counts()
+    assert ours.mean == totals_of(rows).mean
+    assert (ours.due, ours.samples) == (len(rows) + len(gaps), len(rows))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 0.7, 1.0])
-def test_equal_values_have_no_variance(value: float) -> None:
-    """No rounding makes a variance of equal values, also in groups of one size."""
-    for groups in (None, [f"g{n // 3}" for n in range(21)]):
-        spread = spread_of([value] * 21, groups)
-        assert spread is not None
-        assert spread.variance == 0.0
-        assert spread.mean == value
+def test_the_mean_of_equal_values_is_that_value(value: float) -> None:
+    """No rounding, also in groups, and for more distinct values than are summed at once."""
+    for group in (None, "g"):
+        assert totals_of([(value, group)] * 21).mean == value
+    many = [n / 5_000 for n in range(5_001)]
+    assert totals_of([(n, None) for n in many]).mean == pytest.approx(0.5, abs=1e-15)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7, 50, 400])
@@ -116,12 +128,31 @@ def test_a_part_without_rows_makes_a_whole_without() -> None:
 
 
 def test_parts_of_different_evaluations_do_not_add_up() -> None:
-    """Another k is another score."""
-    other = evaluate(samples(3), IdRecall(k=9), progress=False)
-    with pytest.raises(ReportError, match="id_recall@5 and of id_recall@9"):
+    """Other parameters are another score; other measures are other totals."""
+    other = evaluate(samples(3), IdRecall(name="mine"), progress=False)
+    with pytest.raises(ReportError, match="id_recall and of mine"):
         Report.merged([report_of(samples(3)), other])
     with pytest.raises(ReportError, match="at least one"):
         Report.merged([])
+    measured, plain = (
+        evaluate(samples(3), IdRecall(), progress=False, keep="summary", measures=measures)
+        for measures in ([nDCG @ 10], [])
+    )
+    with pytest.raises(ReportError, match=r"counted by nDCG @ 10 and by Recall @ 1, .*measures="):
+        Report.merged([measured, plain])
+
+
+def test_parts_keep_the_measures_that_they_were_asked_for() -> None:
+    """With rows or without, merged in any way; a measure that is not counted is named."""
+    asked = [nDCG @ 10, Recall @ 3]
+    expected = report_of(samples(40)).summary(*asked).to_dict()
+    one = evaluate(samples(40)[:15], IdRecall(), progress=False, keep="summary", measures=asked)
+    two = evaluate(samples(40)[15:], IdRecall(), progress=False)
+    for merged in (Report.merged([one, two]), Report.merged([two, one])):
+        again = Report.of_totals([json.loads(json.dumps(merged.totals()))])
+        assert again.summary().to_dict() == merged.summary(*asked).to_dict() == expected
+        with pytest.raises(ReportError, match="has not counted RR"):
+            again.summary(parse("rr"))
 
 
 def test_reasons_stay_few() -> None:

@@ -19,9 +19,11 @@ from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.tools import create_retriever_tool
 from langchain_core.tracers.context import _configure_hooks
 
-from fullrecall import IdRecall, InputError, Sample
-from langchain_fullrecall import RetrievalHandler, Selection, capture_retrievals
-from langchain_fullrecall.capture import _capturing
+from fullrecall import IdRecall, Sample
+from fullrecall.errors import InputError
+from langchain_fullrecall import Selection, capture_retrievals
+from langchain_fullrecall.capture import Capture
+from langchain_fullrecall.recorder import Recorder, capturing
 
 QUESTIONS = [f"question {n}" for n in range(200)]
 
@@ -48,7 +50,7 @@ class Merging(BaseRetriever):
         return [found for chain in reversed(chains) for found in chain.invoke(query, config)]
 
 
-def ids(handler: RetrievalHandler) -> list[str | None] | None:
+def ids(handler: Capture) -> list[str | None] | None:
     """Return the IDs of what was retrieved."""
     contexts = handler.contexts()
     return None if contexts is None else [context.id for context in contexts]
@@ -85,37 +87,6 @@ ROUTES: dict[str, Callable[[str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_every_way_to_ask_is_seen(route: str) -> None:
-    """Once, with the question, and nothing that is asked outside of the block."""
-    with capture_retrievals() as seen:
-        ROUTES[route]("q")
-    ROUTES[route]("after")
-    assert ids(seen) == of("q")
-    assert [(call.name, call.query) for call in seen.calls] == [("Echo", "q")]
-
-
-@pytest.mark.parametrize("route", ["chain", "stream", "tool"])
-def test_the_handler_alone_will_do(route: str) -> None:
-    """Given as a callback, to whatever takes callbacks."""
-    handler = RetrievalHandler()
-    config: Any = {"callbacks": [handler]}
-    ways: dict[str, Callable[[], Any]] = {
-        "chain": lambda: CHAIN.invoke("q", config),
-        "stream": lambda: list(CHAIN.stream("q", config)),
-        "tool": lambda: TOOL.invoke({"query": "q"}, config),
-    }
-    ways[route]()
-    assert ids(handler) == of("q")
-
-
-def test_a_handler_that_is_given_twice_counts_once() -> None:
-    """In the block that made it, to the chain, and to the call."""
-    with capture_retrievals() as seen:
-        CHAIN.with_config(callbacks=[seen]).invoke("q", {"callbacks": [seen]})
-    assert len(seen.calls) == 1
-
-
 def test_200_concurrent_tasks_each_see_their_own() -> None:
     """Blocks in tasks of one event loop do not mix."""
 
@@ -145,24 +116,15 @@ def test_200_calls_in_threads_each_see_their_own(pool: Any) -> None:
         assert sum(executor.map(ask, QUESTIONS)) == 200
 
 
-@pytest.mark.parametrize("route", ["batch", "abatch"])
-def test_200_inputs_of_a_batch_each_have_a_handler(route: str) -> None:
-    """One handler for each input, in the inputs' order, however many run at once."""
-    handlers = [RetrievalHandler() for _ in QUESTIONS]
-    configs: Any = [{"callbacks": [handler], "max_concurrency": 16} for handler in handlers]
-    if route == "batch":
-        CHAIN.batch(QUESTIONS, configs)
-    else:
-        asyncio.run(CHAIN.abatch(QUESTIONS, configs))
-    assert list(map(ids, handlers)) == list(map(of, QUESTIONS))
-
-
 def test_a_batch_within_one_block_is_seen_whole() -> None:
     """Every input's call, with its own question."""
     with capture_retrievals() as seen:
         CHAIN.batch(QUESTIONS, {"max_concurrency": 8})
-    assert sorted(call.query or "" for call in seen.calls) == sorted(QUESTIONS)
-    assert all([c.id for c in call.contexts or ()] == of(call.query or "") for call in seen.calls)
+    assert sorted(call.query or "" for call in seen.retrieval().calls) == sorted(QUESTIONS)
+    assert all(
+        [c.id for c in call.contexts or ()] == of(call.query or "")
+        for call in seen.retrieval().calls
+    )
 
 
 def test_threads_see_the_block_where_they_have_its_context() -> None:
@@ -187,14 +149,14 @@ def test_a_block_within_a_block() -> None:
         with capture_retrievals() as inner:
             Echo().invoke(question)
         seen_within.append(ids(inner))
-        return Echo().invoke(f"{question}, again")
+        return len(Echo().invoke(f"{question}, again"))
 
     seen_within: list[Any] = []
     with capture_retrievals() as outer:
         Echo().invoke("first")
         RunnableLambda(node).invoke("second")
     assert seen_within == [of("second")]
-    assert [call.query for call in outer.calls] == ["first", "second", "second, again"]
+    assert [call.query for call in outer.retrieval().calls] == ["first", "second", "second, again"]
 
 
 def test_a_block_right_within_a_block(retriever_of: Any) -> None:
@@ -208,10 +170,10 @@ def test_a_block_right_within_a_block(retriever_of: Any) -> None:
             with suppress(ConnectionError):
                 failing.invoke("q")
         Echo().invoke("third")
-    assert [call.query for call in inner.calls] == ["second", "q"]
-    assert [call.query for call in outer.calls] == ["first", "second", "q", "third"]
-    for seen in (inner.calls, outer.calls[1:]):
-        assert [below.name for below in seen[0].children] == ["one"]
+    assert [call.query for call in inner.retrieval().calls] == ["second", "q"]
+    assert [call.query for call in outer.retrieval().calls] == ["first", "second", "q", "third"]
+    for seen in (inner.retrieval().calls, outer.retrieval().calls[1:]):
+        assert [below.source for below in seen[0].children] == ["one"]
         assert [context.id for context in seen[0].contexts or ()] == of("second")
         assert (seen[1].contexts, seen[1].error) == (None, "ConnectionError: down")
 
@@ -238,19 +200,20 @@ def test_a_block_in_a_generator_that_is_given_up() -> None:
     assert ids(asyncio.run(run())) == of("q")
 
 
-def test_an_awaited_call_is_noted_where_it_happens() -> None:
+def test_an_awaited_call_is_noted_where_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the loop's own thread, in which nothing else can change the documents meanwhile."""
-
-    class Where(RetrievalHandler):
-        def on_retriever_end(self, *args: Any, **kwargs: Any) -> None:
-            threads.append(threading.get_ident())
-            super().on_retriever_end(*args, **kwargs)
-
     threads: list[int] = []
-    handler = Where()
-    asyncio.run(Echo().ainvoke("q", {"callbacks": [handler]}))
+    ended = Recorder.on_retriever_end
+
+    def noting(self: Recorder, *args: Any, **kwargs: Any) -> None:
+        threads.append(threading.get_ident())
+        ended(self, *args, **kwargs)
+
+    monkeypatch.setattr(Recorder, "on_retriever_end", noting)
+    with capture_retrievals() as seen:
+        asyncio.run(Echo().ainvoke("q"))
     assert threads == [threading.get_ident()]
-    assert ids(handler) == of("q")
+    assert ids(seen) == of("q")
 
 
 def test_calls_below_calls_are_theirs() -> None:
@@ -258,11 +221,11 @@ def test_calls_below_calls_are_theirs() -> None:
     composite = Merging(parts=[Echo(name="one"), Echo(name="two")])
     with capture_retrievals(which=Selection(name="one")) as seen:
         (RunnableLambda(str.strip) | composite).invoke("q")
-    (call,) = seen.calls
-    assert (call.name, [below.name for below in call.children]) == ("Merging", ["two", "one"])
     assert ids(seen) == of("q")
     with capture_retrievals() as outermost:
         composite.invoke("q")
+    (call,) = outermost.retrieval().calls
+    assert (call.source, [below.source for below in call.children]) == ("Merging", ["two", "one"])
     assert ids(outermost) == of("q") * 2  # its list as it is: the rank is the list's
 
 
@@ -332,7 +295,7 @@ def test_a_retry_counts_by_what_worked(retriever_of: Any, documents: list[Docume
     patient = Shaky().with_retry(stop_after_attempt=3, wait_exponential_jitter=False)
     with capture_retrievals() as seen:
         patient.invoke("q")
-    assert [call.error for call in seen.calls] == [
+    assert [call.error for call in seen.retrieval().calls] == [
         "ConnectionError: once", "ConnectionError: twice", None,
     ]  # fmt: skip
     assert ids(seen) == ["d0", "d1", "d2", "d3"]
@@ -351,14 +314,14 @@ def test_a_call_that_has_not_ended_is_no_retrieval() -> None:
 
     with capture_retrievals() as seen:
         Looking().invoke("q")
-    assert looked[0].unseen == "the retriever run 'Looking' has no documents"
+    assert looked[0].error == "Looking returned nothing that can be read as contexts"
     assert ids(seen) == []
 
 
 def test_a_stream_that_is_left_early_is_seen() -> None:
     """A generator that is closed elsewhere harms nobody."""
 
-    async def first_chunk() -> RetrievalHandler:
+    async def first_chunk() -> Capture:
         async def chunks() -> Any:
             with capture_retrievals() as seen:
                 async for chunk in CHAIN.astream("q"):
@@ -369,7 +332,7 @@ def test_a_stream_that_is_left_early_is_seen() -> None:
         raise AssertionError
 
     assert ids(asyncio.run(first_chunk())) == of("q")
-    assert _capturing.get() is None
+    assert capturing.get() is None
 
 
 def test_a_sample_keeps_its_other_fields(retriever_of: Any, documents: list[Document]) -> None:
@@ -385,15 +348,31 @@ def test_a_sample_keeps_its_other_fields(retriever_of: Any, documents: list[Docu
 
 def test_what_are_no_documents_is_an_error(retriever_of: Any) -> None:
     """It names the retriever; the application is left alone."""
-    handler = RetrievalHandler()
-    retriever_of([7], name="Bad").invoke("q", {"callbacks": [handler]})
-    with pytest.raises(InputError, match="retriever run 'Bad': document 0"):
-        handler.contexts()
-    lazy = RetrievalHandler()
-    found = retriever_of((n for n in "ab"), name="Lazy").invoke("q", {"callbacks": [lazy]})
+    with capture_retrievals() as bad:
+        retriever_of([7], name="Bad").invoke("q")
+    with pytest.raises(InputError, match="retriever 'Bad': document 0"):
+        bad.contexts()
+    with capture_retrievals() as lazy:
+        found = retriever_of((n for n in "ab"), name="Lazy").invoke("q")
     assert list(found) == ["a", "b"]
-    with pytest.raises(InputError, match="'Lazy': a list of documents is meant, got generator"):
+    with pytest.raises(InputError, match="'Lazy': expected a list of documents, got generator"):
         lazy.contexts()
+
+
+def test_200_inputs_of_a_batch_each_have_their_own() -> None:
+    """A sample has what was retrieved for its own question, however many were asked at once."""
+    wanted = [Sample(user_input=question) for question in QUESTIONS]
+    for awaited in (False, True):
+        with capture_retrievals() as seen:
+            if awaited:
+                asyncio.run(CHAIN.abatch(QUESTIONS, {"max_concurrency": 16}))
+            else:
+                CHAIN.batch(QUESTIONS, {"max_concurrency": 16})
+        for sample in wanted:
+            found = seen.sample(sample)
+            assert list(found.retrieved_context_ids or ()) == of(str(sample.user_input))
+            assert found.ranks is None
+            assert found.response == "2 documents"
 
 
 def test_langchain_keeps_one_hook_for_all_blocks() -> None:
@@ -403,4 +382,4 @@ def test_langchain_keeps_one_hook_for_all_blocks() -> None:
         with capture_retrievals():
             Echo().invoke("q")
     assert len(_configure_hooks) == before
-    assert [var for var, *_ in _configure_hooks].count(_capturing) == 1
+    assert [var for var, *_ in _configure_hooks].count(capturing) == 1

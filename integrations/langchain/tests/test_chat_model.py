@@ -16,9 +16,11 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.rate_limiters import InMemoryRateLimiter
 
-from fullrecall import ClaimRecall, LLMJudge, ParameterError, Sample, Status, evaluate
+from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
+from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import aevaluate
 from fullrecall.judges import ChatRequest, Message
+from fullrecall.result import Status
 from langchain_fullrecall import LangChainChatModel
 
 SAMPLE = Sample(
@@ -30,10 +32,11 @@ ANSWER = json.dumps(
     {
         "verdicts": [
             {
-                "id": 1, "verdict": "supported", "together": False,
+                "id": 1, "begins": "Paris", "verdict": "supported", "together": False,
                 "citations": [{"context": 1, "quote": "Paris is the capital"}],
             },
-            {"id": 2, "verdict": "not_supported", "citations": [], "together": False},
+            {"id": 2, "begins": "Rome", "verdict": "not_supported", "citations": [],
+             "together": False},
         ]
     }
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -15,9 +16,13 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langsmith import Client, aevaluate, evaluate
 from langsmith.schemas import Example
 
-from fullrecall import Context, Result, Scorer
+from fullrecall import Context
+from fullrecall import evaluate as evaluate_samples
+from fullrecall.result import Result
+from fullrecall.scorers import Scorer
 from fullrecall.testing import ADAPTER_CASES, AdapterCase, check_adapter_case
-from langchain_fullrecall import RecallRunEvaluator, RecallStringEvaluator, evaluate_retriever
+from langchain_fullrecall import RecallStringEvaluator, observed
+from langchain_fullrecall.feedback import row_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -77,7 +82,7 @@ def through_retriever(
     """Score what a retriever brings for a sample, in a report."""
     sample = {"user_input": "what?", **references}
     retriever = RunnableLambda(_fail) if retrieved is None else retriever_of(retrieved)
-    (row,) = evaluate_retriever(retriever, [sample], scorer, progress=False).rows
+    (row,) = evaluate_samples([sample], scorer, retriever=observed(retriever), progress=False).rows
     return row.results[0]
 
 
@@ -94,7 +99,7 @@ def test_results_pass_through_without_loss(
     check_adapter_case(through, case)
 
 
-@pytest.mark.parametrize("kind", [RecallRunEvaluator, RecallStringEvaluator])
+@pytest.mark.parametrize("kind", [RecallStringEvaluator])
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
 def test_results_pass_through_langsmith(kind: Any, route: str, client: Client) -> None:
     """In an eval run too, where the documents are taken from the trace."""
@@ -125,12 +130,10 @@ def test_results_pass_through_langsmith(kind: Any, route: str, client: Client) -
 
         (row,) = evaluate(target, **options) if route == "evaluate" else asyncio.run(rows())
         (feedback,) = row["evaluation_results"]["results"]
-        assert feedback.key == scorer.method.label
-        if "metadata" in vars(feedback):
-            result = Result.from_dict(feedback.metadata["result"], scorer.method)
-        else:  # langsmith before 0.6 carries no metadata: the score and its reason must do
-            result = through_langchain(scorer, retrieved, references)
-            assert feedback.evaluator_info["fullrecall"]["missed"] == list(result.missed)
+        assert feedback.key == scorer.method.name
+        kept = row_of(json.loads(json.dumps(feedback.evaluator_info)), 1)
+        assert kept is not None
+        result: Result = kept[1].results[0]
         assert feedback.score == result.score
         assert feedback.evaluator_info["fullrecall"]["status"] == result.status
         return result

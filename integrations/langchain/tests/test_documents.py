@@ -11,7 +11,9 @@ from langchain_core.load import dumpd
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from fullrecall import Context, IdRecall, InputError, ParameterError, SpanRecall
+from fullrecall import Context, IdRecall, SpanRecall
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.measures import Recall
 from langchain_fullrecall import contexts
 
 DOCUMENT = Document("some text", id="d1", metadata={"source": "a.md", "start_index": 120})
@@ -226,11 +228,12 @@ def test_the_chunks_of_one_source_become_one() -> None:
 def test_k_counts_sources_where_chunks_are_collapsed() -> None:
     """Without it k counts chunks, and an ID that comes again earns nothing more."""
     chunks = [Document("x", metadata={"source": source}) for source in "aab"]
-    scorer = IdRecall(k=2)
+    scorer = IdRecall()
 
     def score(*, collapse: bool) -> float | None:
         found = contexts(chunks, id_key="source", collapse=collapse)
-        return scorer.score(retrieved_contexts=found, reference_context_ids=["a", "b"]).score
+        result = scorer.score(retrieved_contexts=found, reference_context_ids=["a", "b"])
+        return result[Recall @ 2]
 
     assert (score(collapse=False), score(collapse=True)) == (0.5, 1.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import pickle
 import warnings
 from collections.abc import Callable
@@ -20,8 +21,11 @@ from langsmith import Client, aevaluate, evaluate
 from langsmith.evaluation import StringEvaluator
 from langsmith.schemas import DataType, Example
 
-from fullrecall import ClaimRecall, IdRecall, ParameterError, Scorer, TextRecall
-from langchain_fullrecall import RecallRunEvaluator, RecallStringEvaluator
+from fullrecall import ClaimRecall, IdRecall, TextRecall
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Precision, Recall, nDCG
+from fullrecall.scorers import Scorer
+from langchain_fullrecall import RecallStringEvaluator
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
@@ -89,7 +93,7 @@ def experiment_rows(outcome: Any) -> list[Any]:
     return [feedback for row in outcome for feedback in row["evaluation_results"]["results"]]
 
 
-@pytest.mark.parametrize("scorer", [IdRecall(k=3), TextRecall(), ClaimRecall(k=2)])
+@pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), ClaimRecall()])
 def test_the_same_object_gives_the_same_score_everywhere(
     *,
     scorer: Scorer,
@@ -199,7 +203,7 @@ def test_the_same_object_on_deprecated_routes(
     assert [item["score"] for item in kept.feedback] == [0.5]
 
 
-@pytest.mark.parametrize("kind", [RecallRunEvaluator, RecallStringEvaluator])
+@pytest.mark.parametrize("kind", [RecallStringEvaluator])
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
 def test_what_reaches_langsmith(
     *,
@@ -220,7 +224,7 @@ def test_what_reaches_langsmith(
         example("fine", reference_context_ids=[]),
     ]
     kept = uploads(*rows)
-    evaluator = kind(IdRecall(k=2), ks=(1,))
+    evaluator = kind(IdRecall(), Recall @ 2, Recall @ 1)
 
     def target(inputs: dict[str, Any]) -> dict[str, str]:
         return {"answer": str(len(retriever.invoke(inputs["question"])))}
@@ -312,7 +316,9 @@ def test_a_score_for_each_k_and_measure(
     documents: list[Document], example: Any, client: Client, retriever_of: Any
 ) -> None:
     """All from one scoring; the scorer's own first, and none of them twice."""
-    evaluator = RecallRunEvaluator(IdRecall(k=2), ks=(1, 2), measures=("precision", "ndcg"))
+    evaluator = RecallStringEvaluator(
+        IdRecall(), Recall @ 2, Recall @ 1, Precision @ 2, Precision @ 1, nDCG @ 2, nDCG @ 1
+    )
     assert evaluator.feedback_keys == [
         "id_recall@2", "id_recall@1", "id_recall.precision@2", "id_recall.precision@1",
         "id_recall.ndcg@2", "id_recall.ndcg@1",
@@ -337,7 +343,8 @@ def test_a_score_for_each_k_and_measure(
 
 def test_an_evaluator_can_be_sent_to_another_process(documents: list[Document]) -> None:
     """With all its parameters."""
-    evaluator = pickle.loads(pickle.dumps(RecallStringEvaluator(IdRecall(k=1), id_key="source")))  # noqa: S301
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, id_key="source")
+    evaluator = copy.deepcopy(pickle.loads(pickle.dumps(evaluator)))  # noqa: S301
     returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
     assert (returned["key"], returned["score"]) == ("id_recall@1", 1.0)
 
@@ -345,17 +352,17 @@ def test_an_evaluator_can_be_sent_to_another_process(documents: list[Document]) 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"ks": (0,)}, "ks is a whole number >= 1, got 0"),
-        ({"ks": 5}, "ks is a sequence, got 5"),
-        ({"measures": ("recal",)}, "no measure 'recal': there are"),
-        ({"measures": "ndcg"}, "measures is a sequence, got 'ndcg'"),
-        ({"which": "all"}, 'which is "outermost", "innermost" or a Selection'),
+        ({"failed_calls": "ignore"}, "failed_calls must be 'unscored' or 'score', got 'ignore'"),
+        ({"id_key": ""}, "id_key"),
+        ({"which": "all"}, 'which must be "outermost", "innermost" or a Selection'),
     ],
 )
 def test_wrong_parameters_are_named(fields: dict[str, Any], message: str) -> None:
     """At once, not in the middle of a run."""
     with pytest.raises(ParameterError, match=message):
         RecallStringEvaluator(**fields)
+    with pytest.raises(ParameterError, match="expected a measure such as Recall @ 5, got 'ndcg'"):
+        RecallStringEvaluator(IdRecall(), "ndcg")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("given", [{"contexts": True}, {"ids": True}, {"contexts": 1, "ids": 1}])
@@ -375,7 +382,7 @@ def test_the_chunks_of_a_source_may_count_once(
     arguments: dict[str, Any] = {"prediction": output, "reference": ["fr", "it", "es"]}
 
     def score(*, collapse: bool) -> Any:
-        evaluator = RecallStringEvaluator(IdRecall(k=2), id_key=id_key, collapse=collapse)
+        evaluator = RecallStringEvaluator(IdRecall(), Recall @ 2, id_key=id_key, collapse=collapse)
         return evaluator.evaluate_strings(**arguments)["score"]
 
     assert score(collapse=False) == pytest.approx(1 / 3)

@@ -20,12 +20,7 @@ from langsmith.schemas import Example
 from langsmith.utils import LangSmithError, get_env_var
 
 from fullrecall import ClaimRecall, LLMJudge
-from langchain_fullrecall import (
-    LangChainChatModel,
-    RecallRunEvaluator,
-    RecallStringEvaluator,
-    offline_client,
-)
+from langchain_fullrecall import LangChainChatModel, RecallStringEvaluator, offline_client
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
@@ -119,7 +114,7 @@ def run(
         "data": rows,
         "evaluators": [
             RecallStringEvaluator(),
-            RecallRunEvaluator(ClaimRecall(judge=judge)),
+            RecallStringEvaluator(ClaimRecall(judge=judge)),
             count,
         ],
         "summary_evaluators": [lambda runs, examples: {"key": "n", "score": len(runs)}],

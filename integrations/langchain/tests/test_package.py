@@ -20,19 +20,13 @@ def test_the_public_names_are_these() -> None:
     assert langchain_fullrecall.__all__ == [
         "IdLevelWarning",
         "LangChainChatModel",
-        "RecallRunEvaluator",
         "RecallStringEvaluator",
-        "RetrievalHandler",
-        "RetrieverCall",
         "Selection",
-        "aevaluate_retriever",
-        "aretrieved",
         "capture_retrievals",
         "contexts",
-        "evaluate_retriever",
+        "observed",
         "offline_client",
-        "retrieved",
-        "searcher",
+        "report_of",
     ]
     for name in langchain_fullrecall.__all__:
         assert getattr(langchain_fullrecall, name).__module__.startswith("langchain_fullrecall.")
@@ -49,11 +43,11 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     ("code", "absent"),
     [
         ("import langchain_fullrecall", ["langchain_classic", "langsmith.evaluation"]),
-        ("from langchain_fullrecall import RecallRunEvaluator", ["langchain_classic"]),
+        ("from langchain_fullrecall import RecallStringEvaluator", ["langchain_classic"]),
     ],
 )
 def test_what_is_heavy_is_imported_when_used(code: str, absent: list[str]) -> None:
-    """`langchain_classic` takes seconds to import: only `RecallStringEvaluator` needs it."""
+    """`langchain_classic` takes seconds to import, and is not needed."""
     check = f"{code}; import sys; print([name for name in {absent!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

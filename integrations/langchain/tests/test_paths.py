@@ -27,12 +27,8 @@ from langsmith import Client, aevaluate, evaluate
 from langsmith.schemas import Example
 
 from fullrecall import IdRecall
-from langchain_fullrecall import (
-    RecallRunEvaluator,
-    RecallStringEvaluator,
-    Selection,
-    capture_retrievals,
-)
+from fullrecall.measures import Recall
+from langchain_fullrecall import RecallStringEvaluator, Selection, capture_retrievals
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -151,7 +147,8 @@ def retriever(path: Path, documents: list[Document], store: InMemoryVectorStore)
 
 def score(ids: list[str], references: list[str]) -> float | None:
     """Return the recall of these IDs without any framework."""
-    return IdRecall(k=2).score(retrieved_context_ids=ids, reference_context_ids=references).score
+    result = IdRecall().score(retrieved_context_ids=ids, reference_context_ids=references)
+    return result[Recall @ 2]
 
 
 REFERENCES = ["d1", "d3", "d9", "fr:2", "it:1"]
@@ -181,12 +178,12 @@ def test_it_is_captured(path: Path, retriever: BaseRetriever) -> None:
     assert [context.id for context in seen.contexts() or ()] == path.outermost
 
 
-@pytest.mark.parametrize("kind", [RecallRunEvaluator, RecallStringEvaluator])
+@pytest.mark.parametrize("kind", [RecallStringEvaluator])
 def test_it_is_read_from_the_trace(
     kind: Any, path: Path, retriever: BaseRetriever, client: Client, example: Any
 ) -> None:
     """`evaluate` and `aevaluate`, whose targets return an answer only."""
-    evaluator = kind(IdRecall(k=2), id_key=path.id_key)
+    evaluator = kind(IdRecall(), Recall @ 2, id_key=path.id_key)
     row = example(QUESTION, reference_context_ids=REFERENCES)
     options: dict[str, Any] = {
         "data": [row], "evaluators": [evaluator], "client": client, "upload_results": False,
@@ -210,7 +207,9 @@ def test_it_is_read_from_the_trace(
 def test_it_is_read_from_what_is_returned(path: Path, retriever: BaseRetriever) -> None:
     """Handed over, or asked by the evaluator."""
     expected = score(path.outermost, REFERENCES)
-    evaluator = RecallStringEvaluator(IdRecall(k=2), id_key=path.id_key, retriever=retriever)
+    evaluator = RecallStringEvaluator(
+        IdRecall(), Recall @ 2, id_key=path.id_key, retriever=retriever
+    )
     arguments: dict[str, Any] = {"reference": REFERENCES, "input": QUESTION}
     found = retriever.invoke(QUESTION)
     assert evaluator.evaluate_strings(prediction=found, **arguments)["score"] == expected
@@ -227,7 +226,7 @@ def test_a_stage_is_selected_in_a_trace(
     row = example(QUESTION, reference_context_ids=["d1", "d3", "d9"])
 
     def recall(**fields: Any) -> Any:
-        evaluator = RecallRunEvaluator(IdRecall(), which=Selection(**fields))
+        evaluator = RecallStringEvaluator(IdRecall(), which=Selection(**fields))
         target = RunnableLambda(lambda inputs: inputs["question"]) | retriever | len
         return feedback_of(
             evaluate(

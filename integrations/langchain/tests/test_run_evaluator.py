@@ -25,13 +25,17 @@ from langsmith.schemas import Example, Run, TracerSession
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from fullrecall import IdRecall, Method, ParameterError, Result, Sample, TextRecall
-from langchain_fullrecall import RecallRunEvaluator, RecallStringEvaluator
-from langchain_fullrecall.runs import retriever_calls
+from fullrecall import IdRecall, Sample, TextRecall
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Recall
+from fullrecall.records import MethodRecord
+from fullrecall.result import Method, Result
+from langchain_fullrecall import RecallStringEvaluator
+from langchain_fullrecall.traces import node_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
-KINDS = [RecallRunEvaluator, RecallStringEvaluator]
+KINDS = [RecallStringEvaluator]
 
 
 class Merged(BaseRetriever):
@@ -100,9 +104,9 @@ def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
 def test_a_failed_call_brought_nothing() -> None:
     """Whatever stands in its outputs: the call says that it failed, and has no contexts."""
     failed = retriever_run([Document("t", id="d0")], error="TimeoutError('slow')")
-    (call,) = retriever_calls(run_of(child_runs=[failed]))
+    (call,) = node_of(run_of(child_runs=[failed])).children
     assert (call.contexts, call.error) == (None, "TimeoutError('slow')")
-    (call,) = retriever_calls(retriever_run([Document("t", id="d0")]))
+    call = node_of(retriever_run([Document("t", id="d0")]))
     assert [context.id for context in call.contexts or ()] == ["d0"]
 
 
@@ -148,7 +152,7 @@ def test_what_was_retrieved_is_found(
     """In the output where it holds documents, else in the trace, however deep."""
     retriever = retriever_of(documents)
     feedback = feedback_of(
-        kind(IdRecall(k=2)),
+        kind(IdRecall(), Recall @ 2),
         targets(retriever)[target],
         example(reference_context_ids=["d0", "d3"]),
     )
@@ -189,7 +193,7 @@ def test_a_traced_function_is_a_retriever(
 
     seen: list[Run] = []
 
-    class Watching(RecallRunEvaluator):
+    class Watching(RecallStringEvaluator):
         def evaluate_run(self, run: Run, *args: Any, **kwargs: Any) -> EvaluationResult:
             seen.append(run)
             return super().evaluate_run(run, *args, **kwargs)
@@ -206,7 +210,7 @@ def test_a_traced_function_is_a_retriever(
 @pytest.mark.parametrize(
     ("output", "score"),
     [
-        (["The Seine flows through Paris."], 1.0),
+        (["The Seine flows through Paris."], None),
         ([{"text": "The Seine flows through Paris.", "id": "d1"}], 1.0),
         ([], 0.0),
         ("The Seine flows through Paris.", None),
@@ -215,8 +219,8 @@ def test_a_traced_function_is_a_retriever(
 def test_a_target_may_return_what_it_found(
     output: Any, score: float | None, example: Any, feedback_of: Any
 ) -> None:
-    """Where no retriever was traced a list is what was retrieved; a text is an answer."""
-    evaluator = RecallRunEvaluator(TextRecall())
+    """Where no retriever was traced documents are what was retrieved; texts are an answer."""
+    evaluator = RecallStringEvaluator(TextRecall())
     row = example(reference_contexts=["The Seine flows through Paris."])
     assert feedback_of(evaluator, lambda inputs: output, row).score == score
 
@@ -237,7 +241,7 @@ def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
         return target
 
     def measured(*answers: Any) -> tuple[float | None, str]:
-        feedback = feedback_of(RecallRunEvaluator(), answer_after(*answers), row)
+        feedback = feedback_of(RecallStringEvaluator(), answer_after(*answers), row)
         return feedback.score, feedback.comment
 
     score, reason = measured()
@@ -263,7 +267,7 @@ def test_an_error_that_a_chain_hides_is_no_empty_result(
             found = []
         return {"documents": found, "answer": "I do not know"}
 
-    feedback = feedback_of(RecallRunEvaluator(), target, example(reference_context_ids=["d0"]))
+    feedback = feedback_of(RecallStringEvaluator(), target, example(reference_context_ids=["d0"]))
     assert feedback.score is None
     assert feedback.comment == "unscored: no retrieval: ConnectionError('no route')"
 
@@ -280,7 +284,7 @@ def test_one_search_that_failed_leaves_the_output_as_it_is(
         return {"documents": [document for document in found if document.id == "d7"]}
 
     row = example(reference_context_ids=["d0"])
-    assert feedback_of(RecallRunEvaluator(), target, row).score == 0.0
+    assert feedback_of(RecallStringEvaluator(), target, row).score == 0.0
 
 
 def test_a_run_that_failed_after_retrieval_is_scored(
@@ -293,7 +297,7 @@ def test_a_run_that_failed_after_retrieval_is_scored(
         raise TimeoutError("the model is asleep")
 
     row = example(reference_context_ids=["d0"])
-    assert feedback_of(RecallRunEvaluator(), target, row).score == 1.0
+    assert feedback_of(RecallStringEvaluator(), target, row).score == 1.0
 
 
 def test_a_run_that_failed_before_retrieval_says_so(example: Any, feedback_of: Any) -> None:
@@ -303,11 +307,11 @@ def test_a_run_that_failed_before_retrieval_says_so(example: Any, feedback_of: A
         raise TimeoutError("the index is asleep")
 
     row = example(reference_context_ids=["d0"])
-    feedback = feedback_of(RecallRunEvaluator(), target, row)
+    feedback = feedback_of(RecallStringEvaluator(), target, row)
     assert feedback.score is None
     assert "TimeoutError('the index is asleep')" in feedback.comment
     assert "Traceback" not in feedback.comment
-    asked = feedback_of(RecallRunEvaluator(documents_key="docs"), target, row)
+    asked = feedback_of(RecallStringEvaluator(documents_key="docs"), target, row)
     assert "the run failed: TimeoutError" in asked.comment
 
 
@@ -318,13 +322,13 @@ def test_an_empty_output_beside_documents_is_not_guessed_at(
     retriever = retriever_of(documents)
     target = RunnableLambda(lambda inputs: inputs["question"]) | retriever | (lambda _: [])
     row = example(reference_context_ids=["d0"])
-    feedback = feedback_of(RecallRunEvaluator(), target, row)
+    feedback = feedback_of(RecallStringEvaluator(), target, row)
     assert feedback.score is None
     assert 'documents_key="output"' in feedback.comment
-    told = RecallRunEvaluator(documents_key="output")
+    told = RecallStringEvaluator(documents_key="output")
     assert feedback_of(told, target, row).score == 0.0
     empty = RunnableLambda(lambda inputs: inputs["question"]) | retriever_of([])
-    assert feedback_of(RecallRunEvaluator(), empty, row).score == 0.0
+    assert feedback_of(RecallStringEvaluator(), empty, row).score == 0.0
 
 
 def test_of_nested_retrievers_the_outermost_counts(
@@ -336,11 +340,14 @@ def test_of_nested_retrievers_the_outermost_counts(
 
     def retrieved(which: Any) -> tuple[float, str]:
         target = RunnableLambda(lambda inputs: inputs["question"]) | merged | (lambda _: "answer")
-        feedback = feedback_of(RecallRunEvaluator(which=which), target, row)
+        feedback = feedback_of(RecallStringEvaluator(which=which), target, row)
         return feedback.score, feedback.comment
 
     assert retrieved("outermost") == (0.5, "2 of 4 found in 3 retrieved; missed: d0, d3")
-    assert retrieved("innermost") == (0.75, "3 of 4 found in 3 retrieved; missed: d3")
+    assert retrieved("innermost") == (
+        0.75,
+        "3 of 4 found in 3 retrieved; union of 2 calls; missed: d3",
+    )
     with pytest.raises(ParameterError, match="which"):
         retrieved("all")
 
@@ -355,36 +362,37 @@ def test_innermost_looks_below_a_retriever_and_past_the_output(
     def as_output(inputs: dict[str, Any]) -> dict[str, Any]:
         return {"documents": merged.invoke(inputs["question"])}
 
-    assert feedback_of(RecallRunEvaluator(), as_output, row).score == 0.5
-    assert feedback_of(RecallRunEvaluator(which="innermost"), as_output, row).score == 1.0
-    keyed = RecallRunEvaluator(which="innermost", documents_key="documents")
+    assert feedback_of(RecallStringEvaluator(), as_output, row).score == 0.5
+    assert feedback_of(RecallStringEvaluator(which="innermost"), as_output, row).score == 1.0
+    keyed = RecallStringEvaluator(which="innermost", documents_key="documents")
     assert feedback_of(keyed, as_output, row).score == 0.5
     root = retriever_run(documents[1:2], child_runs=[retriever_run(documents[:2])])
-    assert RecallRunEvaluator().evaluate_run(root, row).score == 0.5
-    assert RecallRunEvaluator(which="innermost").evaluate_run(root, row).score == 1.0
+    assert RecallStringEvaluator().evaluate_run(root, row).score == 0.5
+    assert RecallStringEvaluator(which="innermost").evaluate_run(root, row).score == 1.0
 
 
-def test_several_retrievals_are_joined_in_the_order_they_started(example: Any) -> None:
+def test_several_retrievals_are_united(example: Any) -> None:
     """An agent's searches one after the other; what an earlier one brought comes once."""
     first, second, third = (Document(letter, id=letter) for letter in "abc")
     runs = [
         retriever_run([third, second], second=12),
         retriever_run([second, first], second=3),
-        retriever_run([], second=7, error="TimeoutError()"),
+        retriever_run([], second=7),
     ]
     run = run_of(child_runs=[run_of(child_runs=runs)], outputs={"answer": "?"})
 
     def recall(k: int, *references: str) -> float | None:
         score = (
-            RecallRunEvaluator(IdRecall(k=k))
+            RecallStringEvaluator(IdRecall(), Recall @ k)
             .evaluate_run(run, example(reference_context_ids=list(references)))
             .score
         )
         assert score is None or isinstance(score, float)
         return score
 
-    assert [recall(1, "b"), recall(2, "b", "a"), recall(3, "b", "a", "c")] == [1.0] * 3
-    assert recall(2, "c") == 0.0
+    # Each at its rank within its own call: b and c are first, a is second.
+    assert [recall(1, "b"), recall(1, "c"), recall(2, "b", "a", "c")] == [1.0] * 3
+    assert recall(1, "a") == 0.0
 
 
 def test_an_experiment_that_was_loaded_scores_alike(
@@ -416,7 +424,7 @@ def test_an_experiment_that_was_loaded_scores_alike(
     for nested, score in ((True, 0.5), (False, None)):
         root.child_runs = None
         outcome = evaluate(
-            "before", evaluators=[RecallRunEvaluator()], client=client, load_nested=nested
+            "before", evaluators=[RecallStringEvaluator()], client=client, load_nested=nested
         )
         (feedback,) = next(iter(outcome))["evaluation_results"]["results"]
         assert feedback.score == score
@@ -428,7 +436,7 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     """JSON without the IDs that are None, and runs without their children."""
     loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
     row = example(reference_context_ids=["d0", "d9"])
-    evaluator = RecallRunEvaluator()
+    evaluator = RecallStringEvaluator()
     run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(loaded)])
     assert evaluator.evaluate_run(run, row).score == 0.5
     plain = {
@@ -447,10 +455,10 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
 def test_an_unfinished_retriever_run_is_no_empty_one(outputs: Any, example: Any) -> None:
     """A run that has no documents, not even none, tells nothing."""
     run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(None, outputs=outputs)])
-    feedback = RecallRunEvaluator().evaluate_run(run, example(reference_context_ids=["d0"]))
+    feedback = RecallStringEvaluator().evaluate_run(run, example(reference_context_ids=["d0"]))
     assert feedback.score is None
     assert feedback.comment is not None
-    assert "the retriever run 'R' has no documents" in feedback.comment
+    assert "R returned nothing that can be read as contexts" in feedback.comment
 
 
 @pytest.mark.parametrize(
@@ -476,7 +484,9 @@ def test_references_come_from_the_example(
 ) -> None:
     """By the names that `Sample` takes, under `reference_key`, or as the only output there is."""
     run = run_of(outputs={"documents": documents})
-    feedback = RecallRunEvaluator(**arguments).evaluate_run(run, example(**outputs))
+    feedback = RecallStringEvaluator(arguments.pop("scorer", None), **arguments).evaluate_run(
+        run, example(**outputs)
+    )
     assert feedback.score == score
     if score is None:
         assert feedback.comment is not None
@@ -486,14 +496,14 @@ def test_references_come_from_the_example(
 def test_a_reference_key_that_is_missing_is_named(documents: list[Document], example: Any) -> None:
     """With the outputs that there are."""
     run = run_of(outputs={"documents": documents})
-    evaluator = RecallRunEvaluator(reference_key="gold")
+    evaluator = RecallStringEvaluator(reference_key="gold")
     feedback = evaluator.evaluate_run(run, example(ids=["d0"], answer="a"))
     assert feedback.comment == "unscored: the example has no output 'gold': it has 'ids', 'answer'"
 
 
 def test_an_example_is_not_required(documents: list[Document]) -> None:
     """An online evaluator has none: no score, and no error."""
-    feedback = RecallRunEvaluator().evaluate_run(run_of(outputs={"documents": documents}))
+    feedback = RecallStringEvaluator().evaluate_run(run_of(outputs={"documents": documents}))
     assert (feedback.score, feedback.comment) == (
         None,
         "unscored: reference_context_ids is missing",
@@ -503,7 +513,7 @@ def test_an_example_is_not_required(documents: list[Document]) -> None:
 def test_ids_are_read_as_id_key_says(documents: list[Document], example: Any) -> None:
     """In runs as everywhere else."""
     run = run_of(outputs={"documents": documents})
-    by_source = RecallRunEvaluator(id_key="source")
+    by_source = RecallStringEvaluator(id_key="source")
     assert by_source.evaluate_run(run, example(reference_context_ids=["fr", "es"])).score == 0.5
 
 
@@ -534,9 +544,9 @@ def test_data_that_cannot_be_read_never_raises(
 def test_bad_documents_in_a_trace_name_the_retriever(example: Any) -> None:
     """Of many retrievers, the one to mend."""
     run = run_of(child_runs=[retriever_run([7], name="Bad")], outputs={"answer": "?"})
-    feedback = RecallRunEvaluator().evaluate_run(run, example(expected_ids=["d0"]))
+    feedback = RecallStringEvaluator().evaluate_run(run, example(expected_ids=["d0"]))
     assert feedback.comment is not None
-    assert feedback.comment.startswith("unscored: retriever run 'Bad': document 0")
+    assert feedback.comment.startswith("unscored: retriever 'Bad': document 0")
 
 
 def test_a_scorer_or_an_id_key_that_raises_is_named(
@@ -544,9 +554,9 @@ def test_a_scorer_or_an_id_key_that_raises_is_named(
 ) -> None:
     """The user's own code too: the row stays and says what was raised."""
     run, row = run_of(outputs={"documents": documents}), example(expected_ids=["d0"])
-    feedback = RecallRunEvaluator(CarelessScorer()).evaluate_run(run, row)
+    feedback = RecallStringEvaluator(CarelessScorer()).evaluate_run(run, row)
     assert feedback.comment == "unscored: ZeroDivisionError: 4 contexts"
-    keyed = RecallRunEvaluator(id_key=lambda document: document.metadata["nope"])
+    keyed = RecallStringEvaluator(id_key=lambda document: document.metadata["nope"])
     assert (
         keyed.evaluate_run(run, row).comment
         == "unscored: document 0: id_key raised KeyError: 'nope'"
@@ -557,19 +567,15 @@ def test_feedback_survives_an_upload(documents: list[Document], example: Any) ->
     """What LangSmith keeps is JSON; tables show a number or nothing, never a text in its place."""
     run = run_of(outputs={"documents": documents})
     row = example(reference_context_ids=["d0", "d9"])
-    scored = RecallRunEvaluator(IdRecall(k=2, ks=(1, 2))).evaluate_run(run, row)
+    scored = RecallStringEvaluator(IdRecall()).evaluate_run(run, row)
     assert (scored.score, scored.value, scored.extra) == (0.5, None, None)
     kept = json.loads(json.dumps(scored.evaluator_info))["fullrecall"]
-    assert (kept["status"], kept["missed"], kept["at"]) == (
-        "scored",
-        ["d9"],
-        {"1": 0.5, "2": 0.5},
-    )
-    assert Method.from_dict(kept["method"]) == IdRecall(k=2, ks=(1, 2)).method
-    unscored = RecallRunEvaluator().evaluate_run(run_of(outputs={"answer": "?"}), row)
+    assert (kept["status"], kept["missed"]) == ("scored", ["d9"])
+    assert MethodRecord.read(kept["method"]).method == IdRecall().method
+    unscored = RecallStringEvaluator().evaluate_run(run_of(outputs={"answer": "?"}), row)
     assert (unscored.score, unscored.value, unscored.extra) == (None, None, None)
     assert unscored.evaluator_info["fullrecall"]["status"] == "unscored"
-    undefined = RecallRunEvaluator().evaluate_run(run, example(reference_context_ids=[]))
+    undefined = RecallStringEvaluator().evaluate_run(run, example(reference_context_ids=[]))
     assert (undefined.score, undefined.comment) == (None, "undefined: no reference items")
 
 
@@ -624,7 +630,7 @@ def test_the_question_is_found_in_the_inputs(retriever_of: Any, documents: list[
         row = None
         if example_inputs is not None:
             row = Example(id=uuid4(), inputs=example_inputs, outputs={"expected_ids": ["d0"]})
-        evaluator = RecallRunEvaluator(retriever=retriever, **arguments)
+        evaluator = RecallStringEvaluator(retriever=retriever, **arguments)
         evaluator.evaluate_run(run_of(inputs=inputs, outputs={"answer": "?"}), row)
         found: list[str] = retriever.asked
         return found
@@ -653,7 +659,7 @@ def test_a_scorer_that_takes_its_time_blocks_no_loop(
 
     async def run() -> Any:
         evaluating = asyncio.create_task(
-            RecallRunEvaluator(Waiting()).aevaluate_run(
+            RecallStringEvaluator(Waiting()).aevaluate_run(
                 run_of(outputs={"documents": documents}), example(expected_ids=["d0"])
             )
         )

@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, InputError, ParameterError
-from langchain_fullrecall import RetrieverCall, Selection
+from fullrecall import Context
+from fullrecall.errors import InputError, ParameterError
+from langchain_fullrecall import Selection
 from langchain_fullrecall.documents import DocumentReader
-from langchain_fullrecall.retrieval import Retrieval
+from langchain_fullrecall.outputs import Output
+from langchain_fullrecall.record import Reading, Seen, retrieval_of
+from langchain_fullrecall.tree import Node
 
 
-def call(name: str, ids: str = "", *children: RetrieverCall, **fields: Any) -> RetrieverCall:
-    """Return a call that brought one document for each letter."""
+def call(name: str, ids: str = "", *children: Node, **fields: Any) -> Node:
+    """Return a retriever run that returned one document for each letter."""
     found = tuple(Context(f"text {letter}", id=letter) for letter in ids)
-    return RetrieverCall(name, "q", **{"contexts": found, "children": children, **fields})
+    defaults: dict[str, Any] = {"kind": "retriever", "query": name, "contexts": found}
+    return Node(name, children=list(children), **{**defaults, **fields})
 
 
 CALLS = (
@@ -24,17 +28,21 @@ CALLS = (
 )
 
 
+def seen(selection: Selection, calls: Any = CALLS, **reading: Any) -> Seen:
+    """Return the record of the selected calls."""
+    return retrieval_of(calls, Output(), Reading(DocumentReader(**reading), selection), "unseen")
+
+
 def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:
-    """Return the letters of what the selected calls brought."""
-    found = selection.retrieval(calls, DocumentReader(**reading)).contexts
-    assert found is not None
-    return "".join(context.id or "?" for context in found)
+    """Return the letters of what the selected calls returned, by rank."""
+    found = seen(selection, calls, **reading).retrieval
+    return "".join(context.id or "?" for context in found.contexts or ())
 
 
 @pytest.mark.parametrize(
     ("selection", "brought"),
     [
-        (Selection(), "abcd"),
+        (Selection(), "acbd"),
         (Selection(level="innermost"), "abcd"),
         (Selection(take="first"), "abc"),
         (Selection(take="last"), "cd"),
@@ -46,12 +54,11 @@ def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:
         (Selection(tag="sparse"), "ab"),
         (Selection(tag="t", take="last"), "cd"),
         (Selection(tag="t", name="ensemble"), "abc"),
-        (Selection(where=lambda seen: not seen.children), "abcd"),
-        (Selection(where=lambda seen: "d" in [c.id for c in seen.contexts or ()]), "cd"),
+        (Selection(where=lambda one: "d" in [c.id for c in one.contexts or ()]), "cd"),
     ],
 )
 def test_what_is_selected(selection: Selection, brought: str) -> None:
-    """By level, order, name, tag and condition; a document of two calls comes once."""
+    """By level, order, name, tag and condition; a context of two calls counts once."""
     assert ids(selection) == brought
 
 
@@ -64,38 +71,38 @@ def test_what_stands_in_between_is_looked_past() -> None:
 
 def test_no_call_failed_calls_and_nothing_retrieved_differ() -> None:
     """Three answers, of which only the last can be scored."""
-    reader = DocumentReader()
     failed = call("R", contexts=None, error="TimeoutError: 30 s")
-    twice = [failed, call("R", contexts=None, error="TimeoutError: 30 s")]
-    assert Selection().retrieval([], reader) == Retrieval(unseen="no retriever was called")
-    assert Selection().retrieval(twice, reader) == Retrieval(error="TimeoutError: 30 s")
-    assert Selection().retrieval([call("R")], reader) == Retrieval([])
-    unfinished = Selection().retrieval([call("R", contexts=None)], reader)
-    assert unfinished == Retrieval(unseen="the retriever run 'R' has no documents")
+    assert seen(Selection(), []).unseen == "unseen"
+    assert seen(Selection(), [failed, failed]).retrieval.error == "TimeoutError: 30 s"
+    assert seen(Selection(), [call("R")]).retrieval.contexts == ()
+    unfinished = seen(Selection(), [call("R", contexts=None)]).retrieval
+    assert unfinished.error == "R returned nothing that can be read as contexts"
 
 
 @pytest.mark.parametrize("take", ["first", "last", "union"])
-def test_failed_calls_are_no_calls(take: Any) -> None:
-    """A retry that worked counts, wherever it stands among those that did not."""
+def test_a_retry_that_worked_counts(take: Any) -> None:
+    """Wherever it stands among those that did not."""
     failed = call("R", contexts=None, error="TimeoutError")
-    assert ids(Selection(take=take), [failed, call("R", "ab"), failed]) == "ab"
+    found = seen(Selection(take=take), [failed, call("R", "ab"), failed])
+    assert found.retrieval.error is None
+    assert [context.id for context in found.retrieval.contexts or ()] == ["a", "b"]
 
 
 def test_a_name_that_no_call_has_is_no_retrieval() -> None:
     """A typing error must not pass for a measurement of something else."""
-    found = Selection(name="bm52", tag="t").retrieval(CALLS, DocumentReader())
-    assert found.contexts is None
+    found = seen(Selection(name="bm52", tag="t"))
+    assert found.retrieval.contexts is None
     assert found.unseen == (
         "no retriever call fits name=('bm52',), tag=('t',): "
-        "there were 'ensemble', 'web', 'bm25', 'dense'"
+        "there were 'ensemble', 'bm25', 'dense', 'web'"
     )
 
 
 def test_what_no_reader_can_read_names_the_retriever() -> None:
     """But only where that call counts."""
     broken = call("Bad", contexts=None, problem="document 0: a text is meant")
-    with pytest.raises(InputError, match="retriever run 'Bad': document 0"):
-        Selection().retrieval([broken], DocumentReader())
+    with pytest.raises(InputError, match="retriever 'Bad': document 0"):
+        seen(Selection(), [broken])
     assert ids(Selection(name="web"), [broken, *CALLS]) == "cd"
 
 
@@ -105,34 +112,38 @@ def chunk(own: str | None, source: str, text: str) -> Context:
 
 
 def test_what_makes_two_documents_one() -> None:
-    """Their ID; and where `id_key` names what chunks share, their text as well."""
+    """Their ID and text; and the ID alone where `collapse` joins what has one."""
     first = call("A", contexts=(chunk("1", "s", "one"), chunk("2", "s", "two")))
-    second = call("B", contexts=(chunk("2", "s", "shortened"), chunk("3", "s", "two")))
+    second = call("B", contexts=(chunk("2", "s", "two"), chunk("3", "s", "three")))
     both = [first, second]
     assert ids(Selection(), both) == "123"
-    assert ids(Selection(), both, id_key="source") == "sss"  # one, two, shortened
+    assert ids(Selection(), both, id_key="source") == "sss"
     assert ids(Selection(), both, id_key="source", collapse=True) == "s"
 
 
-def test_documents_without_an_id_are_told_apart_by_their_text() -> None:
-    """Two calls that bring the same text bring one document."""
-    calls = [
-        call("A", contexts=(Context("one"), Context("two"))),
-        call("B", contexts=(Context("two"), Context("three"))),
-    ]
-    found = Selection().retrieval(calls, DocumentReader()).contexts or ()
-    assert [context.text for context in found] == ["one", "two", "three"]
+@pytest.mark.parametrize(
+    ("selection", "label"),
+    [
+        (Selection(), ""),
+        (Selection(level="innermost"), "innermost"),
+        (Selection(name="bm25", take="last"), "bm25,last"),
+        (Selection(where=callable), "callable"),
+    ],
+)
+def test_a_view_has_a_name_of_its_own(selection: Selection, label: str) -> None:
+    """Two views of one scorer are two keys in a table."""
+    assert selection.label == label
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"level": "all"}, "level is one of 'outermost', 'innermost', got 'all'"),
-        ({"take": "best"}, "take is one of 'union', 'first', 'last', got 'best'"),
-        ({"name": ""}, "name is a str or several, got ''"),
-        ({"name": []}, "name is a str"),
-        ({"tag": [1]}, "tag is a str"),
-        ({"where": "x"}, "where is a callable"),
+        ({"level": "all"}, "level must be one of 'outermost', 'innermost', got 'all'"),
+        ({"take": "best"}, "take must be one of 'union', 'first', 'last', got 'best'"),
+        ({"name": ""}, "name must be a str or several, got ''"),
+        ({"name": []}, "name must be a str"),
+        ({"tag": [1]}, "tag must be a str"),
+        ({"where": "x"}, "where must be a function"),
     ],
 )
 def test_values_out_of_range_are_named(fields: dict[str, Any], message: str) -> None:

@@ -26,10 +26,10 @@ from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import CharacterTextSplitter
 
-from fullrecall import IdRecall, Sample
+from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.evaluation.stages import evaluate_stages
 from fullrecall.retrieval import Stage
-from langchain_fullrecall import aretrieved, retrieved
+from langchain_fullrecall import observed
 
 Shape = list[tuple[str, list[str | None], str | None]]
 
@@ -111,15 +111,12 @@ def final(sample: Sample) -> str:
     return "".join(map(str, sample.retrieved_context_ids or ()))
 
 
-async def _all(retriever: Any, samples: Sequence[Any], **options: Any) -> list[Sample]:
-    return [sample async for sample in aretrieved(retriever, samples, **options)]
-
-
 def both_ways(retriever: Any, question: str = "q", **options: Any) -> Sample:
     """Return the sample as it was retrieved, which must be the same by `invoke` and `ainvoke`."""
-    asked = [Sample(user_input=question)]
-    (sample,) = retrieved(retriever, asked, **options)
-    assert asyncio.run(_all(retriever, asked, **options)) == [sample]
+    asked = Sample(user_input=question)
+    seen = observed(retriever, **options)
+    sample = asked.with_retrieval(seen.retrieve(asked))
+    assert asked.with_retrieval(asyncio.run(seen.aretrieve(asked))) == sample
     return sample
 
 
@@ -234,9 +231,9 @@ def test_mapped_queries_are_in_their_order_whichever_starts_first() -> None:
 
     second = threading.Event()
     chain = RunnableLambda(list) | letters("R").map() | (lambda found: found[0] + found[1])
-    (sample,) = retrieved(
-        chain, [Sample(user_input="ab")], config={"callbacks": [HoldingUp()]}, max_concurrency=1
-    )
+    sample = Sample(user_input="ab")
+    seen = observed(chain, config={"callbacks": [HoldingUp()]})
+    sample = sample.with_retrieval(seen.retrieve(sample))
     assert shape(sample) == [("R query 1", ["a"], None), ("R query 2", ["b"], None)]
     assert second.is_set()
 
@@ -370,7 +367,7 @@ def test_nested_as_deep_as_they_come() -> None:
 
 
 def test_equal_names_in_different_places() -> None:
-    """The second gets the name of what is around it."""
+    """The second is numbered."""
 
     def branch(name: str, held: str) -> BaseRetriever:
         return ContextualCompressionRetriever(
@@ -378,7 +375,7 @@ def test_equal_names_in_different_places() -> None:
         )
 
     both = MergerRetriever(retrievers=[branch("one", "ab"), branch("two", "b")])
-    assert [name for name, *_ in shape(both_ways(both))] == ["R", "one", "two / R", "two"]
+    assert [name for name, *_ in shape(both_ways(both))] == ["R", "one", "R 2", "two"]
 
 
 def test_steps_of_a_chain() -> None:
@@ -438,7 +435,7 @@ def test_a_chain_that_answers_too() -> None:
     asking = RunnableLambda(lambda question: {"question": question}) | chain
     sample = both_ways(asking)
     assert final(sample) == "a"
-    assert shape(sample)[0] == ("dense", ["a", "b"], "RunnableLambda")
+    assert shape(sample) == [("dense", ["a", "b"], None)]
 
 
 def test_a_function_that_asks_a_retriever() -> None:
@@ -482,7 +479,10 @@ def test_calls_at_the_same_time_do_not_mix() -> None:
     )
     words = [f"{chr(ord('a') + n % 26)}{chr(ord('A') + n // 26)}" for n in range(200)]
     samples = [Sample(user_input=word) for word in words]
-    for found in (list(retrieved(reranked, samples)), asyncio.run(_all(reranked, samples))):
+    options: Any = {"retriever": observed(reranked), "progress": False}
+    in_tasks = asyncio.run(aevaluate(samples, IdRecall(), **options))
+    for report in (evaluate(samples, IdRecall(), **options), in_tasks):
+        found = [row.sample for row in report]
         assert [(shape(sample)[0][1], shape(sample)[-1][1], final(sample)) for sample in found] == [
             (list(word), list(word[::-1]), word[1]) for word in words
         ]
@@ -513,7 +513,7 @@ def test_an_id_key_that_fails_on_a_stage_is_told() -> None:
         return {"a": 1}[str(document.id)]
 
     sample = both_ways(reranked, id_key=numbered)
-    assert sample.retrieval_error == "reading a stage: document 1: id_key raised KeyError: 'b'"
+    assert sample.retrieval_error == "retriever 'dense': document 1: id_key raised KeyError: 'b'"
 
 
 def test_a_miss_is_blamed_on_the_stage_that_lost_it() -> None:
@@ -525,7 +525,8 @@ def test_a_miss_is_blamed_on_the_stage_that_lost_it() -> None:
         base_compressor=pipeline, base_retriever=letters("dense", "abc")
     )
     wanted = [Sample(user_input="q", reference_context_ids=list("abcd"))]
-    reports = evaluate_stages(retrieved(retriever, wanted), IdRecall(), progress=False)
+    found = [sample.with_retrieval(observed(retriever).retrieve(sample)) for sample in wanted]
+    reports = evaluate_stages(found, IdRecall(), progress=False)
     assert {name: report.rows[0].results[0].score for name, report in reports.items()} == {
         "dense": 0.75,
         "Keeping": 0.5,

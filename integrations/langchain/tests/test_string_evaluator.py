@@ -26,16 +26,14 @@ from fullrecall import (
     ContextPrecision,
     EntityRecall,
     IdRecall,
-    InputError,
-    Method,
-    ParameterError,
-    Result,
     Sample,
-    Scorer,
     SpanRecall,
-    Status,
     TextRecall,
 )
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.measures import Recall
+from fullrecall.result import Method, Result, Status
+from fullrecall.scorers import Scorer
 from langchain_fullrecall import RecallStringEvaluator
 
 
@@ -60,12 +58,12 @@ def score_of(evaluator: RecallStringEvaluator, **arguments: Any) -> float | None
 
 def test_it_is_both_kinds_of_evaluator() -> None:
     """LangSmith and LangChain each take what is one of their own."""
-    evaluator = RecallStringEvaluator(IdRecall(k=3))
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 3)
     assert isinstance(evaluator, StringEvaluator)
     assert isinstance(evaluator, RunEvaluator)
     assert evaluator.evaluation_name == "id_recall@3"
     assert evaluator.feedback_keys == ["id_recall@3"]
-    assert repr(evaluator).startswith("RecallStringEvaluator(IdRecall(k=3")
+    assert repr(evaluator).startswith("RecallStringEvaluator(IdRecall(")
 
 
 def test_what_is_returned(documents: list[Document]) -> None:
@@ -79,9 +77,10 @@ def test_what_is_returned(documents: list[Document]) -> None:
         "score": 0.5,
         "value": "scored",
         "reasoning": "1 of 2 found in 4 retrieved; missed: d9",
+        "scores": {"id_recall": 0.5},
     }
     assert result.missed == ("d9",)
-    assert result.at[1] == 0.5
+    assert result[Recall @ 1] == 0.5
 
 
 @pytest.mark.parametrize("arguments", [{}, {"input": "q"}, {"reference": ["d0"]}])
@@ -130,7 +129,7 @@ def test_input_and_reference_are_optional(
 )
 def test_what_a_prediction_may_be(wrap: Any, documents: list[Document]) -> None:
     """Documents as retrievers return them, and chains' outputs that hold them."""
-    evaluator = RecallStringEvaluator(IdRecall(k=1))
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
     assert score_of(evaluator, prediction=wrap(documents), reference=["d0", "d1"]) == 0.5
 
 
@@ -164,8 +163,18 @@ def test_texts_are_documents_without_ids(documents: list[Document]) -> None:
     """For scorers of texts a list of texts will do; for IDs it is no measurement."""
     texts = [document.page_content for document in documents]
     by_text = RecallStringEvaluator(TextRecall())
-    assert score_of(by_text, prediction=texts, reference=texts[:1]) == 1.0
-    assert score_of(RecallStringEvaluator(), prediction=texts, reference=["d0"]) is None
+    assert score_of(by_text, retrieved_documents=texts, reference=texts[:1]) == 1.0
+    by_id = RecallStringEvaluator()
+    assert score_of(by_id, retrieved_documents=texts, reference=["d0"]) is None
+
+
+def test_a_list_of_texts_is_an_answer() -> None:
+    """`["Paris", "London"]` was not retrieved: it says how to say so."""
+    returned = RecallStringEvaluator(TextRecall()).evaluate_strings(
+        prediction=["Paris", "London"], reference=["Paris"]
+    )
+    assert returned["score"] is None
+    assert "the output is a list of texts, which may be an answer" in returned["reasoning"]
 
 
 def test_documents_that_differ_under_two_keys_are_not_guessed_at(
@@ -183,12 +192,12 @@ def test_documents_that_differ_under_two_keys_are_not_guessed_at(
 @pytest.mark.parametrize(
     ("prediction", "reason"),
     [
-        ("an answer", "the prediction is 'an answer'"),
-        (None, "the prediction is None"),
+        ("an answer", "the output is str, not documents"),
+        (None, "the output is NoneType"),
         (AIMessage("an answer"), "AIMessage"),
-        ({"answer": "a", "sources": "s"}, "holds 'answer', 'sources'"),
-        ({"documents": None}, "holds 'documents'"),
-        ({}, "is empty"),
+        ({"answer": "a", "sources": "s"}, "it holds 'answer', 'sources'"),
+        ({"documents": None}, "it holds 'documents'"),
+        ({}, "it holds nothing"),
     ],
 )
 def test_no_retrieval_is_not_an_empty_one(prediction: object, reason: str) -> None:
@@ -217,7 +226,6 @@ def test_no_reference_items_leave_it_undefined(documents: list[Document]) -> Non
     [
         (IdRecall(), ["d0", "d9"], 0.5),
         (IdRecall(), {"d0": 3, "d9": 1}, 0.5),
-        (IdRecall(weighting="grade"), {"d0": 3, "d9": 1}, 0.75),
         (IdRecall(), [["d0", "d9"], ["d8"]], 0.5),
         (IdRecall(), {"reference_context_ids": ["d0", "d9"]}, 0.5),
         (IdRecall(), {"expected_ids": ["d0", "d9"], "topic": "geography"}, 0.5),
@@ -285,17 +293,15 @@ def test_an_output_may_say_that_retrieval_failed() -> None:
     assert returned["reasoning"] == "unscored: no retrieval: TimeoutError: 30 s"
 
 
-def test_k_holds_for_one_call(documents: list[Document]) -> None:
-    """`k=` cuts this call's list, names its score, and leaves the evaluator as it was."""
-    evaluator = RecallStringEvaluator()
-    arguments: dict[str, Any] = {"prediction": documents, "reference": ["d0", "d1"]}
-    assert score_of(evaluator, **arguments, k=1) == 0.5
-    assert evaluator.evaluate_strings(**arguments, k=1)["key"] == "id_recall@1"
-    assert score_of(evaluator, **arguments) == 1.0
-    with pytest.raises(ParameterError, match="k is a whole number"):
-        evaluator.evaluate_strings(**arguments, k=0)
-    with pytest.raises(ParameterError, match="count has no k"):
-        RecallStringEvaluator(CountRecall()).evaluate_strings(prediction=documents, k=1)
+def test_every_measure_of_one_scoring(documents: list[Document]) -> None:
+    """Each by its key, the first as the score; any other can be asked of the result."""
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, Recall)
+    returned = evaluator.evaluate_strings(prediction=documents, reference=["d0", "d1"])
+    assert (returned["key"], returned["score"]) == ("id_recall@1", 0.5)
+    assert returned["scores"] == {"id_recall@1": 0.5, "id_recall": 1.0}
+    assert returned["result"][Recall @ 2] == 1.0
+    with pytest.raises(TypeError, match="k"):
+        evaluator.evaluate_strings(prediction=documents, reference=["d0"], k=1)
 
 
 def test_a_scorer_of_the_users_own(documents: list[Document]) -> None:
@@ -335,7 +341,7 @@ def test_a_retriever_is_asked_the_question(retriever_of: Any, documents: list[Do
 
 def test_a_vector_store_is_a_retriever(store: InMemoryVectorStore) -> None:
     """It is asked through its own `as_retriever`."""
-    evaluator = RecallStringEvaluator(IdRecall(k=1), retriever=store)
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, retriever=store)
     assert score_of(evaluator, input="Paris is the capital of France.", reference=["d0"]) == 1.0
 
 
@@ -465,6 +471,5 @@ def test_the_signature_tells_what_it_takes() -> None:
         "reference",
         "input",
         "retrieved_documents",
-        "k",
         "kwargs",
     ]

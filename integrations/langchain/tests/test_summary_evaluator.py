@@ -14,8 +14,10 @@ from langchain_core.documents import Document
 from langsmith import Client, aevaluate, evaluate
 from langsmith.schemas import Example, Run
 
-from fullrecall import IdRecall, Method, Result, Sample
-from langchain_fullrecall import IdLevelWarning, RecallRunEvaluator, RecallStringEvaluator
+from fullrecall import IdRecall, Sample
+from fullrecall.measures import Hit, Recall
+from fullrecall.result import Method, Result
+from langchain_fullrecall import IdLevelWarning, RecallStringEvaluator
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -24,7 +26,7 @@ class CountingScorer:
     """Scores by ID, and counts how often it was asked."""
 
     def __init__(self) -> None:
-        self.inner = IdRecall(k=2)
+        self.inner = IdRecall()
         self.asked = 0
 
     @property
@@ -71,12 +73,12 @@ def summaries(evaluator: Any, target: Any, rows: list[Example], client: Client, 
     return outcome._summary_results["results"]
 
 
-@pytest.mark.parametrize("kind", [RecallRunEvaluator, RecallStringEvaluator])
+@pytest.mark.parametrize("kind", [RecallStringEvaluator])
 def test_the_mean_and_its_coverage(
     kind: Any, target: Any, rows: list[Example], client: Client
 ) -> None:
     """What could not be measured is counted, and is no zero."""
-    (mean,) = summaries(kind(IdRecall(k=2)), target, rows, client, max_concurrency=3)
+    (mean,) = summaries(kind(IdRecall(), Recall @ 2), target, rows, client, max_concurrency=3)
     assert (mean.key, mean.score, mean.value) == ("id_recall@2.mean", 0.75, None)
     assert mean.comment.startswith(
         "mean of 2 of 4 runs; 1 undefined, without reference items; 1 unscored: no retrieval"
@@ -89,7 +91,7 @@ def test_the_mean_and_its_coverage(
 def test_nothing_is_scored_twice(target: Any, rows: list[Example], client: Client) -> None:
     """A judge that costs money is asked once for each run."""
     scorer = CountingScorer()
-    evaluator = RecallRunEvaluator(scorer)
+    evaluator = RecallStringEvaluator(scorer)
     assert summaries(evaluator, target, rows, client)[0].score == 0.75
     assert scorer.asked == 4
     assert summaries(evaluator, target, rows[1:2], client)[0].score == 1.0
@@ -100,7 +102,7 @@ def test_an_evaluator_that_was_left_out_is_asked(
     target: Any, rows: list[Example], client: Client
 ) -> None:
     """The summary alone does without the rows."""
-    summary = RecallRunEvaluator(IdRecall(k=2)).summary
+    summary = RecallStringEvaluator(IdRecall(), Recall @ 2).summary
     outcome = evaluate(
         target, data=rows, summary_evaluators=[summary], client=client, upload_results=False
     )
@@ -111,7 +113,7 @@ def test_an_evaluator_that_was_left_out_is_asked(
 def test_in_an_async_experiment(target: Any, rows: list[Example], client: Client) -> None:
     """`aevaluate` takes it too."""
     scorer = CountingScorer()
-    evaluator = RecallRunEvaluator(scorer)
+    evaluator = RecallStringEvaluator(scorer)
 
     async def atarget(inputs: dict[str, Any]) -> Any:
         return await asyncio.to_thread(target, inputs)
@@ -131,7 +133,9 @@ def test_in_an_async_experiment(target: Any, rows: list[Example], client: Client
 
 def test_each_score_has_its_mean(target: Any, rows: list[Example], client: Client) -> None:
     """One for each k and each measure that the evaluator gives."""
-    evaluator = RecallRunEvaluator(ks=(1, 2), measures=("hit",))
+    evaluator = RecallStringEvaluator(
+        IdRecall(), Recall, Recall @ 1, Recall @ 2, Hit, Hit @ 1, Hit @ 2
+    )
     means = {mean.key: mean.score for mean in summaries(evaluator, target, rows[:2], client)}
     assert means == {
         "id_recall.mean": 0.75,
@@ -145,7 +149,7 @@ def test_each_score_has_its_mean(target: Any, rows: list[Example], client: Clien
 
 def test_no_score_at_all_is_no_zero(target: Any, rows: list[Example], client: Client) -> None:
     """The mean of nothing is nothing."""
-    (mean,) = summaries(RecallRunEvaluator(), target, rows[2:], client)
+    (mean,) = summaries(RecallStringEvaluator(), target, rows[2:], client)
     assert (mean.score, mean.comment.partition(";")[0]) == (None, "mean of 0 of 2 runs")
 
 
@@ -160,21 +164,21 @@ def run_with(documents: list[Document]) -> Run:
 
 def test_ids_of_the_wrong_level_are_warned_of(documents: list[Document], example: Any) -> None:
     """Where no reference ID was seen in a whole experiment, with the key that would find them."""
-    summary = RecallRunEvaluator().summary
+    summary = RecallStringEvaluator().summary
     rows = [example(reference_context_ids=["fr"]), example(reference_context_ids=["it"])]
     runs = [run_with(documents), run_with(documents)]
     with pytest.warns(IdLevelWarning, match=r"id_key='source' \(in 2 of 2\) would find them"):
         mean: Any = summary(runs, rows)
     assert mean.score == 0.0
     assert "no reference ID of 2 samples is among the retrieved" in mean.comment
-    found: Any = RecallRunEvaluator(id_key="source").summary(runs, rows)
+    found: Any = RecallStringEvaluator(id_key="source").summary(runs, rows)
     assert (found.score, "no reference ID" in found.comment) == (1.0, False)
 
 
 def test_documents_without_an_id_are_counted(documents: list[Document], example: Any) -> None:
     """Over the whole experiment."""
     some = [documents[0], Document("x")]
-    summary = RecallRunEvaluator().summary
+    summary = RecallStringEvaluator().summary
     mean: Any = summary([run_with(some)] * 2, [example(reference_context_ids=["d0"])] * 2)
     assert mean.comment == "mean of 2 of 2 runs; 2 of 4 documents have no ID"
 
@@ -182,7 +186,7 @@ def test_documents_without_an_id_are_counted(documents: list[Document], example:
 def test_many_threads_may_share_it(documents: list[Document], example: Any) -> None:
     """What one thread measured is the others' too."""
     scorer = CountingScorer()
-    evaluator = RecallRunEvaluator(scorer)
+    evaluator = RecallStringEvaluator(scorer, Recall @ 2)
     runs = [run_with(documents) for _ in range(50)]
     rows = [example(reference_context_ids=[f"d{n % 4}"]) for n in range(50)]
     summary = evaluator.summary

@@ -10,38 +10,41 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from fullrecall import Context, IdRecall, LLMJudge, Report, Sample, diagnose
+from fullrecall import Context, IdRecall, LLMJudge, Report, Sample, aevaluate, diagnose, evaluate
+from fullrecall.measures import Recall, nDCG
+from fullrecall.retrieval import Retriever
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 from langchain_fullrecall import (
-    LangChainChatModel, RecallRunEvaluator, RecallStringEvaluator, RetrievalHandler, RetrieverCall,
-    Selection, aevaluate_retriever, aretrieved, capture_retrievals, contexts, evaluate_retriever,
-    retrieved, searcher,
+    LangChainChatModel, RecallStringEvaluator, Selection, capture_retrievals, contexts, observed,
+    report_of,
 )
 from langsmith.evaluation import RunEvaluator
 
 
 def use(documents: list[Document], retriever: BaseRetriever, store: VectorStore) -> None:
-    evaluator = RecallStringEvaluator(IdRecall(k=3), id_key=("source", "page"), retriever=store)
+    evaluator = RecallStringEvaluator(
+        IdRecall(), Recall @ 3, nDCG @ 10, id_key=("source", "page"), retriever=store
+    )
     returned: dict[str, Any] = evaluator.evaluate_strings(
-        prediction=documents, reference=["a", 7], input="q", k=5
+        prediction=documents, reference=["a", 7], input="q"
     )
     evaluator.evaluate_strings(prediction={"answer": "a", "context": documents}, reference={"a": 2})
     evaluator.evaluate_strings(prediction="a", retrieved_documents=[(d, 0.5) for d in documents])
-    light: RunEvaluator = RecallRunEvaluator(
-        which=Selection(tag="x", where=lambda call: bool(call.children), take="last"), ks=(1, 5)
+    light: RunEvaluator = RecallStringEvaluator(
+        which=Selection(tag="x", where=lambda call: bool(call.children), take="last")
     )
     with capture_retrievals(id_key=lambda document: document.metadata["source"]) as seen:
-        retriever.invoke("q", {"callbacks": [RetrievalHandler(which="innermost")]})
-    calls: tuple[RetrieverCall, ...] = seen.calls
+        retriever.invoke("q")
     found: list[Context] | None = seen.contexts()
     sample: Sample = seen.sample(user_input="q")
     read: Sequence[Context] = contexts(documents, collapse=True)
+    report: Report = report_of("experiment", evaluator)
 
 
 def run(retriever: BaseRetriever, store: VectorStore, model: BaseChatModel) -> None:
@@ -51,25 +54,30 @@ def run(retriever: BaseRetriever, store: VectorStore, model: BaseChatModel) -> N
     async def asearch(question: str) -> list[Document]:
         return await retriever.ainvoke(question)
 
-    samples: Generator[Sample] = retrieved(store, [{"user_input": "q"}], id_key="source")
-    report: Report = evaluate_retriever(search, samples, IdRecall(), progress=False)
-    evaluate_retriever(retriever | len, [], [IdRecall()], max_concurrency=2)
-    diagnose(report, corpus=contexts([Document("a")]), retriever=searcher(store))
-    aretrieved(asearch, [])
+    asked: Retriever = observed(store, id_key="source", failed_calls="score")
+    samples = [Sample(user_input="q")]
+    report: Report = evaluate(samples, IdRecall(), retriever=asked, progress=False)
+    evaluate(samples, [IdRecall()], retriever=observed(retriever | len), max_concurrency=2)
+    evaluate(samples, IdRecall(), retriever=observed(search, config={"tags": ["a"]}))
+    evaluate(samples, IdRecall(), retriever=observed(asearch, as_input=lambda q: {"q": q}))
+    diagnose(report, corpus=contexts([Document("a")]), retriever=observed(store))
     LLMJudge(LangChainChatModel(model.with_retry()))
 
 
 async def wait(evaluator: RecallStringEvaluator, documents: list[Document]) -> float | None:
-    report: Report = await aevaluate_retriever(lambda question: documents, [], IdRecall())
+    report: Report = await aevaluate([], IdRecall(), retriever=observed(lambda q: documents))
     returned = await evaluator.aevaluate_strings(prediction=documents, reference=["a"])
     score: float | None = returned["score"]
     return score
 """
 WRONG = {
-    "evaluator.evaluate_strings(k='5')": "arg-type",
-    "RecallRunEvaluator(which='all')": "arg-type",
+    "RecallStringEvaluator(which='all')": "arg-type",
     "Selection(take='best')": "arg-type",
-    "RecallRunEvaluator(id_keys='a')": "call-arg",
+    "RecallStringEvaluator(id_keys='a')": "call-arg",
+    "RecallStringEvaluator(IdRecall(), 'recall@5')": "arg-type",
+    "observed(len, colapse=True)": "call-arg",
+    "observed(len, failed_calls='ignore')": "arg-type",
+    "capture_retrievals(id_keys='a')": "call-arg",
 }
 
 

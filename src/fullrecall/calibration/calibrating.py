@@ -59,8 +59,7 @@ def calibrate(
 
     Raises `InputError` for labels that are no part of the report or contradict each other, and
     where they are too few, with how many are needed; `ReportError` where the report keeps no rows
-    or the score is ambiguous; `ParameterError` for a confidence out of range; `MissingExtraError`
-    without SciPy.
+    or the score is ambiguous; `ParameterError` for a confidence out of range.
     """
     check_share(confidence, "confidence", whole=False)
     judged = judged_claims(report, score)

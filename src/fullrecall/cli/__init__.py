@@ -19,10 +19,12 @@ from fullrecall.cli import (
     diagnosis,
     doctor,
     evaluation,
+    examination,
     gate,
     inspection,
     page,
     summary,
+    testset,
 )
 
 __all__ = ["app", "main"]
@@ -76,8 +78,10 @@ app.command(help=gate.HELP)(gate.gate)
 app.command(help=diagnosis.HELP)(diagnosis.diagnose)
 app.command(help=calibration.LABEL_HELP)(calibration.label)
 app.command(help=calibration.CALIBRATE_HELP)(calibration.calibrate)
+app.command(help=examination.HELP)(examination.judge)
 app.command(help=inspection.HELP)(inspection.inspect)
 app.command(help=page.HELP)(page.page)
+app.add_typer(testset.app)
 app.command(help=doctor.HELP)(doctor.doctor)
 
 

@@ -22,17 +22,17 @@ def budget_of(
 ) -> Budget | None:
     """Return the budget, None where no option sets one.
 
-    `price` is "PROMPT,COMPLETION", for a million tokens each of the model that `judge` names. Raises
-    `typer.BadParameter` for values out of range.
+    `price` is "PROMPT,COMPLETION", for a million tokens each of the model that `judge` names.
+    Raises `typer.BadParameter` for values out of range.
     """
     if calls is None and tokens is None and cost is None and price is None:
         return None
     from fullrecall.evaluation.budget import Budget
 
     kind, _, model = (judge or "").partition(":")
-    if kind != "openai":
+    if kind not in ("openai", "anthropic"):
         raise typer.BadParameter(
-            "needs --judge openai:MODEL", param_hint="--budget-…, --price"
+            "needs --judge openai:MODEL or anthropic:MODEL", param_hint="--budget-…, --price"
         )
     if cost is not None and price is None:
         raise typer.BadParameter(

@@ -31,20 +31,20 @@ def demo(
     k: Annotated[
         int,
         typer.Option(
-            "--k", "-k", metavar="K", callback=at_least(1), help="Show recall up to this k, and what it misses."
+            "--k",
+            "-k",
+            metavar="K",
+            callback=at_least(1),
+            help="Show recall of the first K chunks, and what they miss.",
         ),
     ] = 10,
     depth: Annotated[
         int,
-        typer.Option(
-            metavar="N", callback=at_least(1), help="Chunks to ask each retriever for."
-        ),
+        typer.Option(metavar="N", callback=at_least(1), help="Chunks to ask each retriever for."),
     ] = 50,
     missed: Annotated[
         int,
-        typer.Option(
-            metavar="N", callback=at_least(0), help="List the misses of N questions."
-        ),
+        typer.Option(metavar="N", callback=at_least(0), help="List the misses of N questions."),
     ] = 5,
     output: Annotated[
         Path | None,

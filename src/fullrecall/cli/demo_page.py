@@ -16,6 +16,7 @@ from rich.text import Text
 from fullrecall.cli.misses import place
 from fullrecall.measures import DEFAULT_KS, RR, AllFound, Measure, Precision, Recall, nDCG
 from fullrecall.report import terminal
+from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -60,8 +61,7 @@ def _about_the_judge() -> str:
     from fullrecall.judges.lexical import LexicalJudge
 
     return (
-        f"Balanced accuracy of the built-in judge: {LexicalJudge().agreement:.2f} "
-        "(chance: 0.50)."
+        f"Balanced accuracy of the built-in judge: {LexicalJudge().agreement:.2f} (chance: 0.50)."
     )
 
 
@@ -92,7 +92,7 @@ def _means(
     rows = []
     for measure in summaries[0]:
         estimates = [summary[measure] for summary in summaries]
-        rows.append((measure.name, [terminal.shown(one.mean) for one in estimates]))
+        rows.append((measure.name, [shown(one.mean) for one in estimates]))
         rows.append(("  95%", [terminal.between(one.interval) for one in estimates]))
     return rows
 
@@ -181,7 +181,7 @@ def _next_steps(*, k: int, missed: int, output: Path | None) -> Iterator[Rendera
         ("fullrecall evaluate --help", "the options, and what a line of FILE holds"),
     ]
     if output is not None:
-        yield Text(f"Saved in {output}: reports and web pages; compared.html has both side by side.")
+        yield Text(f"Saved in {output}: reports and pages; compared.html has both side by side.")
         yield ""
         del steps[1]
     if (k, missed) == (5, 20):  # what was just run is no next step

@@ -124,4 +124,5 @@ def _line(miss: Diagnosed) -> str:
 
     where = f"{one_line(miss.sample, 40)}, {miss.score}"
     cause = str(miss.cause).replace("_", " ")
-    return f"{where}: {one_line(miss.target, 80)}: {cause}, {one_line(as_options(miss.detail), 200)}"
+    detail = one_line(as_options(miss.detail), 200)
+    return f"{where}: {one_line(miss.target, 80)}: {cause}, {detail}"

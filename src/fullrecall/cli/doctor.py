@@ -54,9 +54,7 @@ def doctor(
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."
-        ),
+        typer.Option(metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:

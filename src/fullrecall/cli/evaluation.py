@@ -29,7 +29,7 @@ Field names of ragas, LangChain, and LlamaIndex also work.
   fullrecall evaluate answers.csv --rename doc_ids=retrieved_context_ids
   fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
-  fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini --output r.jsonl
+  fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
 """
 
 _MEASURING = "What to measure"
@@ -268,7 +268,7 @@ def evaluate(
 ) -> None:
     """Score the samples of a file and print what they add up to; see `HELP`."""
     from fullrecall.cli.running import Request, run_evaluation
-    from fullrecall.evaluation.limits import Limits
+    from fullrecall.evaluation.run import RunOptions
 
     run_evaluation(
         Request(
@@ -284,7 +284,7 @@ def evaluate(
             ),
             k=k,
             measures=cut(k, measure),
-            limits=Limits(
+            limits=RunOptions(
                 max_concurrency=max_concurrency,
                 timeout=timeout,
                 deadline=deadline,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.options import Confidence, ReportPath, measures_option, share, threshold
+from fullrecall.cli.options import ReportPath, level, measures_option, share, threshold
 from fullrecall.measures import Measure, Threshold
 
 if TYPE_CHECKING:
@@ -85,7 +85,12 @@ def gate(
             "Default: the only one.",
         ),
     ] = None,
-    confidence: Confidence = 0.95,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            metavar="0…1", callback=level, rich_help_panel=_DECIDING, help="Confidence of outcomes."
+        ),
+    ] = 0.95,
     min_coverage: Annotated[
         float | None,
         typer.Option(

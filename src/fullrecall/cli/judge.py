@@ -10,7 +10,10 @@ import typer
 if TYPE_CHECKING:
     from fullrecall.judges import Judge
 
-KINDS = "lexical, embedded or openai:MODEL"
+KINDS = "lexical, embedded, nli:MODEL, openai:MODEL or anthropic:MODEL"
+
+_ENDPOINTS = ("openai", "anthropic")
+_GRADING = ("lexical", "embedded", "nli")
 
 
 @dataclass(frozen=True)
@@ -28,24 +31,50 @@ class JudgeOptions:
 
 
 def judge_of(options: JudgeOptions) -> Judge | None:
-    """Return the judge named, None for the default.
+    """Return the judge named, None for the default; `@0.6` behind its name sets its threshold.
 
     Raises `typer.BadParameter` for another kind, and what the judge raises where it lacks a
     package or a key.
     """
-    kind, _, model = (options.judge or "").partition(":")
-    if options.base_url is not None and kind != "openai":
+    if options.judge is None:
+        if options.base_url is not None:
+            raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
+        return None
+    kind, _, model = options.judge.partition(":")
+    threshold: float | None = None
+    if kind.partition("@")[0] in _GRADING:
+        kind, model, threshold = _with_threshold(kind, model)
+    if options.base_url is not None and kind not in _ENDPOINTS:
         raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
     match kind:
-        case "":
-            return None
         case "lexical" | "embedded" if not model:
             from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
 
-            return LexicalJudge() if kind == "lexical" else EmbeddedJudge()
+            return (LexicalJudge if kind == "lexical" else EmbeddedJudge)(threshold)
+        case "nli" if model:
+            from fullrecall.judges.cross_encoder import CrossEncoderJudge
+
+            return CrossEncoderJudge(model, 0.5 if threshold is None else threshold)
         case "openai" if model:
             from fullrecall.judges import LLMJudge
             from fullrecall.judges.openai import OpenAIChatModel
 
             return LLMJudge(OpenAIChatModel(model, base_url=options.base_url))
+        case "anthropic" if model:
+            from fullrecall.judges import LLMJudge
+            from fullrecall.judges.anthropic import AnthropicChatModel
+
+            return LLMJudge(AnthropicChatModel(model, base_url=options.base_url))
     raise typer.BadParameter(f"must be {KINDS}, got {options.judge!r}", param_hint="--judge")
+
+
+def _with_threshold(kind: str, model: str) -> tuple[str, str, float | None]:
+    """Return kind, model and threshold of `lexical@0.6` or `nli:MODEL@0.6`."""
+    name, marked, given = (model or kind).rpartition("@")
+    if not marked:
+        return kind, model, None
+    try:
+        threshold = float(given)
+    except ValueError:
+        return kind, model, None  # an @ of the model's own name
+    return (kind, name, threshold) if model else (name, "", threshold)

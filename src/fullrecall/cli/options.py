@@ -71,9 +71,7 @@ ReportPath = Annotated[
 
 Confidence = Annotated[
     float,
-    typer.Option(
-        metavar="0…1", callback=level, help="Confidence of intervals, bounds, and outcomes."
-    ),
+    typer.Option(metavar="0…1", callback=level, help="Confidence of intervals and bounds."),
 ]
 
 MEASURE_HELP = (

@@ -32,13 +32,11 @@ def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
     """
     there = [given for given in inputs if given is not None and given.exists()]
     if path.exists() and any(map(path.samefile, there)):
-        raise typer.BadParameter(
-            f"must not be an input file, got {path}", param_hint=_OPTION
-        )
+        raise typer.BadParameter(f"must not be an input file, got {path}", param_hint=_OPTION)
     check_writable(path, _OPTION)
     if not _is_device(path) and path.suffix not in STARTS:
         raise typer.BadParameter(
-            f"must end in {', '.join(STARTS)}, got {path.name!r}: fullrecall reads back .jsonl only",
+            f"must end in {', '.join(STARTS)}, got {path.name!r}: other commands read .jsonl",
             param_hint=_OPTION,
         )
 
@@ -77,7 +75,7 @@ def export(report: Report, path: Path, measures: Sequence[Measure] = ()) -> None
         case ".md":
             report.to_markdown(path, measures=measures)
         case ".xml":
-            report.to_junit(path)
+            report.to_junit(path, measures=measures)
         case ".html":
             report.to_html(path, measures=measures)
 

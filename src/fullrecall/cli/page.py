@@ -81,7 +81,8 @@ def page(
             reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
         else:
             both = (causes[0], causes[1])
-            compare(*reports, *measures).to_html(path, diagnoses=both, title=title)
+            compared = compare(reports[0], reports[1], *measures)
+            compared.to_html(path, diagnoses=both, title=title)
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     show(f"Written to {path}.")

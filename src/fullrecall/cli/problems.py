@@ -20,6 +20,7 @@ _IN_PYTHON = (
     (re.compile(r"to tell, give .*"), "nothing given has it"),
     (re.compile(r"choose one by its name"), "choose with --score"),
     (re.compile(r"\bmin_coverage\b"), "--min-coverage"),
+    (re.compile(r'or evaluate with keep="rows"'), "or save the report with --output REPORT.jsonl"),
     (
         re.compile(r"set OPENAI_API_KEY, give api_key=…, or give the base_url of"),
         "set OPENAI_API_KEY, or pass --base-url with the address of",

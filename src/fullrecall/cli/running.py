@@ -22,13 +22,12 @@ from fullrecall.cli.outputs import check_output, export, is_exported
 from fullrecall.cli.problems import explained
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
 from fullrecall.datasets import read, read_trec
-from fullrecall.errors import FullrecallError, InputError, RunStopped
-from fullrecall.evaluation.interrupting import stopping_between
-from fullrecall.evaluation.limits import Limits
-from fullrecall.evaluation.progress import Meter
+from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
+from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
-from fullrecall.report import Report, terminal
-from fullrecall.report.file import Writer, ending
+from fullrecall.report import Report, Summary, terminal
+from fullrecall.report.file import Writer
+from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Request:
     settings: Settings
     k: int | None
     measures: Sequence[Measure]
-    limits: Limits
+    limits: RunOptions
     missed: int
     output: Path | None
     as_json: bool
@@ -77,8 +76,22 @@ def run_evaluation(request: Request) -> None:
         raise typer.Exit(INTERRUPTED) from None
     outcome = _scored(chain([first], samples), scorers, request)
     unjudged = is_left_unjudged(request.scorers, request.settings, first)
-    _show(outcome, scorers, request, unjudged=unjudged)
-    _stop(outcome, request)
+    try:
+        summary = _summary(outcome.report, request)
+    except FullrecallError as error:
+        fail(*explained(error))
+    _show(outcome, summary, scorers, request, unjudged=unjudged)
+    _stop(outcome, summary, request)
+
+
+def _summary(report: Report, request: Request) -> Summary:
+    """Return the summary; from the rows that were saved where totals do not suffice."""
+    try:
+        return report.summary(*request.measures)
+    except ReportError:  # sample IDs repeat: only rows show which of them are one group
+        if request.output is None or not request.output.is_file():
+            raise
+        return Report.load(request.output).summary(*request.measures)
 
 
 def _samples(request: Request) -> Iterator[Sample]:
@@ -109,49 +122,50 @@ def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
 
 
 def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
-    from fullrecall.evaluation.driving import Run, rows_of
-
     exported = is_exported(request.output)
     methods = [scorer.method for scorer in scorers]
     report = Report(methods, keep_rows=exported, measures=request.measures)
     outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
     try:
         with ExitStack() as opened:
-            writer = None
+            sinks = [outcome.missed.add]
             if request.output is not None and not exported:
-                writer = opened.enter_context(Writer(request.output, report.methods))
-            run = Run(scorers, request.limits)
-            opened.callback(lambda: setattr(report, "spent", run.spending.so_far()))
-            show = not (request.quiet or request.as_json)
-            meter = opened.enter_context(Meter(run.spending, total=None, show=show))
-            run.beat = meter.beat
-            run.interruption = opened.enter_context(stopping_between())
-            for row in rows_of(samples, run):
-                report.add(row)
-                outcome.missed.add(row)
-                if writer is not None:
-                    writer.write(row)
-                meter.add(row)
+                sinks.append(opened.enter_context(Writer(request.output, methods)).write)
+            options: RunOptions = {
+                **request.limits,
+                "progress": not (request.quiet or request.as_json),
+                "sink": lambda row: [sink(row) for sink in sinks],
+                "keep": "rows" if exported else "summary",
+                "measures": request.measures,
+            }
+            outcome.report = evaluate(samples, scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
-        report.stopped = ending(stopped)
+        outcome.report.stopped = ending(stopped)
+        so_far = getattr(stopped, "report", None)
+        if so_far is not None:
+            outcome.report = so_far
     if request.output is not None and exported:
         try:
-            export(report, request.output, request.measures)
+            export(outcome.report, request.output, request.measures)
         except (FullrecallError, OSError) as stopped:
             outcome.stopped = outcome.stopped or stopped
     return outcome
 
 
 def _show(
-    outcome: Outcome, scorers: list[FindingScorer], request: Request, *, unjudged: bool
+    outcome: Outcome,
+    summary: Summary,
+    scorers: list[FindingScorer],
+    request: Request,
+    *,
+    unjudged: bool,
 ) -> None:
-    summary = outcome.report.summary(*request.measures)
     spent = outcome.report.spent
     if request.as_json:
         plain = summary.to_dict()
         if spent is not None and spent.sentence():
-            plain["spent"] = spent._asdict()
+            plain["spent"] = spent.to_dict()
         write(json.dumps(plain, indent=2) + "\n")
         return
     if not len(outcome.report):
@@ -164,9 +178,7 @@ def _show(
         notes.append(spent.sentence())
     if not request.scorers:
         names = ", ".join(scorer.method.name for scorer in scorers)
-        notes.append(
-            f"Scorers chosen from the first sample: {names}. Override with --scorer."
-        )
+        notes.append(f"Scorers chosen from the first sample: {names}. Override with --scorer.")
     if unjudged:
         notes.append(
             "Reference answers were not judged: add --scorer claim_recall, which needs no model."
@@ -177,9 +189,8 @@ def _show(
     show("", *notes, *(["", *missed] if notes and missed else missed))
 
 
-def _check_something_scored(outcome: Outcome, request: Request) -> None:
+def _check_something_scored(scores: Summary) -> None:
     """Fail where no sample has any score: a pipeline is not to take that for a result."""
-    scores = outcome.report.summary(*request.measures)
     if any(score.scored for score in scores):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
@@ -189,15 +200,15 @@ def _check_something_scored(outcome: Outcome, request: Request) -> None:
     fail("nothing could be scored", *reasons[:3])
 
 
-def _stop(outcome: Outcome, request: Request) -> None:
+def _stop(outcome: Outcome, summary: Summary, request: Request) -> None:
     """Say what ended the run early, if anything did, and exit with its code."""
     if outcome.stopped is None:
-        _check_something_scored(outcome, request)
+        _check_something_scored(summary)
         return
     count = len(outcome.report)
     if isinstance(outcome.stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
-        count = max(score.scored + score.undefined for score in outcome.report.summary(*request.measures))
+        count = max(score.scored + score.undefined for score in summary)
     kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
     scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):

@@ -11,7 +11,7 @@ from fullrecall.cli.options import Measures, ReportPath, at_least, level, share
 from fullrecall.measures import Measure, Recall
 
 if TYPE_CHECKING:
-    from fullrecall.report import Report, SmallestK
+    from fullrecall.report import Report
 
 HELP = """\
 Summarize a saved report: means, intervals, and how many samples they stand on.
@@ -89,9 +89,11 @@ def summary(
     try:
         with noting():
             loaded = Report.load(report)
-        found = [] if target is None else list(
-            _smallest(loaded, target, measures, score, confidence, largest)
-        )  # fmt: skip
+        found = [
+            loaded.smallest_k(target, one, confidence=confidence, score=name, largest=largest)
+            for name, one in _searched(loaded, score, measures)
+            if target is not None
+        ]
         shown = loaded.summary(*measures)
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
@@ -108,17 +110,10 @@ def summary(
             show("The report has no recall score: choose another with --score.")
 
 
-def _smallest(
-    report: Report,
-    target: float,
-    measures: Sequence[Measure],
-    scores: Sequence[str] | None,
-    confidence: float,
-    largest: int | None,
-) -> Iterator[SmallestK]:
-    names = scores or [m.name for m in report.methods if m.headline == Recall]
-    for name in names:
+def _searched(
+    report: Report, scores: Sequence[str] | None, measures: Sequence[Measure]
+) -> Iterator[tuple[str, Measure]]:
+    """Yield each score with each measure to find the smallest k of."""
+    for name in scores or [m.name for m in report.methods if m.headline == Recall]:
         for measure in dict.fromkeys(one.whole for one in measures or (Recall,)):
-            yield report.smallest_k(
-                target, measure, confidence=confidence, score=name, largest=largest
-            )
+            yield name, measure

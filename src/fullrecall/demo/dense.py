@@ -82,5 +82,5 @@ def evaluated(
     pages: Sequence[Page], samples: Sequence[Sample], scorers: Sequence[Scorer], depth: int
 ) -> Report:
     """Return the report of the dense retriever over `samples`."""
-    retriever = observed(engine(pages, depth), id_key="ref_doc_id")
-    return evaluate(samples, scorers, retriever=retriever, progress=False)
+    asked = observed(engine(pages, depth), id_key="ref_doc_id")
+    return evaluate(samples, scorers, retriever=asked, progress=False)

@@ -12,10 +12,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langsmith import tracing_context
 
+from fullrecall.evaluation import evaluate
 from fullrecall.report import Report
 from fullrecall.sample import Sample
 from fullrecall.scorers import Scorer
-from langchain_fullrecall import evaluate_retriever
+from langchain_fullrecall import observed
 
 
 class LexicalRetriever(BaseRetriever):
@@ -51,7 +52,8 @@ def evaluated(
     retriever = LexicalRetriever.over(chunks, depth)
     # A user who traces to LangSmith has that set in the environment; the demo sends nothing.
     with tracing_context(enabled=False):
-        return evaluate_retriever(retriever, samples, scorers, id_key="source", progress=False)
+        asked = observed(retriever, id_key="source")
+        return evaluate(samples, scorers, retriever=asked, progress=False)
 
 
 def _words(texts: list[str]) -> list[list[str]]:

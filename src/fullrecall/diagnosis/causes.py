@@ -12,10 +12,14 @@ class Cause(StrEnum):
 
     JUDGED_UNSUPPORTED = "judged_unsupported"
     """What supports it was retrieved, and the judge said no or quoted what is not there."""
+    CONTRADICTED = "contradicted"
+    """What was retrieved states the opposite: a source or the reference is wrong."""
     WRONG_ID_LEVEL = "wrong_id_level"
     """It was retrieved under an ID of another level: chunks where documents are expected."""
     DROPPED_BY_STAGE = "dropped_by_stage"
     """An earlier stage had it, and a later one (a reranker, a filter) left it out."""
+    NOT_IN_PROMPT = "not_in_prompt"
+    """The final list has it, and the model's prompt had not."""
     NEAR_DUPLICATE = "near_duplicate"
     """A text that is nearly its own was retrieved instead of it."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"
@@ -31,10 +35,14 @@ class Cause(StrEnum):
 FIXES: Mapping[Cause, str] = {
     Cause.JUDGED_UNSUPPORTED: "Read the verdicts: either the judge errs (calibrate it, or take a "
     "stronger one), or the claim says more than its sources.",
+    Cause.CONTRADICTED: "Find out which is wrong: correct or remove the source (it may be "
+    "outdated), or correct the reference.",
     Cause.WRONG_ID_LEVEL: "Compare IDs of one level: the adapters' id_key= or rename the "
     "references.",
     Cause.DROPPED_BY_STAGE: "Let the stage that lost it keep more (top_n, a lower cut-off), or "
     "change its model.",
+    Cause.NOT_IN_PROMPT: "Put more of the list into the prompt: a longer context, or shorter "
+    "chunks.",
     Cause.NEAR_DUPLICATE: "Accept the twins as one any-of group in the references, or remove the "
     "duplicates from the corpus.",
     Cause.SPLIT_ACROSS_CHUNKS: "Use larger chunks, more overlap, or split at the borders of "

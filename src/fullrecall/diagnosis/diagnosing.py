@@ -146,10 +146,14 @@ def _of_row(row: Row, k: int | None, search: _Search) -> Iterator[Diagnosed]:
     for result in row.results:
         if result.status is not Status.SCORED or result.method.headline != Recall:
             continue
-        for finding in result.findings:
-            if finding.found_at(k):
-                continue
-            cause, detail, rank = _nearest(row, result, finding, k, looking)
+        for finding, ranked in zip(result.findings, result.ranked, strict=True):
+            if ranked.found_at(k):
+                unread = _unread(row, finding)
+                if unread is None:
+                    continue
+                cause, detail, rank = unread
+            else:
+                cause, detail, rank = _nearest(row, result, finding, k, looking)
             if cause is Cause.UNKNOWN and looking.problem:
                 detail = f"{looking.problem}; {detail}"
             yield Diagnosed(
@@ -161,6 +165,20 @@ def _of_row(row: Row, k: int | None, search: _Search) -> Iterator[Diagnosed]:
                 detail,
                 rank,
             )
+
+
+def _unread(row: Row, finding: Finding) -> Explained | None:
+    """Return that a model's prompt had nothing of what supports a target; None where it had."""
+    record = row.sample.retrieval
+    if record is None or record.read is None or not finding.ranks:
+        return None
+    if any(record.read[place - 1] != "no" for place in finding.ranks):
+        return None
+    place = finding.ranks[0]
+    rank = place if record.ranks is None else record.ranks[place - 1]
+    return Explained(
+        Cause.NOT_IN_PROMPT, f"at rank {rank} of the list; the model's prompt had none of it", rank
+    )
 
 
 def _label(method: Method, k: int | None) -> str:

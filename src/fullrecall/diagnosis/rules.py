@@ -47,6 +47,16 @@ def ranked_too_low(case: Case) -> Explained | None:
     return Explained(Cause.BEYOND_K, detail, rank)
 
 
+def contradicted(case: Case) -> Explained | None:
+    """A judge found the opposite stated."""
+    if not case.judged or case.finding.verdict != "contradicted":
+        return None
+    cited = [item.rank for item in case.finding.evidence if case.k is None or item.rank <= case.k]
+    where = f"the context at rank {min(cited)}" if cited else "what was retrieved"
+    detail = f"the judge finds the opposite stated in {where}"
+    return Explained(Cause.CONTRADICTED, detail, min(cited, default=None))
+
+
 def judged_unsupported(case: Case) -> Explained | None:
     """A judge denied what was there."""
     if not case.judged:
@@ -251,6 +261,7 @@ def unknown(case: Case) -> Explained:
 
 RULES: tuple[Rule, ...] = (
     ranked_too_low,
+    contradicted,
     judged_unsupported,
     wrong_id_level,
     dropped_by_stage,

@@ -20,12 +20,11 @@ from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
 from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
-from fullrecall.judges.retrying import MOST, Retries
+from fullrecall.judges.retries import MOST, Retries
 from fullrecall.measures import Measure
-from fullrecall.records import plain_method, plain_row
 from fullrecall.report import frames
-from fullrecall.report.file import VERSION, as_line, row_of
 from fullrecall.report.report import Report
+from fullrecall.report.row import Row
 from fullrecall.result import Method
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -169,14 +168,8 @@ class BatchScorer:
         for (before, _), (after, _) in pairwise(lines):
             if before == after:
                 raise ReportError(f"two rows have {self.position}={after}: each row has its own")
-        methods = self._methods
-        return Report.of(
-            methods,
-            (
-                row_of(self._read(ROW, number, text), methods, number)
-                for number, (_, text) in enumerate(lines, start=1)
-            ),
-        )
+        rows = (self._row(number, text) for number, (_, text) in enumerate(lines, start=1))
+        return Report.of(self._methods, rows)
 
     @property
     def _tuple(self) -> tuple[Scorer, ...]:
@@ -203,12 +196,15 @@ class BatchScorer:
     @cached_property
     def _digest(self) -> str:
         """What tells rows that were scored in another way, which would be misread."""
+        from fullrecall.records import plain_method
+        from fullrecall.report.file import VERSION
+
         methods = [plain_method(method) for method in self._methods]
         measures = [measure.name for measure in self.measures]
         text = json.dumps([VERSION, methods, measures], sort_keys=True)
         return sha256(text.encode()).hexdigest()[:16]
 
-    @property
+    @cached_property
     def _methods(self) -> list[Method]:
         return [scorer.method for scorer in self._tuple]
 
@@ -232,6 +228,9 @@ class BatchScorer:
         return to_samples(numbered(), Columns(self.rename), cell=without_gaps)
 
     def _rows(self, report: Report, positions: list[int]) -> dict[str, list[Any]]:
+        from fullrecall.records import plain_row
+        from fullrecall.report.file import as_line
+
         columns: dict[str, list[Any]] = {name: [] for name in self._types}
         if self.position is not None:
             columns[self.position] = positions
@@ -239,10 +238,13 @@ class BatchScorer:
             cells["sample"] = row.sample.id  # not its label: a number counts within a batch
             for name in self._score_columns:
                 columns[name].append(cells.get(name))
-            columns[ROW].append(as_line({"methods": self._digest, **plain_row(row.sample, row.results, default=str)}, default=str))
+            plain = plain_row(row.sample, row.results, default=str)
+            columns[ROW].append(as_line({"methods": self._digest, **plain}))
         return columns
 
     def _totals(self, report: Report) -> dict[str, list[Any]]:
+        from fullrecall.report.file import as_line
+
         text = as_line({"methods": self._digest, **report.totals()})
         return {"samples": [len(report)], TOTALS: [text]}
 
@@ -259,12 +261,23 @@ class BatchScorer:
         parts = [self._read(TOTALS, number, text) for number, text in enumerate(texts, start=1)]
         return Report.of_totals(parts) if parts else self._empty(keep_rows=False)
 
+    def _row(self, number: int, text: str) -> Row:
+        from fullrecall.report.file import row_of
+
+        plain = self._read(ROW, number, text)
+        try:
+            return row_of(plain, self._methods, number)
+        except ReportError as error:
+            raise ReportError(f"row {number}: {ROW}: {error}") from None
+
     def _read(self, column: str, number: int, text: str) -> dict[str, Any]:
         """Return what a cell holds, once it is known to be of these scorers."""
+        from fullrecall.report.file import parsed
+
         try:
-            plain: dict[str, Any] = json.loads(text)
-            digest = plain["methods"]
-        except (ValueError, TypeError, KeyError) as error:
+            plain: dict[str, Any] = parsed(text)
+            digest = plain.pop("methods")
+        except (ValueError, TypeError, KeyError, AttributeError, ReportError) as error:
             raise ReportError(f"row {number}: {column} holds no result: {error!r}") from None
         if digest != self._digest:
             raise ReportError(

@@ -1,22 +1,34 @@
-"""What a run may spend: requests are counted before they are sent, and none is sent beyond."""
+"""What a run may spend, and has spent: requests are counted before they are sent, none beyond.
+
+Tokens are known when an answer is there. Until then a request holds a reserve: as many as it is
+expected to take, and beside others as many as it may take, so that a bad guess costs once and not
+as many times as there are requests in flight.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import NamedTuple
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.flow import Answer, NotAsked
+from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.protocols import Ask, ChatModel, Completion
 from fullrecall.scorers.scorer import Scorer
-from fullrecall.usage import Usage
+from fullrecall.usage import Spent
 
 _PER = 1_000_000  # tokens that a price is for
 _PER_CHARACTER = 0.3  # tokens, before any answer told better
 _ANSWER = 200  # tokens, likewise
+_UNCOUNTED = 4  # characters that are charged as a token where the model counts none
+_PROMPT_AT_MOST = 2.0  # times the tokens for its length that the largest before took
+_ANSWER_AT_MOST = 4.0  # times the tokens that the longest answer before took
+_PER_MESSAGE = 16  # tokens that mark a message's beginning, role and end
+_LONG_ANSWER = 1_000  # tokens that an answer may take, whatever earlier ones took
 
 
 class BudgetSpent(NotAsked):
@@ -35,16 +47,19 @@ class Budget:
     """What one run may spend; None sets no bound.
 
     - `calls`: requests that are sent, those included that fail and are sent again. Never more.
-    - `tokens`: of prompts and answers, as the model counts them; a model that counts none is
-      charged a token for four characters.
+    - `tokens`: of prompts and answers, as the model counts them; a model that counts none, or no
+      number, is charged a token for four characters.
     - `cost`: what the tokens cost by `prices`, which maps a model's name (`"gpt-4o-mini"`, or a
       `ChatModel.name`) to the prices of a million prompt tokens and a million answer tokens.
 
-    Tokens are known when an answer is there. Until then a request is counted by the most that
-    earlier ones of this run took, for its length; a request that takes more than any before may
-    overshoot by the difference, and so may the ones beside it. What a store answers costs
-    nothing. Raises `ParameterError` for a bound that is no positive number, a cost without
-    prices, and a price that is none.
+    Tokens are known when an answer is there. The last request may take more than it was expected
+    to, by the most that earlier ones took, and overshoot by the difference. Others are sent
+    beside it only where there is room for several times the largest before, and at first one,
+    then two, then four at a time: as long as none takes more than that, one request's error is
+    all that goes beyond the budget. What a store answers costs nothing.
+
+    Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
+    a price that is not a pair of numbers >= 0.
     """
 
     calls: int | None = None
@@ -56,19 +71,19 @@ class Budget:
         for name in ("calls", "tokens"):
             bound = getattr(self, name)
             if bound is not None and (type(bound) is not int or bound < 1):
-                raise ParameterError(f"{name} is a whole number >= 1, got {bound!r}")
+                raise ParameterError(f"{name} must be a whole number >= 1, got {bound!r}")
         if self.cost is not None and not (_is_number(self.cost) and self.cost > 0):
-            raise ParameterError(f"cost is a number above 0, got {self.cost!r}")
+            raise ParameterError(f"cost must be a number above 0, got {self.cost!r}")
         if not isinstance(self.prices, Mapping):
             raise ParameterError(
-                f"prices maps models to pairs (prompt, completion), got {self.prices!r}"
+                f"prices must map models to pairs (prompt, completion), got {self.prices!r}"
             )
         for model, price in self.prices.items():
             pair = isinstance(price, Sequence) and len(price) == 2  # noqa: PLR2004 - both prices
             if not pair or not all(_is_number(part) and part >= 0 for part in price):
                 raise ParameterError(
-                    "prices are pairs for each model, of a million prompt and a million answer "
-                    f"tokens, got {price!r} for {model!r}"
+                    "prices must be pairs of numbers >= 0, for a million prompt and a million "
+                    f"answer tokens, got {price!r} for {model!r}"
                 )
         if self.cost is not None and not self.prices:
             raise ParameterError(
@@ -84,7 +99,7 @@ class Budget:
         return None
 
 
-def opened(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Account:
+def account_of(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Account:
     """Return the account of a run.
 
     Raises `ParameterError` for what is no budget, and where a cost is bounded and a judge of
@@ -93,7 +108,7 @@ def opened(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Account:
     if budget is None:
         budget = Budget()
     if not isinstance(budget, Budget):
-        raise ParameterError(f"budget is a Budget, such as Budget(calls=100), got {budget!r}")
+        raise ParameterError(f"budget must be a Budget, such as Budget(calls=100), got {budget!r}")
     if budget.cost is not None:
         for scorer in scorers:
             for model in models_of(scorer):
@@ -111,53 +126,64 @@ def models_of(asked: object) -> list[ChatModel]:
     return [model for part in parts if part is not None for model in models_of(part)]
 
 
-class _Charge(NamedTuple):
-    """What a request is expected to take."""
+class _Size(NamedTuple):
+    """What a request takes, or may take."""
 
     tokens: float
     cost: float
 
 
+@dataclass(eq=False)
+class Charge:
+    """One request on its way: what is held for it, and in the end what it was answered."""
+
+    at_most: _Size
+    completion: Completion | None = None
+
+
 class Account:
-    """What one run has spent of its budget, in one event loop."""
+    """What one run has spent, and whether its budget has room for more; in one event loop."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.spent = Usage()
+        self.spent = Spent()
+        self._began = time.monotonic()
         self._tokens = 0.0  # estimates where a model counted none
         self._cost = 0.0
         self._unpriced = False
-        self._on_the_way: dict[int, _Charge] = {}
-        self._numbers = 0
+        self._on_the_way: set[Charge] = set()
+        self._settled = 0
         self._waiting: list[asyncio.Future[None]] = []
         self._why: str | None = None
-        self._per_character = 0.0
-        self._answer = 0.0
+        self._per_character = 0.0  # the most that any prompt took
+        self._answer = 0.0  # the most that any answer took
 
     @property
-    def cost(self) -> float | None:
-        """What was spent; None without prices, or where a model that was asked has none."""
-        return None if self._unpriced or not self.budget.prices else self._cost
+    def seconds(self) -> float:
+        """How long the run has taken so far."""
+        return time.monotonic() - self._began
 
-    def paying(self, answer: Answer) -> Answer:
-        """Return `answer`, asked within the budget; raises `BudgetSpent` beyond it."""
+    def so_far(self) -> Spent:
+        """Return what was spent until now."""
+        priced = bool(self.budget.prices) and not self._unpriced
+        return replace(self.spent, cost=self._cost if priced else None, seconds=self.seconds)
 
-        async def paid(ask: Ask) -> Completion:
-            number = await self._reserved(ask)
-            completion: Completion | None = None
-            sent = True
-            try:
-                completion = await answer(ask)
-            except NotAsked:
-                sent = False
-                raise
-            finally:
-                self._settle(number, ask, completion, sent=sent)
-            return completion
+    @asynccontextmanager
+    async def charged(self, ask: Ask, sent: int) -> AsyncIterator[Charge]:
+        """Hold what a request may take, for the `sent`th time; settle what it took.
 
-        return paid
+        Waits for those on their way where it depends on them. Raises `BudgetSpent` where the
+        budget has no room.
+        """
+        charge = await self._reserved(ask)
+        self.spent.calls += 1
+        self.spent.retries += sent > 1
+        try:
+            yield charge
+        finally:
+            self._settle(ask, charge)
 
-    async def _reserved(self, ask: Ask) -> int:
+    async def _reserved(self, ask: Ask) -> Charge:
         """Count a request as on its way, once there is room for it."""
         if self.budget.cost is not None and self.budget.price(ask.model) is None:
             raise BudgetSpent(_no_price(ask.model, self.budget))
@@ -165,13 +191,15 @@ class Account:
             self._why = self._why or self._used_up()
             if self._why is not None:
                 raise BudgetSpent(self._why)
-            charge = self._expected(ask)
-            beyond = self._beyond(charge)
-            if beyond is None:
-                self._numbers += 1
-                self._on_the_way[self._numbers] = charge
-                return self._numbers
+            charge = Charge(self._at_most(ask))
+            if self._has_room_beside_others(charge):
+                self._on_the_way.add(charge)
+                return charge
             if not self._on_the_way:
+                beyond = self._beyond(self._expected(ask))
+                if beyond is None:
+                    self._on_the_way.add(charge)
+                    return charge
                 self._why = beyond
                 self._wake()
                 raise BudgetSpent(beyond)
@@ -180,20 +208,23 @@ class Account:
             self._waiting.append(settled)
             await settled
 
-    def _settle(self, number: int, ask: Ask, completion: Completion | None, *, sent: bool) -> None:
-        """Count what a request took: a failed one the request alone, one not sent nothing."""
-        del self._on_the_way[number]
+    def _settle(self, ask: Ask, charge: Charge) -> None:
+        """Count what a request took; of one that failed, or was given up, the request alone."""
+        self._on_the_way.discard(charge)
+        completion = charge.completion
+        if completion is not None:
+            self._settled += 1
+            self._count(ask, completion)
         self._wake()
-        if not sent:
-            return
-        prompt = (completion.prompt_tokens or 0) if completion else 0  # some count none
-        answered = (completion.completion_tokens or 0) if completion else 0
-        self.spent = self.spent.plus(Usage(1, prompt, answered))
-        if completion is None:
-            return
+
+    def _count(self, ask: Ask, completion: Completion) -> None:
+        prompt, answered = completion.prompt_tokens, completion.completion_tokens
+        self.spent.prompt_tokens += prompt
+        self.spent.completion_tokens += answered
         characters = _characters(ask)
-        if not prompt and not answered and completion.text:
-            prompt, answered = characters // 4, len(completion.text) // 4
+        if completion.text:  # each count by itself: an endpoint may leave out either
+            prompt = prompt or characters // _UNCOUNTED
+            answered = answered or len(completion.text) // _UNCOUNTED
         self._tokens += prompt + answered
         price = self.budget.price(ask.model)
         if price is None:
@@ -209,28 +240,49 @@ class Account:
             if not settled.done():
                 settled.set_result(None)
 
-    def _expected(self, ask: Ask) -> _Charge:
+    def _expected(self, ask: Ask) -> _Size:
+        """Return what a request takes if it is like the largest before."""
         prompt = _characters(ask) * (self._per_character or _PER_CHARACTER)
-        answer = self._answer or _ANSWER
+        return self._size(ask, prompt, self._answer or _ANSWER)
+
+    def _at_most(self, ask: Ask) -> _Size:
+        """Return what a request may take: a token has a byte at least, unless earlier ones had."""
+        per_character = max(1.0, _PROMPT_AT_MOST * self._per_character)
+        prompt = per_character * _bytes(ask) if self._is_bounded else 0.0
+        return self._size(ask, prompt, max(_LONG_ANSWER, _ANSWER_AT_MOST * self._answer))
+
+    def _size(self, ask: Ask, prompt: float, answer: float) -> _Size:
         price = self.budget.price(ask.model) or Price(0.0, 0.0)
-        return _Charge(prompt + answer, (prompt * price.prompt + answer * price.completion) / _PER)
+        return _Size(prompt + answer, (prompt * price.prompt + answer * price.completion) / _PER)
+
+    @property
+    def _is_bounded(self) -> bool:
+        return self.budget.tokens is not None or self.budget.cost is not None
 
     def _used_up(self) -> str | None:
         """Return which bound leaves no room for any request, whatever those on their way take."""
         calls = self.budget.calls
-        if calls is not None and self.spent.calls + len(self._on_the_way) >= calls:
+        if calls is not None and self.spent.calls >= calls:
             return f"the budget of {calls:,} calls is used up"
         return None
 
-    def _beyond(self, charge: _Charge) -> str | None:
+    def _has_room_beside_others(self, charge: Charge) -> bool:
+        """Whether a request may go whatever those on their way take, each at most what is held."""
+        if not self._is_bounded:
+            return True
+        if len(self._on_the_way) > self._settled:
+            return False  # what few took says little of what many may take
+        return self._beyond(charge.at_most) is None
+
+    def _beyond(self, size: _Size) -> str | None:
         """Return which bound a request of that size would go beyond, with those on their way."""
-        held = self._on_the_way.values()
+        held = [charge.at_most for charge in self._on_the_way]
         tokens, cost = self.budget.tokens, self.budget.cost
         if tokens is not None:
-            wanted = self._tokens + sum(each.tokens for each in held) + charge.tokens
+            wanted = self._tokens + sum(each.tokens for each in held) + size.tokens
             if wanted > tokens:
                 return f"the budget of {tokens:,} tokens is used up"
-        if cost is not None and self._cost + sum(each.cost for each in held) + charge.cost > cost:
+        if cost is not None and self._cost + sum(each.cost for each in held) + size.cost > cost:
             return f"the budget of {cost:g} is used up: the cost so far is {self._cost:.4g}"
         return None
 
@@ -245,6 +297,13 @@ def _no_price(model: ChatModel, budget: Budget) -> str:
 
 def _characters(ask: Ask) -> int:
     return sum(len(message.content) for message in ask.request.messages)
+
+
+def _bytes(ask: Ask) -> int:
+    request = ask.request
+    texts = [message.content for message in request.messages]
+    texts.append(str(request.schema) if request.schema is not None else "")
+    return sum(len(text.encode("utf-8", "surrogatepass")) + _PER_MESSAGE for text in texts)
 
 
 def _is_number(value: object) -> bool:

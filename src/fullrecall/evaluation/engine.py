@@ -12,14 +12,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fullrecall.evaluation.asking import Asking
-from fullrecall.evaluation.keeping import Keeper
-from fullrecall.judges.flow import Done, NotAsked, advance, arun
+from fullrecall.evaluation.cache import Cache
+from fullrecall.evaluation.requests import LATE, Requests
+from fullrecall.judges.flow import Done, NotAsked, Tally, advance, arun
 from fullrecall.judges.protocols import Ask, Flow
+from fullrecall.judges.redaction import redacted
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.usage import Usage
 
 _AHEAD = 64
 """How many samples per request in flight may be finished before one that they wait behind."""
@@ -28,7 +30,6 @@ _BEAT_SECONDS = 1.0
 """Between two signs of life, for a display, while samples are in flight."""
 
 _INTERRUPTED = "the run was interrupted before it was judged"
-_LATE = "the run's deadline passed before it was judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Work:
         return Row(self.position, self.sample, tuple(results))
 
 
-def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], keeper: Keeper) -> Work:
+def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], cache: Cache) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made."""
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
@@ -73,7 +74,7 @@ def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], keeper: K
         if make is None:
             work.results[index] = score_one(scorer, sample)
             continue
-        known = keeper.result(scorer, sample)
+        known = cache.result(scorer, sample)
         if known is not None:
             work.results[index] = known
             continue
@@ -92,7 +93,7 @@ def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], keeper: K
 
 def late(position: int, sample: Sample, scorers: Sequence[Scorer]) -> Work:
     """Return a sample that comes after the run's deadline: nothing of it is measured."""
-    return Work(position, sample, [unscored(scorer, _LATE) for scorer in scorers])
+    return Work(position, sample, [unscored(scorer, LATE) for scorer in scorers])
 
 
 class Engine:
@@ -104,16 +105,16 @@ class Engine:
     def __init__(
         self,
         scorers: Sequence[Scorer],
-        asking: Asking,
-        keeper: Keeper,
+        requests: Requests,
+        cache: Cache,
         *,
         max_concurrency: int,
         beat: Callable[[], object],
         compute: Callable[..., Awaitable[Any]] | None = None,
     ) -> None:
-        self.asking = asking
+        self.requests = requests
         self._scorers = scorers
-        self._keeper = keeper
+        self._cache = cache
         self._most = max_concurrency
         self._compute = compute
         self._works: deque[Work] = deque()
@@ -125,7 +126,7 @@ class Engine:
     @property
     def is_over(self) -> bool:
         """Whether no more samples are to be taken."""
-        return self._interrupted or self.asking.stopped is not None
+        return self._interrupted or self.requests.stopped is not None
 
     def interrupt(self) -> None:
         """Give up what is in flight; the next turn returns all rows there are."""
@@ -141,7 +142,9 @@ class Engine:
         """
         self._works.append(work)
         if work.begun and not self._interrupted:
-            work.task = asyncio.create_task(self._finish(work))
+            alone = len(work.begun) == 1
+            judging = self._one(work, work.begun[0]) if alone else self._all(work)
+            work.task = asyncio.create_task(judging)
             self._running.add(work.task)
             work.task.add_done_callback(self._finished)
         if self._running:
@@ -168,7 +171,7 @@ class Engine:
         self._beating.cancel()
         await self._ended()
         if connections:
-            await self.asking.close()
+            await self.requests.close()
 
     async def _ended(self) -> None:
         while self._running:
@@ -194,23 +197,27 @@ class Engine:
         if not task.cancelled():
             task.exception()  # a second Ctrl-C, which the loop raises itself
 
-    async def _finish(self, work: Work) -> None:
-        if len(work.begun) == 1:
-            await self._one(work, work.begun[0])
-        else:
-            await asyncio.gather(*(self._one(work, begun) for begun in work.begun))
+    async def _all(self, work: Work) -> None:
+        await asyncio.gather(*(self._one(work, begun) for begun in work.begun))
 
     async def _one(self, work: Work, begun: Begun) -> None:
+        """Run one flow to its end; its result has the usage of all that was sent for it."""
+        scorer, tally = begun.scorer, Tally()
         try:
-            result, usage = await arun(
-                begun.flow, self.asking.answer, step=begun.asked, compute=self._compute
+            result, _ = await arun(
+                begun.flow,
+                self.requests.answer,
+                step=begun.asked,
+                compute=self._compute,
+                tally=tally,
             )
-            result = replace(result, usage=usage)
-            await self._keeper.keep_result(begun.scorer, work.sample, result)
+            result = replace(result, usage=tally.usage)
+            await self._cache.keep_result(scorer, work.sample, result)
         except NotAsked as why:
-            result = unscored(begun.scorer, str(why))
+            usage = tally.usage.plus(Usage(why.requests))
+            result = replace(unscored(scorer, str(why)), usage=usage)
         except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
-            result = raised(begun.scorer, error)
+            result = replace(raised(scorer, error), usage=tally.usage)
         work.results[begun.index] = result
 
 
@@ -230,7 +237,8 @@ def score_one(scorer: Scorer, sample: Sample) -> Result:
 
 def raised(scorer: Scorer, error: Exception) -> Result:
     """Return what an exception inside a scorer makes of its result: it ends no run."""
-    return unscored(scorer, f"{scorer.method.name} raised {type(error).__name__}: {error}")
+    told = redacted(f"{type(error).__name__}: {error}")
+    return unscored(scorer, f"{scorer.method.name} raised {told}")
 
 
 def unscored(scorer: Scorer, why: str) -> Result:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.retrying import Retries
+from fullrecall.judges.retries import MOST, Retries
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget
@@ -24,25 +24,26 @@ class Limits:
     max_concurrency: int = 16
     timeout: float | None = 60.0
     deadline: float | None = None
-    retries: Retries | int = field(default_factory=Retries)
+    retries: Retries | int = MOST
     store: Store | str | Path | None = None
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
         if not _is_whole(self.max_concurrency, 1):
             raise ParameterError(
-                f"max_concurrency is a whole number >= 1, got {self.max_concurrency!r}"
+                f"max_concurrency must be a whole number >= 1, got {self.max_concurrency!r}"
             )
         for name in ("timeout", "deadline"):
             value = getattr(self, name)
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0
             ):
-                raise ParameterError(f"{name} is a number of seconds > 0 or None, got {value!r}")
-
+                raise ParameterError(
+                    f"{name} must be a number of seconds > 0 or None, got {value!r}"
+                )
         if not isinstance(self.retries, Retries) and not _is_whole(self.retries, 0):
             raise ParameterError(
-                f"retries is a whole number >= 0 or a Retries, got {self.retries!r}"
+                f"retries must be a whole number >= 0 or a Retries, got {self.retries!r}"
             )
 
     def retrying(self) -> Retries:

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
-from fullrecall.evaluation.spending import Spending
+from fullrecall.evaluation.budget import Account
 from fullrecall.report.row import Row
 from fullrecall.result import Status
+from fullrecall.usage import Spent
 
 T = TypeVar("T")
 
@@ -22,38 +23,32 @@ class Progress:
     """A run as it stands.
 
     `done` samples of `total` (None where it is not known) are measured. `scored` and `unscored`
-    count results, one for each sample and scorer; undefined ones are neither. `calls`, `retries`
-    and tokens are what this run has sent and paid; `cost` is None without prices.
+    count results, one for each sample and scorer; undefined ones are neither. `spent` is what the
+    run has sent and paid.
     """
 
     done: int
     total: int | None
     scored: int
     unscored: int
-    calls: int
-    retries: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    seconds: float
+    spent: Spent
 
     def __str__(self) -> str:
         of = "" if self.total is None else f"/{self.total:,}"
-        rate = self.done / self.seconds if self.seconds else 0.0
+        rate = self.done / self.spent.seconds if self.spent.seconds else 0.0
         return ", ".join([f"{self.done:,}{of} samples", f"{rate:.3g}/s", *self.details()])
 
     def details(self) -> list[str]:
         """Return what there is to tell beside the number of samples, in a few words each."""
-        told = []
+        spent, told = self.spent, []
         if self.unscored:
             told.append(f"{self.unscored:,} unscored")
-        if self.calls:
-            tokens = self.prompt_tokens + self.completion_tokens
-            told += [f"{self.calls:,} calls", f"{tokens:,} tokens"]
-        if self.retries:
-            told.append(f"{self.retries:,} retries")
-        if self.cost is not None:
-            told.append(f"cost {self.cost:,.4g}")
+        if spent.calls:
+            told += [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
+        if spent.retries:
+            told.append(f"{spent.retries:,} retries")
+        if spent.cost is not None:
+            told.append(f"cost {spent.cost:,.4g}")
         return told
 
 
@@ -71,14 +66,14 @@ class Meter:
 
     def __init__(
         self,
-        spending: Spending,
+        account: Account,
         *,
         total: int | None,
         show: bool,
         log_every: float = LOG_EVERY,
         on_progress: OnProgress | None = None,
     ) -> None:
-        self._spending = spending
+        self._account = account
         self._total = total
         self._on_progress = on_progress
         self._every = log_every
@@ -106,9 +101,9 @@ class Meter:
     def beat(self) -> None:
         """Show that the run goes on; to be called now and then while no row is done."""
         if self._bar is not None:
-            if self._spending.calls or self._unscored:
+            if self._account.spent.calls or self._unscored:
                 self._bar.set_postfix_str(", ".join(self.progress().details()), refresh=False)
-        elif self._logs and self._spending.seconds - self._logged >= self._every:
+        elif self._logs and self._account.seconds - self._logged >= self._every:
             self._log()
 
     def __enter__(self) -> Self:
@@ -123,22 +118,12 @@ class Meter:
 
     def progress(self) -> Progress:
         """Return the run as it stands."""
-        spent = self._spending.so_far()
         return Progress(
-            self._done,
-            self._total,
-            self._scored,
-            self._unscored,
-            spent.calls,
-            spent.retries,
-            spent.prompt_tokens,
-            spent.completion_tokens,
-            spent.cost,
-            spent.seconds,
+            self._done, self._total, self._scored, self._unscored, self._account.so_far()
         )
 
     def _log(self) -> None:
-        self._logged = self._spending.seconds
+        self._logged = self._account.seconds
         sys.stderr.write(f"fullrecall: {self.progress()}\n")
         sys.stderr.flush()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
+    Callable,
     Generator,
     Iterable,
     Iterator,
@@ -12,46 +14,77 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
-from fullrecall.evaluation.interrupting import stopping_between
+from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
-from fullrecall.evaluation.progress import LOG_EVERY, Meter, OnProgress, known_length
-from fullrecall.judges.retrying import MOST, Retries
+from fullrecall.judges.retries import Retries
 from fullrecall.measures import Measure
-from fullrecall.report.file import ending
 from fullrecall.report.report import Report
+from fullrecall.report.row import Row
+from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget
-    from fullrecall.evaluation.driving import Run
+    from fullrecall.evaluation.drivers import Run
+    from fullrecall.evaluation.progress import Meter, OnProgress
     from fullrecall.evaluation.retrievers import Asker, RetrieverLike
     from fullrecall.evaluation.store import Store
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Keep: TypeAlias = Literal["rows", "summary"]
+Sink: TypeAlias = Callable[[Row], object]
+
+
+@dataclass(frozen=True)
+class Options(Limits):
+    """The options of `evaluate`, with their defaults: its limits, and what becomes of the rows."""
+
+    retriever: RetrieverLike | None = None
+    progress: bool = True
+    on_progress: OnProgress | None = None
+    log_every: float = 30.0
+    sink: Sink | None = None
+    keep: Keep = "rows"
+    measures: Sequence[Measure] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.keep not in ("rows", "summary"):
+            raise ParameterError(f"keep must be 'rows' or 'summary', got {self.keep!r}")
+        for name in ("sink", "on_progress"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise ParameterError(f"{name} must be a function or None, got {value!r}")
+
+
+class RunOptions(TypedDict, total=False):
+    """The same for type checkers: what `evaluate` and whatever passes options on to it take."""
+
+    max_concurrency: int
+    timeout: float | None
+    deadline: float | None
+    retries: Retries | int
+    store: Store | str | Path | None
+    budget: Budget | None
+    retriever: RetrieverLike | None
+    progress: bool
+    on_progress: OnProgress | None
+    log_every: float
+    sink: Sink | None
+    keep: Keep
+    measures: Sequence[Measure]
 
 
 def evaluate(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
-    *,
-    retriever: RetrieverLike | None = None,
-    max_concurrency: int = 16,
-    timeout: float | None = 60.0,
-    deadline: float | None = None,
-    retries: Retries | int = MOST,
-    store: Store | str | Path | None = None,
-    budget: Budget | None = None,
-    progress: bool = True,
-    on_progress: OnProgress | None = None,
-    log_every: float = LOG_EVERY,
-    keep: Keep = "rows",
-    measures: Sequence[Measure] = (),
+    **options: Unpack[RunOptions],
 ) -> Report:
     """Score every sample with every scorer and return the report, in the samples' order.
 
@@ -64,17 +97,18 @@ def evaluate(
       within `timeout`; what it returns is scored. A function of the question, sync or async, or
       a `Retriever`, such as `observed(…)` of an adapter returns. Default: samples have their
       retrieval. Where it raises, the sample is unscored with that reason.
-    - `max_concurrency`: how many requests are on their way at a time; each model is asked less
+    - `max_concurrency`: requests on their way at a time, 16 by default; each model is asked less
       for as long as its endpoint answers that its rate limit is exceeded.
-    - `timeout`: seconds for one request, None for no bound. `deadline`: seconds for the whole
-      run; what was not measured by then is unscored.
-    - `retries`: how requests that fail for the moment are sent again, or how often.
+    - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
+      the whole run; what was not measured by then is unscored. Default: None.
+    - `retries`: how requests that fail for the moment are sent again, or how often. Default: 4.
     - `store`: a file or a `Store` that keeps what models answer, so that a later run goes on
-      where this one ended. None keeps it in memory, for this run. It is opened, and a file made,
-      also where no scorer asks a model.
+      where this one ended, and runs beside it ask nothing that this one asks. None keeps it in
+      memory, for this run. It is opened, and a file made, also where no scorer asks a model.
     - `budget`: what the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error or, where that is no terminal, a line each
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
+    - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
     - `keep="summary"` keeps the totals only: memory stays flat however many samples a stream
       yields, and the report answers `summary()` but has no rows. `measures` are those that are
       totaled then, each score's headline at k = 1, 3, 5, 10 and whole if none is named; with rows,
@@ -86,48 +120,27 @@ def evaluate(
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
     Raises `StoreError` for a store that cannot be opened, before anything is scored.
     Raises, with what had been scored until then as its `report`: `InputError` for an item that is
-    no sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
-    reading `samples` or `on_progress` raises.
+    not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
+    reading `samples`, `sink` or `on_progress` raises.
     """
-    from fullrecall.evaluation.driving import Run, rows_of
+    from fullrecall.evaluation.drivers import Run, rows_of
 
-    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
-    run = Run(check_scorers(scorers), limits)
-    report = _report(run, keep, measures)
-    meter = Meter(
-        run.spending,
-        total=known_length(samples),
-        show=progress,
-        log_every=log_every,
-        on_progress=on_progress,
-    )
+    given = Options(**options)
+    run = Run(check_scorers(scorers), given)
     with (
-        stopping_between() as run.interruption,
-        _into(report, run, meter),
-        closing(_retrieved(samples, retriever, run)) as drawn,
+        interruptible() as run.interruption,
+        _reporting(run, given, samples) as (report, add),
+        closing(_retrieved(samples, given.retriever, run)) as drawn,
     ):
         for row in rows_of(drawn, run):
-            report.add(row)
-            meter.add(row)
+            add(row)
     return report
 
 
 async def aevaluate(
     samples: Iterable[SampleLike] | AsyncIterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
-    *,
-    retriever: RetrieverLike | None = None,
-    max_concurrency: int = 16,
-    timeout: float | None = 60.0,  # noqa: ASYNC109 - of one request, not of the whole
-    deadline: float | None = None,
-    retries: Retries | int = MOST,
-    store: Store | str | Path | None = None,
-    budget: Budget | None = None,
-    progress: bool = True,
-    on_progress: OnProgress | None = None,
-    log_every: float = LOG_EVERY,
-    keep: Keep = "rows",
-    measures: Sequence[Measure] = (),
+    **options: Unpack[RunOptions],
 ) -> Report:
     """Return what `evaluate` does, without blocking the event loop that runs it.
 
@@ -136,24 +149,32 @@ async def aevaluate(
     `await model.aclose()` closes those of an `OpenAIChatModel`. A cancelled task ends the run;
     what a `store` has is kept.
     """
-    from fullrecall.evaluation.driving import Run, arows_of
+    from fullrecall.evaluation.drivers import Run, arows_of
 
-    limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
-    run = Run(check_scorers(scorers), limits)
-    report = _report(run, keep, measures)
-    meter = Meter(
-        run.spending,
-        total=known_length(samples),
-        show=progress,
-        log_every=log_every,
-        on_progress=on_progress,
-    )
-    with _into(report, run, meter):
-        async with _aretrieved(samples, retriever, run) as drawn:
+    given = Options(**options)
+    run = Run(check_scorers(scorers), given)
+    with _reporting(run, given, samples) as (report, add):
+        async with _aretrieved(samples, given.retriever, run) as drawn:
             async for row in arows_of(drawn, run):
-                report.add(row)
-                meter.add(row)
+                add(row)
     return report
+
+
+def _show_options(function: Any) -> None:
+    """Have `help` and notebooks show each option by its name, with its default."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    signature = inspect.signature(function)
+    *given, _ = signature.parameters.values()
+    shown = [
+        inspect.Parameter(each.name, kind, default=each.default, annotation=each.type)
+        for each in fields(Options)
+        if each.default is not MISSING
+    ]
+    function.__signature__ = signature.replace(parameters=[*given, *shown])
+
+
+_show_options(evaluate)
+_show_options(aevaluate)
 
 
 def _retrieved(
@@ -195,9 +216,35 @@ async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Samp
 
 
 @contextmanager
-def _into(report: Report, run: Run, meter: Meter) -> Iterator[None]:
-    """Show how far the run is; whatever ends it early goes with the report."""
+def _reporting(
+    run: Run, options: Options, samples: object
+) -> Iterator[tuple[Report, Callable[[Row], None]]]:
+    """Yield the report and what adds a row to it; whatever ends the run goes with the report."""
+    from fullrecall.evaluation.progress import Meter, known_length
+
+    methods = [scorer.method for scorer in run.scorers]
+    report = Report(methods, keep_rows=options.keep == "rows", measures=options.measures)
+    meter = Meter(
+        run.account,
+        total=known_length(samples),
+        show=options.progress,
+        log_every=options.log_every,
+        on_progress=options.on_progress,
+    )
     run.beat = meter.beat
+
+    def add(row: Row) -> None:
+        report.add(row)
+        if options.sink is not None:
+            options.sink(row)
+        meter.add(row)
+
+    with _ending(report, run, meter):
+        yield report, add
+
+
+@contextmanager
+def _ending(report: Report, run: Run, meter: Meter) -> Iterator[None]:
     try:
         with meter:
             yield
@@ -214,14 +261,7 @@ def _into(report: Report, run: Run, meter: Meter) -> Iterator[None]:
         report.stopped = ending(interrupt)
         raise Interrupted(report) from None
     finally:
-        report.spent = run.spending.so_far()
-
-
-def _report(run: Run, keep: Keep, measures: Sequence[Measure]) -> Report:
-    if keep not in ("rows", "summary"):
-        raise ParameterError(f'keep is "rows" or "summary", got {keep!r}')
-    methods = [scorer.method for scorer in run.scorers]
-    return Report(methods, keep_rows=keep == "rows", measures=measures)
+        report.spent = run.account.so_far()
 
 
 def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:

@@ -13,13 +13,17 @@ from fullrecall.findings import Finding
 from fullrecall.measures import DEFAULT_KS, Recall
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
-from fullrecall.report.summary import shown
+from fullrecall.report.text import shown
 from fullrecall.result import Result, Status
+from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 FINAL = "final"
 """What stands for the list that the retrieval ended with: `retrieved_contexts`."""
+
+PROMPT = "prompt"
+"""What stands for the part of it that the model's prompt had whole, where prompts were seen."""
 
 
 class Lost(NamedTuple):
@@ -39,8 +43,9 @@ class Lost(NamedTuple):
 
 
 class StageReports(Mapping[str, Report]):
-    """One report for each stage, in the order of the pipeline; the last, "final", is of the end.
+    """One report for each stage, in the order of the pipeline; then "final", of the end.
 
+    Where a model's prompts were seen, "prompt" comes last: the final contexts that they had whole.
     A sample in which a stage did not run is unscored in that stage's report. Prints as a table.
     """
 
@@ -67,15 +72,19 @@ class StageReports(Mapping[str, Report]):
     def lost(self) -> list[Lost]:
         """Return every target that some stage had more of than the final list, sample by sample.
 
-        The whole lists count: an item that the final list has beyond some k was ranked low, not
-        lost. Only recall is asked after, and only scored samples are.
+        And every target that the final list has and the prompt has not. The whole lists count:
+        an item that the final list has beyond some k was ranked low, not lost. Only recall is
+        asked after, and only scored samples are.
         """
         return [
             lost
             for position, row in enumerate(self.final.rows)
             for nth, result in enumerate(row.results)
             if result.status is Status.SCORED and result.method.headline == Recall
-            for lost in self._lost(position, nth, row, result)
+            for lost in (
+                *self._lost(position, nth, row, result),
+                *self._unread(position, nth, row, result),
+            )
         ]
 
     def _lost(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
@@ -111,6 +120,27 @@ class StageReports(Mapping[str, Report]):
                 by,
             )
 
+    def _unread(self, position: int, nth: int, row: Row, result: Result) -> Iterator[Lost]:
+        """Yield what the final list has, and the model's prompt had not."""
+        if PROMPT not in self:
+            return
+        read = self[PROMPT].rows[position].results[nth]
+        if read.status is not Status.SCORED:
+            return
+        credit = {finding.target.any_of: _credit(finding) for finding in read.findings}
+        for had in result.ranked:
+            target = had.target
+            if _credit(had) > credit.get(target.any_of, _credit(had)):
+                yield Lost(
+                    row.label,
+                    row.sample.user_input,
+                    result.method.name,
+                    target.label,
+                    FINAL,
+                    had.rank,
+                    PROMPT,
+                )
+
     def __str__(self) -> str:
         from fullrecall.report import terminal
 
@@ -140,7 +170,7 @@ def evaluate_stages(
     without `keep`. All is one run of `evaluate`: a judge is asked once for each stage, but what
     does not depend on what was retrieved, such as the claims of a reference, is asked once.
 
-    Raises what `evaluate` raises, and `InputError` for a stage that is named "final".
+    Raises what `evaluate` raises, and `InputError` for a stage that is named "final" or "prompt".
     """
     given = list(as_samples(samples))
     names = _checked(given, options)
@@ -175,20 +205,32 @@ def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]
     if "keep" in options:
         raise ParameterError("evaluate_stages takes no keep=: where items were lost needs the rows")
     names = stage_names(samples)
-    if FINAL in names:
-        raise InputError(
-            f"a stage is named {FINAL!r}, which is what the end of the retrieval is called: "
-            "give it another name",
-            field="retrieval",
-        )
-    return [*names, FINAL]
+    for taken in (FINAL, PROMPT):
+        if taken in names:
+            raise InputError(
+                f"a stage is named {taken!r}, which is what the end of the retrieval is called: "
+                "give it another name",
+                field="retrieval",
+            )
+    seen = any(sample.retrieval is not None and sample.retrieval.read for sample in samples)
+    return [*names, FINAL, *([PROMPT] if seen else [])]
 
 
 def _each(samples: Sequence[Sample], names: Sequence[str]) -> list[Sample]:
     """Return the samples at each of the stages, one stage after the other."""
-    return [
-        sample if name == FINAL else sample.at_stage(name) for name in names for sample in samples
-    ]
+    return [_at(sample, name) for name in names for sample in samples]
+
+
+def _at(sample: Sample, name: str) -> Sample:
+    if name == FINAL:
+        return sample
+    if name != PROMPT:
+        return sample.at_stage(name)
+    record = sample.retrieval
+    read = None if record is None else record.in_prompt
+    if read is None:
+        return sample.with_retrieval(Retrieval(error="no prompt of a model was seen"))
+    return sample.with_retrieval(read)
 
 
 def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:
@@ -208,4 +250,3 @@ def _apart(report: Report, names: Sequence[str], samples: int) -> StageReports:
 
 def _credit(finding: Finding) -> float:
     return finding.credit_at()
-

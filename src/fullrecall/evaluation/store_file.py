@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import zlib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 _APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
 _WAY_OUT = "name another file, or move this one away"
 _SIGNATURE = b"SQLite format 3\x00"
@@ -18,23 +19,38 @@ PATIENCE = 30.0  # seconds to wait for another process's transaction, which take
 _CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is opened
 
 _SCHEMA = (
-    "CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE completions (
+    "CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE IF NOT EXISTS completions (
         key BLOB PRIMARY KEY, model INTEGER NOT NULL REFERENCES names, made REAL NOT NULL,
         prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
-        failure TEXT, detail BLOB NOT NULL, text BLOB NOT NULL, sum INTEGER NOT NULL
+        failure TEXT, detail BLOB NOT NULL, text BLOB NOT NULL, sum INTEGER NOT NULL,
+        requests INTEGER NOT NULL DEFAULT 1
     )""",
-    """CREATE TABLE results (
+    """CREATE TABLE IF NOT EXISTS results (
         key BLOB PRIMARY KEY, scorer INTEGER NOT NULL REFERENCES names, made REAL NOT NULL,
         status TEXT NOT NULL, result BLOB NOT NULL, sum INTEGER NOT NULL
     )""",
+    """CREATE TABLE IF NOT EXISTS leases (
+        key BLOB PRIMARY KEY, token BLOB NOT NULL, place TEXT NOT NULL, pid INTEGER NOT NULL,
+        until REAL NOT NULL
+    )""",
+    "CREATE TABLE IF NOT EXISTS failures (key BLOB PRIMARY KEY, made REAL NOT NULL)",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
+_FROM_1 = "ALTER TABLE completions ADD COLUMN requests INTEGER NOT NULL DEFAULT 1"
+"""What version 1 lacks beside whole tables: its answers were paid for, and stay."""
+
+
+class UnreadableError(StoreError):
+    """A file that is not a whole store: some of it may be salvaged."""
 
 
 def check(path: Path) -> None:
-    """Raise `StoreError` for what is no store of ours, a damaged or a newer one; writes nothing."""
+    """Raise `StoreError` for what is not a store of ours, a damaged or a newer one; writes nothing.
+
+    It is `UnreadableError` where the file is not whole.
+    """
     if not path.parent.is_dir():
         raise StoreError(f"there is no directory {path.parent} for the store {path.name}")
     if not path.exists():
@@ -47,14 +63,14 @@ def check(path: Path) -> None:
     if not signature:
         return
     if signature != _SIGNATURE:
-        raise StoreError(f"{path} is no store, nor any SQLite file: {_WAY_OUT}")
+        raise UnreadableError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
     except sqlite3.OperationalError as error:
         raise StoreError(f"the store {path} cannot be read: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+        raise UnreadableError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
@@ -65,13 +81,15 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
         if whole != "ok":
-            raise StoreError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
+            raise UnreadableError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
         return  # made by a run that was killed before it wrote to it
     if application != _APPLICATION:
-        raise StoreError(f"{path} is an SQLite file, and no store of fullrecall's: {_WAY_OUT}")
-    if version != VERSION:
+        raise UnreadableError(
+            f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
+        )
+    if version not in (1, VERSION):
         raise StoreError(
             f"{path} has version {version} of the store, this fullrecall knows {VERSION}: upgrade "
             "fullrecall, or name another file"
@@ -103,10 +121,10 @@ def writing(path: Path) -> sqlite3.Connection:
     connection = _connected(f"{path.absolute().as_uri()}?mode=rwc")
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
-        # The log is synced at each commit: what was reported as kept outlives a power cut.
-        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
-        if not _pragma(connection, "application_id"):
+        if _pragma(connection, "user_version") != VERSION:
+            if _pragma(connection, "application_id"):
+                connection.execute(_FROM_1)
             for statement in _SCHEMA:
                 connection.execute(statement)
         connection.execute("COMMIT")
@@ -139,3 +157,8 @@ def _retried(connection: sqlite3.Connection, statement: str) -> None:
 
 def _pragma(connection: sqlite3.Connection, name: str) -> Any:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def checksum_of(*fields: object) -> int:
+    """Return a checksum: SQLite has none of its own for what a row holds."""
+    return zlib.crc32(repr(fields).encode())

@@ -2,6 +2,7 @@
 
 from fullrecall.errors import JudgeError
 from fullrecall.judges.cascade import Cascade, VerbatimJudge
+from fullrecall.judges.cross_encoder import CrossEncoderJudge
 from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
 from fullrecall.judges.llm import LLMJudge
 from fullrecall.judges.panel import Panel
@@ -26,6 +27,7 @@ __all__ = [
     "ChatRequest",
     "Citation",
     "Completion",
+    "CrossEncoderJudge",
     "EmbeddedJudge",
     "Failure",
     "Flow",

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.judges.protocols import Citation, Flow, Judge, Kind, Relation, Verdict
+from fullrecall.judges.protocols import (
+    Citation,
+    Flow,
+    Judge,
+    Kind,
+    Relation,
+    Verdict,
+    requiring_quotes,
+)
 from fullrecall.judges.sentences import sentences
 
 _ENDS = ".!…。！।"  # noqa: RUF001 - they are full-width stops
@@ -31,7 +39,13 @@ class VerbatimJudge:
         """The judge."""
         return "verbatim"
 
-    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,
+        question: str | None = None,  # noqa: ARG002 - the protocol's
+    ) -> Flow[Sequence[str]]:
         """Return the sentences of the text; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":
@@ -95,9 +109,13 @@ class Cascade:
         """The names of all judges, in the order in which they are asked."""
         return f"cascade({', '.join(judge.name for judge in self.judges)})"
 
-    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
+    def requiring_quotes(self) -> Cascade:
+        """Return the cascade of the same judges, asking once more for quotes where they can."""
+        return Cascade([requiring_quotes(judge) for judge in self.judges])
+
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return what the last judge makes of the text."""
-        return self.judges[-1].split(text, kind=kind)
+        return self.judges[-1].split(text, kind=kind, question=question)
 
     def attribute(
         self,

@@ -13,16 +13,28 @@ _ALIKE = str.maketrans({
 })  # fmt: skip
 
 FEWEST_CHARACTERS = 12
-"""A single word of fewer characters is no evidence, unless it is the whole context."""
+"""A single common word of fewer characters is no evidence, unless it is the whole context."""
 
-FEWEST_WITHOUT_SPACES = 4
+FEWEST_WITHOUT_SPACES = 2
 """The same where the script, not ASCII, may do without spaces between words."""
 
+WIDEST_GAP = 600
+"""Characters that an ellipsis in a quote may stand for: words from all over a text say nothing."""
+
 _FEWEST_TO_MISSPELL = 4
+_FEWEST_WORDS = 2  # of each part of a quote with more than one ellipsis
 _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
 _UNEVEN = re.compile(r"\A\s|\s\s|\s\Z")
 _SPACES = {number: " " for number in range(128) if chr(number).isspace()}
+_ELLIPSIS = re.compile(r"\s*(?:\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,})\s*")
+_QUOTES = "\"'\u2018\u2019\u201c\u201d«»„"
+# What a model leaves out of a quote, or a page puts in: footnote marks and the numbers of lists.
+_FOOTNOTE = re.compile(
+    r"(?<=[\w.,;:!?)\"'”’])\s?\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|[\u00b9\u00b2\u00b3\u2070-\u2079†‡]+"  # noqa: RUF001, E501
+)
+_ITEM = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.)]|[-*•–])[ \t]+", re.MULTILINE)  # noqa: RUF001
+_TOKEN = re.compile(r"(?:(?<![\w.,])[-\u2212])?\d+(?:[.,:/]\d+)*|[^\W_]+|[%$€£¥°]")
 
 
 class Location(NamedTuple):
@@ -36,10 +48,12 @@ class Location(NamedTuple):
 class Folded:
     """A text prepared to look quotes up in: letter case, white space and marks made alike."""
 
-    __slots__ = ("offsets", "text")
+    __slots__ = ("_tokens", "offsets", "original", "text")
 
     def __init__(self, text: str) -> None:
         self.offsets: Sequence[int]
+        self.original = text
+        self._tokens: list[tuple[str, int, int]] | None = None
         if text.isascii():
             self.text, self.offsets = _folded_ascii(text)
             return
@@ -62,6 +76,27 @@ class Folded:
         """Return a range of the folded text as offsets in the original."""
         return Location(self.offsets[start], self.offsets[end - 1] + 1, similarity)
 
+    @property
+    def tokens(self) -> list[tuple[str, int, int]]:
+        """The words and numbers, folded, with their offsets in the original: no marks at all."""
+        if self._tokens is None:
+            self._tokens = list(_tokens(self.original))
+        return self._tokens
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    dropped = [m.span() for m in (*_FOOTNOTE.finditer(text), *_ITEM.finditer(text))]
+    dropped.sort()
+    at = 0
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        while at < len(dropped) and dropped[at][1] <= start:
+            at += 1
+        if at < len(dropped) and dropped[at][0] <= start:
+            continue
+        word = unicodedata.normalize("NFKD", match.group()).translate(_ALIKE).casefold()
+        yield word, start, end
+
 
 def _folded_ascii(text: str) -> tuple[str, Sequence[int]]:
     """Return what folding gives for ASCII, without going through it letter by letter."""
@@ -80,38 +115,81 @@ def _folded_ascii(text: str) -> tuple[str, Sequence[int]]:
 
 
 def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location | None:
-    """Return where `quote` stands in `context`, or None if it does not.
+    """Return where `quote` stands in `context`, from its first part to its last; None if nowhere.
 
     Letter case, white space, typographic quotes and dashes are no difference. It must be whole
-    words, and more than one short word. Failing a verbatim match, the best alignment counts if
-    RapidFuzz's `partial_ratio` of it is at least `least` of 1 and it is the same words, none
-    more or less, of which long ones may be one letter off and numbers may not.
+    words; a single one must be a name, a number, long, or in a script without spaces. An ellipsis
+    stands for up to 600 characters between parts that are all there, in order. Failing a verbatim
+    match, the same words count whatever marks stand between them (footnotes, list numbers, the
+    borders of table cells); failing that, the best alignment, if RapidFuzz's `partial_ratio` of
+    it is at least `least` of 1 and it is the same words, none more or less, of which long ones may
+    be one letter off and numbers may not.
     """
+    parts = locate_parts(quote, context, least=least)
+    if not parts:
+        return None
+    return Location(parts[0].start, parts[-1].end, min(part.similarity for part in parts))
+
+
+def locate_parts(quote: str, context: str | Folded, *, least: float = 0.9) -> tuple[Location, ...]:
+    """Return where each part of `quote` between ellipses stands, as `locate`; none if one fails."""
     folded = Folded(context) if isinstance(context, str) else context
-    wanted = _wanted(quote)
-    found = next(_occurrences(wanted, folded), None)
-    if found is not None or not wanted or not _says_enough(wanted, folded.text):
-        return found
-    return _aligned(wanted, folded, least)
+    parts = [part for part in _ELLIPSIS.split(quote.strip()) if _WORD.search(part)]
+    if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
+        return ()
+    found: list[Location] = []
+    for part in parts:
+        place = _located(part, folded, least, found[-1].end if found else 0)
+        if place is None or (found and place.start - found[-1].end > WIDEST_GAP):
+            return ()
+        found.append(place)
+    return tuple(found)
 
 
 def verbatim(quote: str, context: Folded) -> Iterator[Location]:
     """Yield each place where `quote` stands in `context` as `locate` finds verbatim matches."""
-    return _occurrences(_wanted(quote), context)
+    return _occurrences(quote, context)
+
+
+def _located(part: str, folded: Folded, least: float, after: int) -> Location | None:
+    for place in _occurrences(part, folded):
+        if place.start >= after:
+            return place
+    if not _says_enough(part, folded.text):
+        return None
+    for place in _same_words(part, folded):
+        if place.start >= after:
+            return place
+    aligned = _aligned(_wanted(part), folded, least)
+    return aligned if aligned is not None and aligned.start >= after else None
 
 
 def _wanted(quote: str) -> str:
     return Folded(quote.strip().strip("\u2026").strip(".")).text
 
 
-def _occurrences(wanted: str, folded: Folded) -> Iterator[Location]:
-    if not wanted or not _says_enough(wanted, folded.text):
+def _occurrences(quote: str, folded: Folded) -> Iterator[Location]:
+    wanted = _wanted(quote)
+    if not wanted or not _says_enough(quote, folded.text):
         return
     at = folded.text.find(wanted)
     while at >= 0:
         if _is_whole_words(folded.text, at, at + len(wanted)):
             yield folded.location(at, at + len(wanted), 1.0)
         at = folded.text.find(wanted, at + 1)
+
+
+def _same_words(part: str, folded: Folded) -> Iterator[Location]:
+    """Yield where the part's words stand one after another, whatever marks are between them."""
+    wanted = [word for word, _, _ in _tokens(part)]
+    if len(wanted) < _FEWEST_WORDS:
+        return
+    tokens = folded.tokens
+    for at in range(len(tokens) - len(wanted) + 1):
+        if tokens[at][0] == wanted[0] and all(
+            tokens[at + step][0] == word for step, word in enumerate(wanted)
+        ):
+            yield Location(tokens[at][1], tokens[at + len(wanted) - 1][2], 1.0)
 
 
 def _aligned(wanted: str, folded: Folded, least: float) -> Location | None:
@@ -141,14 +219,19 @@ def _is_misspelling(mine: str, theirs: str) -> bool:
     return Levenshtein.distance(mine, theirs, score_cutoff=1) <= 1
 
 
-def _says_enough(wanted: str, context: str) -> bool:
+def _says_enough(quote: str, context: str) -> bool:
+    """Whether a quote is more than a word that stands everywhere."""
+    wanted = _wanted(quote)
     if wanted == context.strip(" .") or " " in wanted or len(wanted) >= FEWEST_CHARACTERS:
+        return True
+    bare = quote.strip(f" .,;:!?{_QUOTES}")
+    if any(map(str.isdigit, bare)) or (len(bare) > 1 and bare[0].isupper()):
         return True
     return not wanted.isascii() and len(wanted) >= FEWEST_WITHOUT_SPACES
 
 
 def _is_whole_words(text: str, start: int, end: int) -> bool:
-    """Whether the range cuts no word; scripts without spaces have no words to cut."""
+    """Whether the range cuts no word and no number; scripts without spaces have no words to cut."""
 
     def inside(left: int) -> bool:
         if not 0 <= left < len(text) - 1:
@@ -156,7 +239,14 @@ def _is_whole_words(text: str, start: int, end: int) -> bool:
         pair = text[left : left + 2]
         return pair.isalnum() and pair.isascii()
 
-    return not inside(start - 1) and not inside(end - 1)
+    if inside(start - 1) or inside(end - 1):
+        return False
+    # 12 is not in 12,345, nor 5 in 1.5.
+    before, after = text[max(0, start - 2) : start + 1], text[end - 1 : end + 2]
+    return not (_PARTS_OF_NUMBER.fullmatch(before) or _PARTS_OF_NUMBER.fullmatch(after))
+
+
+_PARTS_OF_NUMBER = re.compile(r"\d[.,:/]\d")
 
 
 def _widened(text: str, start: int, end: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from fullrecall.judges.protocols import Completion, Failure
+from fullrecall.judges.redaction import redacted
 
 PASSING = frozenset(
     {
@@ -61,6 +62,9 @@ _BY_NAME = (
 _DEEPEST = 8
 """How many causes behind an exception are looked at."""
 
+_LONGEST = 300
+"""Characters of what is said of a failure: it stands in each sample's reason."""
+
 
 class Trouble(NamedTuple):
     """A failed request: which failure, in whose words, and the seconds that the endpoint asks for.
@@ -90,7 +94,13 @@ def trouble_of(error: Exception) -> Trouble:
         if found is not None:
             failure, wait = found, _wait(link)
             break
-    return Trouble(failure, f"{type(error).__name__}: {error}", wait)
+    return Trouble(failure, shortened(f"{type(error).__name__}: {error}"), wait)
+
+
+def shortened(detail: str) -> str:
+    """Return what was said of a failure without secrets, cut to 300 characters."""
+    detail = redacted(detail[: 10 * _LONGEST])
+    return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
 
 
 def _links(error: BaseException | None) -> Iterator[BaseException]:
@@ -109,6 +119,8 @@ def _failure(error: BaseException) -> Failure | None:
     if status is not None:
         if status >= 500:  # noqa: PLR2004 - HTTP's own classes
             return Failure.SERVER
+        if status < 400:  # noqa: PLR2004 - as above
+            return Failure.MOVED
         return _BY_STATUS.get(status, Failure.INVALID)
     names = [kind.__name__ for kind in type(error).__mro__]
     for failure, parts in _BY_NAME:
@@ -118,7 +130,7 @@ def _failure(error: BaseException) -> Failure | None:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, 400 to 599, wherever its client keeps it."""
+    """Return the HTTP status of an error, 300 to 599, wherever its client keeps it."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore's
         response = response.get("ResponseMetadata")
@@ -128,7 +140,7 @@ def _status(error: BaseException) -> int | None:
     candidates += [getattr(error, name, None) for name in ("status_code", "http_status")]
     candidates += [getattr(error, name, None) for name in ("status", "code")]
     for candidate in candidates:
-        if isinstance(candidate, int) and 400 <= candidate < 600:  # noqa: PLR2004 - as above
+        if isinstance(candidate, int) and 300 <= candidate < 600:  # noqa: PLR2004 - as above
             return int(candidate)
     return None
 

@@ -6,12 +6,14 @@ model and try again; `fullrecall.evaluation` has one that also limits, stores an
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from dataclasses import replace
+from itertools import count
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.judges.protocols import Ask, Completion, Flow
-from fullrecall.judges.retrying import Attempt, Retries
+from fullrecall.judges.retries import Attempt, Retries
 from fullrecall.usage import Usage
 
 T = TypeVar("T")
@@ -24,7 +26,31 @@ _SIDE_BY_SIDE = 16
 
 
 class NotAsked(Exception):  # noqa: N818 - a signal from whoever answers to the driver, no error
-    """No request was sent, and why: what was to rest on it is not measured in this run."""
+    """No request is sent any more, and why: what was to rest on it is not measured in this run.
+
+    `requests` is how many were sent before it came to that.
+    """
+
+    def __init__(self, why: str, requests: int = 0) -> None:
+        super().__init__(why)
+        self.requests = requests
+
+
+class Tally:
+    """The usage of what a flow was answered so far."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    def add(self, completion: Completion) -> Completion:
+        """Count a completion, and return it."""
+        calls, prompt_tokens, completion_tokens = self.usage
+        self.usage = Usage(
+            calls + completion.requests,
+            prompt_tokens + completion.prompt_tokens,
+            completion_tokens + completion.completion_tokens,
+        )
+        return completion
 
 
 class Done(NamedTuple, Generic[T]):
@@ -73,14 +99,12 @@ def run(flow: Flow[T], *, retries: Retries | None = None) -> tuple[T, Usage]:
     What fails for the moment is sent again, as `Retries()` says unless others are given.
     """
     retries = retries or Retries()
-    usage = Usage()
+    tally = Tally()
     try:
         step = advance(flow, None)
         while not isinstance(step, Done):
-            answers = [ask.known or retries.tried(partial(_tried, ask)).completion for ask in step]
-            usage = usage.plus(usage_of(answers))
-            step = advance(flow, answers)
-        return step.value, usage
+            step = advance(flow, [tally.add(ask.known or _completed(ask, retries)) for ask in step])
+        return step.value, tally.usage
     finally:
         flow.close()
 
@@ -91,53 +115,44 @@ async def arun(
     *,
     step: Sequence[Ask] | Done[T] | None = None,
     compute: Callable[..., Awaitable[Sequence[Ask] | Done[T]]] | None = None,
+    tally: Tally | None = None,
 ) -> tuple[T, Usage]:
     """Run a flow to its end, the requests of a batch side by side; return what `run` does.
 
     `answer` gets the completions, by default from the model, with `Retries()`. `step` is where
     the flow stands if it was begun. `compute` runs a function away from the event loop; by
-    default the flow computes in it.
+    default the flow computes in it. `tally` counts what was answered, also where this raises.
     """
     answer = answer or _limited(_SIDE_BY_SIDE)
-    usage = Usage()
+    tally = tally or Tally()
     try:
         step = step if step is not None else advance(flow, None)
         while not isinstance(step, Done):
-            answers = await _answers(step, answer)
-            usage = usage.plus(usage_of(answers))
+            if len(step) == 1:
+                answers = [tally.add(await answer(step[0]))]
+            else:
+                answers = await _batch(step, answer, tally)
             step = await compute(advance, flow, answers) if compute else advance(flow, answers)
-        return step.value, usage
+        return step.value, tally.usage
     finally:
         flow.close()
 
 
-def usage_of(completions: Sequence[Completion]) -> Usage:
-    """Return what completions cost when they were made."""
-    return Usage(
-        len(completions),
-        sum(completion.prompt_tokens or 0 for completion in completions),
-        sum(completion.completion_tokens or 0 for completion in completions),
-    )
-
-
-async def _answers(batch: Sequence[Ask], answer: Answer) -> list[Completion]:
-    if len(batch) == 1:
-        return [await answer(batch[0])]
+async def _batch(batch: Sequence[Ask], answer: Answer, tally: Tally) -> list[Completion]:
     import asyncio
 
     async def one(ask: Ask) -> Completion | NotAsked:
         try:
-            return await answer(ask)
+            return tally.add(await answer(ask))
         except NotAsked as why:
             # The others are on their way and may be paid for: they are to arrive.
             return why
 
-    answers = []
-    for each in await asyncio.gather(*map(one, batch)):
-        if isinstance(each, NotAsked):
-            raise each
-        answers.append(each)
-    return answers
+    answers = await asyncio.gather(*map(one, batch))
+    refused = [each for each in answers if isinstance(each, NotAsked)]
+    if refused:
+        raise NotAsked(str(refused[0]), sum(each.requests for each in refused))
+    return [each for each in answers if not isinstance(each, NotAsked)]
 
 
 def _limited(side_by_side: int) -> Answer:
@@ -149,14 +164,31 @@ def _limited(side_by_side: int) -> Answer:
     async def answer(ask: Ask) -> Completion:
         if ask.known is not None:
             return ask.known
-
-        async def once() -> Attempt:
+        for sent in count(1):
             async with gate:
-                return await _atried(ask)
-
-        return (await retries.atried(once)).completion
+                attempt = await _atried(ask)
+            wait = retries.wait(sent, attempt.trouble)
+            if wait is None:
+                break
+            await asyncio.sleep(wait)
+        return counted(attempt, sent)
 
     return answer
+
+
+def _completed(ask: Ask, retries: Retries) -> Completion:
+    for sent in count(1):
+        attempt = _tried(ask)
+        wait = retries.wait(sent, attempt.trouble)
+        if wait is None:
+            break
+        time.sleep(wait)
+    return counted(attempt, sent)
+
+
+def counted(attempt: Attempt, sent: int) -> Completion:
+    """Return the completion of the last attempt, with the number of requests that it took."""
+    return attempt.completion if sent == 1 else replace(attempt.completion, requests=sent)
 
 
 def _tried(ask: Ask) -> Attempt:

@@ -8,11 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from fullrecall.errors import JudgeError, ParameterError
+from fullrecall.judges.clauses import facts_of
+from fullrecall.judges.embedded.words import read_words
+from fullrecall.judges.language import language_among, language_of, name_of
 from fullrecall.judges.protocols import Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.sentences import sentences
 
 if TYPE_CHECKING:
     from fullrecall.judges.embedded import LexicalModel, Support
+
+
+MEASURED = ("en",)
+"""The languages that the built-in judges were measured on."""
 
 
 @cache
@@ -28,25 +35,37 @@ class LexicalJudge:
     """Judges claims by their words: which of them, and which numbers and names, occur.
 
     Free and deterministic, and right less often than a large model: `agreement` is its balanced
-    accuracy against human labels, measured as `tests/benchmarks/embedded_judge.py` does. A claim
-    that differs from its context in one detail is its hard case, and a negation hardly moves it:
-    "is not open" supports "is open". It splits texts into sentences, and it cannot tell whether a
-    question is answered.
+    accuracy against human labels, measured as `tests/benchmarks/embedded_judge.py` does. A number
+    or a name that stands in no context, a "not" that its context lacks, or two names exchanged
+    deny support by themselves. It splits texts into the facts of their sentences, and it cannot
+    tell whether a question is answered.
+
+    `languages` are the ISO 639-1 codes of those that it judges: English, for it was measured on no
+    other. A claim in another language, or one that only a context in another may support, is
+    unscored. Measure it on your own texts (`fullrecall judge`) before you add to them.
     """
 
     threshold: float | None = None
+    languages: tuple[str, ...] = MEASURED
 
     tier: ClassVar[str] = "lexical"
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise ParameterError(f"threshold is above 0 and at most 1, got {self.threshold!r}")
+            raise ParameterError(f"threshold must be above 0 and at most 1, got {self.threshold!r}")
+        languages: object = self.languages
+        if isinstance(languages, str) or not languages:
+            raise ParameterError(
+                f"languages must be ISO 639-1 codes, got {self.languages!r}: pass ('en', 'de')"
+            )
+        object.__setattr__(self, "languages", tuple(self.languages))
         _model(self.tier)
 
     @property
     def name(self) -> str:
         """The judge and its threshold."""
-        return f"{self.tier}:{self._least}"
+        told = "" if self.languages == MEASURED else f":{'+'.join(self.languages)}"
+        return f"{self.tier}:{self._least}{told}"
 
     @property
     def agreement(self) -> float:
@@ -61,15 +80,21 @@ class LexicalJudge:
         kind = type(self).__name__
         return f"{kind}(threshold={self._least:.3f}, agreement with humans={self.agreement:.2f})"
 
-    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
-        """Return the sentences of the text; raises `JudgeError` for entities."""
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,
+        question: str | None = None,  # noqa: ARG002 - the protocol's
+    ) -> Flow[Sequence[str]]:
+        """Return the facts of the text, sentence by sentence; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":
             raise JudgeError(
                 "the built-in judge lists no entities: EntityRecall() without a judge finds them "
                 "by rule, and a sample's reference_entities come first"
             )
-        return sentences(text)
+        return facts_of(text) if kind == "claims" else sentences(text)
 
     def attribute(
         self,
@@ -98,50 +123,77 @@ class LexicalJudge:
                 "the built-in judge cannot tell what helps to answer a question without a "
                 "reference answer: give judge=LLMJudge(…)"
             )
-        best: list[Support | None] = [None] * len(contexts)
+        verdicts = [Verdict("not_supported")] * len(contexts)
+        best: dict[int, Support] = {}
         for sentence in sentences(reference):
+            language = language_among(sentence, [*contexts, reference]) or "en"
+            if language not in self.languages:
+                problem = self._unmeasured(f"the reference is {name_of(language)}")
+                return [Verdict(None, problem=problem)] * len(contexts)
             found = _model(self.tier).support(sentence, contexts, question=question)
-            best = [
-                new if old is None or new.probability > old.probability else old
-                for old, new in zip(best, found, strict=True)
-            ]
-        return [
-            Verdict("supported", (self._citation(support, index, contexts),))
-            if support is not None and support.probability >= self._least
-            else Verdict("not_supported")
-            for index, support in enumerate(best)
-        ]
+            for index, support in enumerate(found):
+                if index not in best or support.probability > best[index].probability:
+                    best[index] = support
+        for index, support in best.items():
+            told = language_of(contexts[index]) or "en"
+            if told not in self.languages and _may_tell(reference, contexts[index]):
+                problem = self._unmeasured(f"a context is {name_of(told)}")
+                verdicts[index] = Verdict(None, problem=problem)
+            elif support.probability >= self._least:
+                cited = (self._citation(support, index, contexts),)
+                verdicts[index] = Verdict("supported", cited)
+        return verdicts
 
     def _verdict(self, claim: str, contexts: Sequence[str], question: str | None) -> Verdict:
-        alone = _model(self.tier).support(claim, contexts, question=question)
-        enough = [
-            self._citation(support, index, contexts)
-            for index, support in enumerate(alone)
-            if support.probability >= self._least
+        around = [*contexts, question or ""]
+        language = language_among(claim, around) or "en"
+        if language not in self.languages:
+            return Verdict(None, problem=self._unmeasured(f"this claim is {name_of(language)}"))
+        told = {
+            index: language_among(text, [claim]) or language for index, text in enumerate(contexts)
+        }
+        read = [index for index, other in told.items() if other in self.languages]
+        verdict = self._judged(claim, read, contexts, question)
+        foreign = sorted(
+            {told[index] for index in told.keys() - set(read) if _may_tell(claim, contexts[index])}
+        )
+        if verdict.label == "supported" or not foreign:
+            return verdict
+        named = ", ".join(map(name_of, foreign))
+        return Verdict(None, problem=self._unmeasured(f"a context is {named}"))
+
+    def support(
+        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
+    ) -> Flow[Sequence[float]]:
+        """Return how far each claim is supported, in [0, 1]: what `threshold` is compared with."""
+        yield from ()
+        return [self._support(target, contexts, question) for target in targets]
+
+    def _support(self, claim: str, contexts: Sequence[str], question: str | None) -> float:
+        model = _model(self.tier)
+        alone, together = model.judge(claim, contexts, question=question, least=self._least)
+        shown = [contexts[index] for index in together]
+        jointly = model.support_together(claim, shown, question=question).probability
+        return max([jointly, *(support.probability for support in alone)])
+
+    def _unmeasured(self, found: str) -> str:
+        measured = ", ".join(map(name_of, self.languages))
+        return f"the built-in judge is measured on {measured} only, and {found}: give judge=…"
+
+    def _judged(
+        self, claim: str, read: Sequence[int], contexts: Sequence[str], question: str | None
+    ) -> Verdict:
+        texts = [contexts[index] for index in read]
+        alone, together = _model(self.tier).judge(
+            claim, texts, question=question, least=self._least
+        )
+        needed = together or [
+            number for number, one in enumerate(alone) if one.probability >= self._least
         ]
-        if enough:
-            return Verdict("supported", tuple(enough))
-        needed = self._needed_together(claim, contexts, question)
-        if needed is None:
+        if not needed:
             return Verdict("not_supported")
-        *earlier, last = range(needed)
-        best = max(earlier, key=lambda index: alone[index].probability)
-        cited = tuple(self._citation(alone[index], index, contexts) for index in (best, last))
-        return Verdict("supported", cited, together=True)
-
-    def _needed_together(
-        self, claim: str, contexts: Sequence[str], question: str | None
-    ) -> int | None:
-        """Return how many contexts, from the first, support the claim together; None if none do."""
-
-        def enough(count: int) -> bool:
-            together = _model(self.tier).support_together(
-                claim, contexts[:count], question=question
-            )
-            return together.probability >= self._least
-
-        # From the first: more contexts may dilute what fewer show, and recall never falls with k.
-        return next((count for count in range(2, len(contexts) + 1) if enough(count)), None)
+        cited = tuple(self._citation(alone[n], read[n], contexts) for n in needed)
+        return Verdict("supported", cited, together=bool(together))
 
     def _citation(self, support: Support, index: int, contexts: Sequence[str]) -> Citation:
         return Citation(index, contexts[index][support.start or 0 : support.end or 0])
@@ -156,3 +208,20 @@ class EmbeddedJudge(LexicalJudge):
     """
 
     tier: ClassVar[str] = "embedded"
+
+
+def _may_tell(claim: str, context: str) -> bool:
+    """Whether a context in another language may speak of what the claim does.
+
+    In the same script, a claim's names and numbers are written alike: one that has none of them
+    is about something else.
+    """
+    keys = {word.key for word in read_words(claim) if word.is_number or word.is_capitalised}
+    if not keys or (not context.isascii() and claim.isascii() and not _is_latin(context)):
+        return True
+    return not keys.isdisjoint(word.key for word in read_words(context))
+
+
+def _is_latin(text: str) -> bool:
+    letters = [c for c in text if c.isalpha()]
+    return 2 * sum(c < "\u0250" for c in letters) > len(letters)

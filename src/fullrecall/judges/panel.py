@@ -1,22 +1,33 @@
-"""Several judges, one verdict: the majority's, with their agreement."""
+"""Several judges, one verdict: the median of theirs, with their agreement."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.protocols import Flow, Judge, Kind, Relation, Verdict
+from fullrecall.judges.protocols import (
+    Flow,
+    Judge,
+    Kind,
+    Label,
+    Relation,
+    Verdict,
+    requiring_quotes,
+)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Asks every judge about every target; the label that more than half of them give decides.
+    """Asks every judge about every target; the median of their labels decides.
 
-    Without such a majority the target is unscored. `Verdict.agreement` is the majority's share
-    of all judges, those that gave no valid verdict included. The first judge splits texts.
+    Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
+    rank from which more than half of the judges find it. It is unscored where the median is open:
+    the two in the middle differ, or judges without a valid verdict could move it.
+    `Verdict.agreement` is the share of all judges that gave the label. The first judge splits
+    texts.
     """
 
     judges: Sequence[Judge]
@@ -31,9 +42,13 @@ class Panel:
         """The names of all judges."""
         return f"panel({', '.join(judge.name for judge in self.judges)})"
 
-    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
+    def requiring_quotes(self) -> Panel:
+        """Return the panel of the same judges, asking once more for quotes where they can."""
+        return Panel([requiring_quotes(judge) for judge in self.judges])
+
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
         """Return what the first judge makes of the text: all judge the same targets."""
-        return self.judges[0].split(text, kind=kind)
+        return self.judges[0].split(text, kind=kind, question=question)
 
     def attribute(
         self,
@@ -43,35 +58,55 @@ class Panel:
         question: str | None = None,
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
-        """Return the majority's verdict per target, in order."""
+        """Return the median verdict per target, in order."""
         votes = yield from side_by_side(
             [
                 judge.attribute(targets, contexts, question=question, relation=relation)
                 for judge in self.judges
             ]
         )
-        return [_majority(verdicts) for verdicts in zip(*votes, strict=True)]
+        return [_median(verdicts) for verdicts in zip(*votes, strict=True)]
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return the majority's verdict per context, in order."""
+        """Return the median verdict per context, in order."""
         votes = yield from side_by_side(
             [
                 judge.relevance(contexts, question=question, reference=reference)
                 for judge in self.judges
             ]
         )
-        return [_majority(verdicts) for verdicts in zip(*votes, strict=True)]
+        return [_median(verdicts) for verdicts in zip(*votes, strict=True)]
 
 
-def _majority(verdicts: Sequence[Verdict]) -> Verdict:
-    label, count = Counter(verdict.label for verdict in verdicts).most_common(1)[0]
-    share = count / len(verdicts)
-    if label is None or 2 * count <= len(verdicts):
+_ORDERED: Sequence[Label] = ("contradicted", "not_supported", "partial", "supported")
+
+
+def _median(verdicts: Sequence[Verdict]) -> Verdict:
+    places = [_ORDERED.index(verdict.label) for verdict in verdicts if verdict.label is not None]
+    silent = len(verdicts) - len(places)
+    middle = {
+        place for guess in (0, len(_ORDERED) - 1) for place in _middle([*places, *[guess] * silent])
+    }
+    if len(middle) > 1 or not places:
         problems = "; ".join(sorted({verdict.problem for verdict in verdicts} - {""}))
         reason = f"the panel has no majority{': ' + problems if problems else ''}"
-        return Verdict(None, problem=reason, agreement=share)
-    chosen, *agreeing = (verdict for verdict in verdicts if verdict.label == label)
-    others = (part for verdict in agreeing for part in (verdict, *verdict.others))
-    return replace(chosen, agreement=share, others=(*chosen.others, *others))
+        most = Counter(places).most_common(1)[0][1] if places else 0
+        return Verdict(None, problem=reason, agreement=most / len(verdicts))
+    label = _ORDERED[middle.pop()]
+    share = sum(verdict.label == label for verdict in verdicts) / len(verdicts)
+    cited = [c for verdict in verdicts if verdict.label == label for c in verdict.citations]
+    contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
+    return Verdict(
+        label,
+        tuple(dict.fromkeys(cited)),
+        agreement=share,
+        votes=tuple(verdicts),
+        contested=contested,
+    )
+
+
+def _middle(places: Sequence[int]) -> tuple[int, int]:
+    ordered = sorted(places)
+    return ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]

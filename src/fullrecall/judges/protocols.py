@@ -58,6 +58,8 @@ class Failure(StrEnum):
     DENIED = "the endpoint denied access"
     UNKNOWN = "the endpoint does not know the model"
     INVALID = "the endpoint rejected the request"
+    MOVED = "the endpoint redirects to another address"
+    TOO_LARGE = "the endpoint's reply was too large to be read"
     SCHEMA = "the endpoint rejected the request with the answer's schema"
     """To be sent again: the model leaves the schema out then."""
     TRANSPORT = "the request failed"
@@ -85,7 +87,8 @@ _REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
 class Completion:
     """What a model answered. `failure` says why `text` is no answer, `detail` in whose words.
 
-    A reply that was cut off may still hold whole verdicts in its `text`.
+    A reply that was cut off may still hold whole verdicts in its `text`. `requests` is how many
+    requests it took, those included that failed and were sent again: drivers fill it in.
     """
 
     text: str
@@ -93,6 +96,7 @@ class Completion:
     completion_tokens: int = 0
     failure: Failure | None = None
     detail: str = ""
+    requests: int = 1
 
     @classmethod
     def of(
@@ -168,7 +172,9 @@ Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
 A judge that needs no model never yields.
 """
 
-Label: TypeAlias = Literal["supported", "partial", "not_supported"]
+Label: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
+"""What a judge decides. Only the first two can earn credit; "contradicted" says that the contexts
+state the opposite, which another fix mends than what is merely not there."""
 
 
 class Citation(NamedTuple):
@@ -185,8 +191,10 @@ class Verdict:
     `label` is None where there is no valid verdict, and `problem` says why. `together` tells
     whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
     share of judges that gave this label, None for a single judge. `others` are verdicts on the
-    same target that help too, from other windows or judges: each stands by itself. `judge` names
-    the one that settled it before the last of a cascade was asked; empty otherwise.
+    same target that help too, from other windows or contexts: each stands by itself. `votes` are
+    the verdicts of a panel, one for each judge: credit at a rank is then their median. `judge`
+    names the one that settled it before the last of a cascade was asked; empty otherwise.
+    `contested` says which context tried to instruct the judge, where one did.
     """
 
     label: Label | None
@@ -196,6 +204,8 @@ class Verdict:
     agreement: float | None = None
     others: tuple[Verdict, ...] = ()
     judge: str = ""
+    votes: tuple[Verdict, ...] = ()
+    contested: str = ""
 
 
 Kind: TypeAlias = Literal["claims", "questions", "entities"]
@@ -213,8 +223,11 @@ class Judge(Protocol):
         """What identifies the judge: kind, model, prompt version."""
         ...
 
-    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:
-        """Return the claims of an answer, the sub-questions of a question, or the entities."""
+    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
+        """Return the claims of an answer, the sub-questions of a question, or the entities.
+
+        `question` is what the text answers: "In 1889." says little without it.
+        """
         ...
 
     def attribute(
@@ -233,3 +246,17 @@ class Judge(Protocol):
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per context: does it help to answer the question?"""
         ...
+
+
+@runtime_checkable
+class QuotingJudge(Protocol):
+    """A judge that can ask once more for a quote which was not verified."""
+
+    def requiring_quotes(self) -> Judge:
+        """Return the same judge, asking once more for quotes that are not verified."""
+        ...
+
+
+def requiring_quotes(judge: Judge) -> Judge:
+    """Return a judge that asks once more for quotes; the same where it is none that can."""
+    return judge.requiring_quotes() if isinstance(judge, QuotingJudge) else judge

@@ -18,18 +18,38 @@ _FENCE = re.compile(r"\s*```\w*\s*")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _TRAILING_COMMA = re.compile(r",\s*[\]}]")
-_MOST_STARTS = 5_000
-"""How many brackets of a reply are tried as the beginning of an answer."""
+_CLOSING = {
+    name: re.compile(f"</{name}>", re.IGNORECASE) for name in ("think", "thinking", "reasoning")
+}
+_PIECE = 512  # characters that are tried first
+_LONGEST_TOKEN = 16  # of JSON, strings aside
+_READINGS = 12
+"""How often the length of a reply is read in search of answers, all attempts together."""
+_NESTED = 20_000
+"""Characters that an attempt is taken to have read where nesting is too deep to be read."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the verdicts of a reply as they are: each an object with an `id`."""
     given: list[dict[str, Any]] = []
+    known: set[str] | None = None
     for value in _values(_answer(text)):
         answer = _verdicts(value)
+        if not given:
+            given = answer
+            continue
         # The same verdict in a second answer is no second verdict; another one is.
-        given += [item for item in answer if item not in given] if given else answer
+        known = {_written(item) for item in given} if known is None else known
+        for item in answer:
+            if (written := _written(item)) not in known:
+                known.add(written)
+                given.append(item)
     return given
+
+
+def json_values(text: str) -> list[Any]:
+    """Return the whole JSON objects and arrays of a reply, in order, thoughts left out."""
+    return list(_values(_answer(text)))
 
 
 def text_items(text: str) -> list[str] | None:
@@ -59,33 +79,74 @@ def _verdicts(value: object) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict) and "id" in item]
 
 
+def _written(item: dict[str, Any]) -> str:
+    return json.dumps(item, sort_keys=True)
+
+
 def _answer(text: str) -> str:
     """Return the reply without the thoughts that it begins with."""
-    while opened := _THINKING.match(text):
-        closing = f"</{opened[1].lower()}>"
-        end = text.lower().find(closing, opened.end())
-        text = "" if end < 0 else text[end + len(closing) :]
-    return text.lstrip()
+    at = 0
+    while opened := _THINKING.match(text, at):
+        closed = _CLOSING[opened[1].lower()].search(text, opened.end())
+        if closed is None:
+            return ""
+        at = closed.end()
+    return text[at:].lstrip()
 
 
 def _values(text: str) -> Iterator[Any]:
-    """Yield the whole JSON objects and arrays in `text`, outermost first where they are whole."""
+    """Yield the whole JSON objects and arrays in `text`, outermost first where they are whole.
+
+    Time is linear in the length of the text, whatever stands in it: attempts that fail are paid
+    from a budget of some readings of the whole.
+    """
     text = _without_trailing_commas(text)
-    decoder = json.JSONDecoder(object_pairs_hook=_object)
+    budget = _READINGS * len(text) + _NESTED
     position = 0
-    for _ in range(_MOST_STARTS):
+    while budget > 0:
         opened = _OPENING.search(text, position)
         if opened is None:
             return
         try:
-            value, position = decoder.raw_decode(text, opened.start())
+            value, position = _decoded(text, opened.start())
         except RecursionError:
             brackets = _BRACKETS.match(text, opened.start())
             position = brackets.end() if brackets else opened.end()
-        except ValueError:
+            budget -= _NESTED
+        except _NoValueError as error:
             position = opened.end()
+            budget -= error.read
         else:
             yield value
+
+
+class _NoValueError(Exception):
+    """No whole JSON value begins here; `read` characters told so."""
+
+    def __init__(self, read: int) -> None:
+        super().__init__(read)
+        self.read = read
+
+
+def _decoded(text: str, start: int) -> tuple[Any, int]:
+    """Return the value that begins at `start`, and where it ends.
+
+    A longer and longer piece is tried, for an error costs as much as all that stands before it.
+    """
+    size = _PIECE
+    while True:
+        piece = text[start : start + size]
+        try:
+            value, end = _DECODER.raw_decode(piece)
+        except json.JSONDecodeError as error:
+            cut = error.msg.startswith("Unterminated") or error.pos > len(piece) - _LONGEST_TOKEN
+            if not cut or start + size >= len(text):
+                raise _NoValueError(size if cut else error.pos + 1) from None
+        except ValueError:  # a number of more digits than Python reads
+            raise _NoValueError(size) from None
+        else:
+            return value, start + end
+        size *= 8
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -94,6 +155,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(plain) == len(pairs):
         return plain
     return {"id": plain["id"]} if "id" in plain else {}
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _without_trailing_commas(text: str) -> str:

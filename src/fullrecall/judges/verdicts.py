@@ -1,54 +1,72 @@
-"""The verdict contract: exactly the asked targets, each once, with labels that exist.
+"""The verdict contract: exactly the asked targets, each once, each with the words it begins with.
 
-Whatever breaks it is a problem of that target alone, to be asked for again; nothing is guessed,
-nothing is dropped. Where every target has a verdict and others that were not asked have one too,
-all are in doubt: a judge that cuts a target in two numbers what follows anew.
+A verdict with a fault of its own is asked for again alone. A reply that numbers otherwise is void:
+a number that was not asked for, a context 0, or a verdict that repeats the first words of another
+target says that the other verdicts may belong elsewhere, too. Nothing is guessed or dropped.
 """
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
-from fullrecall.judges.protocols import Citation, Label, Verdict
+from fullrecall.judges.labels import label_of
+from fullrecall.judges.protocols import Citation, Verdict
+
+BEGINS = "begins"
+"""The field in which a verdict repeats how its target begins."""
 
 _LONGEST_NUMBER = 10
 """More digits than any number of targets has; Python refuses thousands of them."""
 
-_LABELS: Mapping[str, Label] = {label: label for label in get_args(Label)}
+_MISSPELLED = 0.85
+"""How alike an echo and the target's own beginning are, where they are not the same."""
+
+NO_VERDICT = "the judge gave no verdict"
 
 
 def checked(
     objects: Iterable[Mapping[str, Any]],
-    asked: Collection[int],
+    asked: Mapping[int, str],
     contexts: Collection[int],
     *,
     on_itself: bool = False,
 ) -> dict[int, Verdict]:
     """Return one verdict for each number in `asked`; those without a valid one have a `problem`.
 
-    `contexts` are the numbers that a citation may name, with `on_itself` only the target's own;
-    citations come out 0-based.
+    `asked` holds the targets by number. `contexts` are the numbers that a citation may name, with
+    `on_itself` only the target's own; citations come out 0-based. Of several targets each verdict
+    must repeat how its own begins, further than another begins alike.
     """
     given: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for item in objects:
         number = _number(item.get("id"))
-        if number is not None:
-            given[number].append(item)
-    if len(given) > len(asked) and given.keys() >= set(asked):
-        problem = f"the judge gave {len(given)} verdicts for {len(asked)} targets"
-        return {number: Verdict(None, problem=problem) for number in asked}
+        if number is None or number not in asked:
+            shown = str(item.get("id"))[:40]
+            return _void(asked, f"the judge gave a verdict on {shown!r}, which was not asked for")
+        given[number].append(item)
+    echoes = _Echoes(asked)
+    for number, items in given.items():
+        for item in items:
+            problem = echoes.misfit(number, item.get(BEGINS)) or _counts_from_zero(item)
+            if problem:
+                return _void(asked, problem)
     verdicts = {}
     for number in asked:
         items = given.get(number, [])
         if len(items) == 1:
-            verdicts[number] = _verdict(items[0], {number} if on_itself else contexts)
+            unclear = echoes.unclear(number, items[0].get(BEGINS))
+            verdicts[number] = (
+                Verdict(None, problem=unclear)
+                if unclear
+                else _verdict(items[0], {number} if on_itself else contexts)
+            )
         else:
-            found = "no verdict" if not items else f"{len(items)} verdicts"
-            verdicts[number] = Verdict(None, problem=f"the judge gave {found}")
+            found = NO_VERDICT if not items else f"the judge gave {len(items)} verdicts"
+            verdicts[number] = Verdict(None, problem=found)
     return verdicts
 
 
@@ -58,6 +76,11 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     Which of them counts, and from which rank on, is decided when their evidence is checked. A
     window that was not judged leaves the target open, unless another supports it.
     """
+    contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
+    return replace(_merged(verdicts), contested=contested)
+
+
+def _merged(verdicts: Sequence[Verdict]) -> Verdict:
     if len(verdicts) == 1:
         return verdicts[0]
     helping = [verdict for verdict in verdicts if verdict.label in ("supported", "partial")]
@@ -66,34 +89,122 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
         for verdict in verdicts:
             if verdict.label is None:
                 return verdict
-    if not helping:
+    if helping:
+        return replace(helping[0], others=tuple(helping[1:]))
+    denying = [verdict for verdict in verdicts if verdict.label == "contradicted"]
+    if not denying:
         return Verdict("not_supported")
-    return replace(helping[0], others=tuple(helping[1:]))
+    return replace(denying[0], citations=tuple(c for one in denying for c in one.citations))
+
+
+class _Echoes:
+    """What the verdicts of one reply repeat, against the targets that were asked."""
+
+    def __init__(self, asked: Mapping[int, str]) -> None:
+        self._asked = {number: _letters(text) for number, text in asked.items()}
+
+    def misfit(self, number: int, echo: object) -> str:
+        """Return what is wrong with an echo that is of another target; empty where nothing is."""
+        told = _letters(echo) if isinstance(echo, str) else ""
+        if not told or self._fits(number, told):
+            return ""
+        own = _likeness(self._asked[number], told)
+        others = (_likeness(text, told) for text in self._asked.values())
+        if own >= max(_MISSPELLED, *others) and _digits(told) == _digits(
+            self._asked[number][: len(told)]
+        ):
+            return ""
+        return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
+
+    def unclear(self, number: int, echo: object) -> str:
+        """Return why an echo does not tell its target from the others; empty where it does."""
+        if len(self._asked) == 1:
+            return ""
+        told = _letters(echo) if isinstance(echo, str) else ""
+        if not told:
+            return f"the judge's verdict does not repeat how its target begins ({BEGINS!r})"
+        own = self._asked[number]
+        if told == own:
+            return ""
+        fitting = [other for other in self._asked if self._fits(other, told)]
+        if any(self._asked[other] != own for other in fitting if other != number):
+            numbers = ", ".join(map(str, sorted({number, *fitting})))
+            return f"the judge's verdict begins {str(echo)[:40]!r}, as {numbers} do: repeat more"
+        return ""
+
+    def _fits(self, number: int, told: str) -> bool:
+        own = self._asked[number]
+        return own.startswith(told) or told.startswith(own)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text alone: marks, spaces and case are no difference.
+
+    A target of marks alone is compared as it is.
+    """
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(c for c in folded if c.isalnum()) or folded.strip()
+
+
+def _digits(text: str) -> list[str]:
+    return [c for c in text if c.isdigit()]
+
+
+def _likeness(target: str, told: str) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein.normalized_similarity(target[: len(told)], told)
+
+
+def _counts_from_zero(item: Mapping[str, Any]) -> str:
+    """Return what says that the judge counts contexts from 0; empty where nothing does."""
+    if any(_number(citation.get("context")) == 0 for citation in _citations(item)):
+        return "the judge cites context 0: contexts are counted from 1"
+    return ""
+
+
+def _void(asked: Mapping[int, str], problem: str) -> dict[int, Verdict]:
+    return {number: Verdict(None, problem=problem) for number in asked}
 
 
 def _verdict(item: Mapping[str, Any], contexts: Collection[int]) -> Verdict:
     word = item.get("verdict")
-    label = _LABELS.get(str(word)) or _LABELS.get(
-        re.sub(r"[\s-]+", "_", str(word).strip().strip(".").lower())
-    )
+    label = label_of(word)
     if label is None:
         return Verdict(
-            None, problem=f"the judge's verdict {str(word)[:40]!r} is none of {', '.join(_LABELS)}"
+            None,
+            problem=f"the judge's verdict {str(word)[:40]!r} is none of supported, partial, "
+            "not_supported, contradicted",
         )
     if label == "not_supported":
         return Verdict(label)
-    citations = []
-    cited = item.get("citations")
-    for citation in cited if isinstance(cited, list) else []:
-        number = _number(citation.get("context")) if isinstance(citation, dict) else None
-        if number is None or number not in contexts:
-            shown = citation.get("context") if isinstance(citation, dict) else citation
-            return Verdict(None, problem=f"the judge cites context {shown!r}, which is not there")
-        quote = citation.get("quote")
-        citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
-    if not citations:
+    cited = _citations(item)
+    known = [
+        Citation(number - 1, quote if isinstance(quote := citation.get("quote"), str) else "")
+        for citation in cited
+        if (number := _number(citation.get("context"))) is not None and number in contexts
+    ]
+    if known:
+        every = len(known) == len(cited)
+        # What a missing context was needed for, together with the others, is open.
+        if every or item.get("together") is not True:
+            return Verdict(label, tuple(known), together=item.get("together") is True)
+    if label == "contradicted" and not cited:
+        return Verdict(label)
+    if not cited:
         return Verdict(None, problem="the judge cites no context for its verdict")
-    return Verdict(label, tuple(citations), together=item.get("together") is True)
+    shown = next(
+        citation.get("context") for citation in cited
+        if _number(citation.get("context")) not in contexts
+    )  # fmt: skip
+    return Verdict(None, problem=f"the judge cites context {shown!r}, which is not there")
+
+
+def _citations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    cited = item.get("citations")
+    if not isinstance(cited, list):
+        return []
+    return [one if isinstance(one, dict) else {"context": one} for one in cited]
 
 
 def _number(value: object) -> int | None:

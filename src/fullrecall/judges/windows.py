@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 _BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"), re.compile(r"\s+"))  # noqa: RUF001
 
 
-def windows(contexts: Sequence[str], size: int) -> list[dict[int, str]]:
-    """Return windows of at most `size` characters, each `{1-based number: text}`, in order.
+def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
+    """Return windows of at most `size` characters, each `{number: text}`, in order.
 
     Whole contexts are packed together; one that is longer than a window is cut at a paragraph,
     a sentence or a word, in this order, and its parts stand in windows of their own.
     """
     packed: list[dict[int, str]] = []
     room = 0
-    for number, text in enumerate(contexts, start=1):
+    for number, text in contexts.items():
         parts = [text] if len(text) <= size else _parts(text, size)
         for part in parts:
             if not packed or len(part) > room or number in packed[-1]:

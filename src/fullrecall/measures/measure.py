@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, dataclass_transform
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings, graded
@@ -121,6 +121,12 @@ class GradedMeasure(Measure):
     """
 
     min_grade: float | None = None
+
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
+            self, *, min_grade: float | None = ..., zero_division: float | None = ...
+        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import fsum, log2
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from fullrecall.findings import (
     Findings,
@@ -99,6 +99,12 @@ class NDCGMeasure(Measure):
 
     text = "ndcg"
     written = "nDCG"
+
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
+            self, *, gain: Gain = ..., zero_division: float | None = ...
+        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 from math import fsum
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from fullrecall.findings import ColumnFindings, Findings, contexts_within, lists_of, relevant_ranks
 from fullrecall.measures.measure import GradedMeasure, check_choice
@@ -28,9 +29,30 @@ class RecallMeasure(GradedMeasure):
     text = "recall"
     written = "Recall"
 
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]  # noqa: D102 - its own parameters, for whoever checks types
+            self,
+            *,
+            min_grade: float | None = ...,
+            weight: Weight = ...,
+            zero_division: float | None = ...,
+        ) -> Self: ...
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.weight, "weight", get_args(Weight))
+
+    def of(self, findings: Findings, retrieved: int) -> float | None:
+        """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
+        # The measure that is read most: columns answer it without making a finding.
+        if isinstance(findings, ColumnFindings) and self._plain and len(findings):
+            return findings.found_within(self.k) / len(findings)
+        return super().of(findings, retrieved)
+
+    @cached_property
+    def _plain(self) -> bool:
+        return self.weight == "equal" and self.min_grade is None
 
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return the weighted mean of the credits."""
@@ -53,6 +75,16 @@ class PrecisionMeasure(GradedMeasure):
 
     text = "precision"
     written = "Precision"
+
+    if TYPE_CHECKING:
+
+        def __call__(  # type: ignore[override]  # noqa: D102 - as above
+            self,
+            *,
+            min_grade: float | None = ...,
+            denominator: Denominator = ...,
+            zero_division: float | None = ...,
+        ) -> Self: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()

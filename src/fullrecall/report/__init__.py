@@ -1,8 +1,10 @@
 """What `evaluate` returns, and how it is read, compared, decided by, shown, saved and loaded."""
 
 from fullrecall.report.bounds import Interval
-from fullrecall.report.comparison import Comparison, Difference, Flip, ScoreComparison, compare
-from fullrecall.report.gate import Check, Gate, GateResult, Outcome
+from fullrecall.report.check import Check, GateResult, Outcome
+from fullrecall.report.comparison import Comparison, ScoreComparison, compare
+from fullrecall.report.difference import Difference, Flip
+from fullrecall.report.gate import Gate
 from fullrecall.report.report import Report
 from fullrecall.report.row import Missed, Row
 from fullrecall.report.smallest_k import SmallestK

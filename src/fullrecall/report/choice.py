@@ -9,22 +9,30 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
-from fullrecall.report.totals import Totals, totals_of
+from fullrecall.report.totals import Totals
 from fullrecall.result import Method, Result, Status
 
 
 class Scored(NamedTuple):
-    """One score's results that have a value, each with its row and its sample's group."""
+    """One score's results that have a value, each with its row.
+
+    `every` has those too that should have one, `unscored` of them, each with its sample's group.
+    """
 
     method: Method
     rows: Sequence[Row]
     results: Sequence[Result]
-    groups: Sequence[str | None]
+    every: Sequence[tuple[Result, str | None]]
+    unscored: int
 
     def totals(self, measure: Measure) -> Totals:
-        """Return the totals of a measure over the results of which it is defined."""
-        values = ((result[measure], group) for result, group in zip(self.results, self.groups, strict=True))
-        return totals_of((value, group) for value, group in values if value is not None)
+        """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
+        totals = Totals()
+        for result, group in self.every:
+            value = result[measure]
+            if value is not None or result.status is Status.UNSCORED:
+                totals.add(value, group)
+        return totals
 
 
 def place_of(report: Report, score: str | None) -> int:
@@ -48,14 +56,11 @@ def place_of(report: Report, score: str | None) -> int:
 def scored(report: Report, score: str | None) -> Scored:
     """Return the results of a score that have a value; `ReportError` as for `place_of`."""
     place = place_of(report, score)
-    kept = [
-        (row, group)
+    rows = [row for row in report.rows if row.results[place].status is Status.SCORED]
+    every = [
+        (row.results[place], group)
         for row, group in zip(report.rows, report.groups, strict=True)
-        if row.results[place].status is Status.SCORED
+        if row.results[place].status is not Status.UNDEFINED
     ]
-    return Scored(
-        report.methods[place],
-        [row for row, _ in kept],
-        [row.results[place] for row, _ in kept],
-        [group for _, group in kept],
-    )
+    results = [row.results[place] for row in rows]
+    return Scored(report.methods[place], rows, results, every, len(every) - len(rows))

@@ -10,13 +10,17 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
-from fullrecall.records import MethodRecord, Record, RowRecord, plain_method, plain_row
+from fullrecall.records import MethodRecord, Record, RowRecord, check_plain, plain_method, plain_row
 from fullrecall.report.row import Row
+from fullrecall.report.text import ending
 from fullrecall.result import Method
 
 VERSION = 2
@@ -41,13 +45,13 @@ class Writer:
         default: Callable[[Any], Any] | None = None,
     ) -> None:
         self._default = default
-        # Line by line, so that a killed run keeps every row that it had written.
-        self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._head: dict[str, Any] | None = {
             "kind": _KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in methods],
         }
+        # Line by line, so that a killed run keeps every row that it had written.
+        self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._rows = 0
         self.stopped: str | None = None
 
@@ -59,7 +63,7 @@ class Writer:
         """
         self._write_head()
         plain = plain_row(row.sample, row.results, default=self._default)
-        self._file.write(as_line(plain, default=self._default) + "\n")
+        self._file.write(as_line(plain) + "\n")
         self._rows += 1
 
     def _write_head(self) -> None:
@@ -89,26 +93,19 @@ class Writer:
                 self._file.close()
 
 
-def ending(error: BaseException) -> str:
-    """Return what an error that ended a run says, as one sentence of `Report.stopped`."""
-    if isinstance(error, KeyboardInterrupt):
-        return "the run was interrupted"
-    return f"the run was stopped: {str(error) or type(error).__name__}"
-
-
 def row_of(plain: object, methods: Sequence[Method], position: int) -> Row:
-    """Return the row of plain JSON values; raises `ReportError` or `InputError` for other values."""
+    """Return the row of plain JSON values; raises `ReportError` for what is no row."""
     sample, results = RowRecord.read(plain).content(methods)
     return Row(position, sample, results)
 
 
-def as_line(plain: object, *, default: Callable[[Any], Any] | None = None) -> str:
+def as_line(plain: object) -> str:
     """Return plain values as one line of UTF-8."""
-    line = json.dumps(plain, ensure_ascii=False, allow_nan=default is not None, default=default)
+    line = json.dumps(plain, ensure_ascii=False, allow_nan=False)
     try:
         line.encode()
     except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
-        line = json.dumps(plain, default=default)
+        line = json.dumps(plain, allow_nan=False)
     return line
 
 
@@ -117,14 +114,14 @@ class Head(Record):
 
     kind: str
     version: int
-    methods: list[MethodRecord]
+    methods: Annotated[list[MethodRecord], Field(min_length=1)]
 
 
 class Foot(Record):
     """The last line of a report."""
 
     kind: str
-    samples: int
+    samples: Annotated[int, Field(ge=0)]
     stopped: str | None
 
 
@@ -143,10 +140,14 @@ def read(path: str | Path) -> Saved:
     except UnicodeDecodeError as error:
         raise ReportError(f"{path} is not a saved report: it is not UTF-8 text ({error})") from None
     head, _, body = text.partition("\n")
-    plain = _mapping(head)
+    try:
+        plain = _mapping(head)
+    except ReportError as error:
+        raise ReportError(f"{path}:1: {error}") from None
     if plain.get("kind") != _KIND:
         raise ReportError(
-            f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write one"
+            f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
+            "one"
         )
     version = plain.get("version")
     if version != VERSION:
@@ -161,7 +162,10 @@ def read(path: str | Path) -> Saved:
         raise ReportError(f"{path}:1: {error}") from None
     # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
     *lines, rest = body.split("\n")
-    foot = _mapping(lines[-1]) if lines and not rest else {}
+    try:
+        foot = _mapping(lines[-1]) if lines and not rest else {}
+    except ReportError as error:
+        raise ReportError(f"{path}:{len(lines) + 1}: {error}") from None
     if foot.get("kind") != _END:
         lines += [rest] if rest else []
         return Saved(methods, _rows(path, lines, methods, rest), _NO_END)
@@ -188,7 +192,9 @@ def _check_names(methods: Sequence[Method]) -> None:
 def _mapping(line: str) -> dict[str, Any]:
     """Return a line of JSON as a mapping; an empty one where it is none."""
     try:
-        plain = json.loads(line)
+        plain = parsed(line)
+    except ReportError:
+        raise
     except ValueError:
         return {}
     return plain if isinstance(plain, dict) else {}
@@ -200,7 +206,7 @@ def _rows(
     """Yield the rows of `lines`; the last of them may be `cut` off."""
     for position, line in enumerate(lines, start=1):
         try:
-            row = row_of(_json(line), methods, position)
+            row = row_of(parsed(line), methods, position)
         except (ValueError, FullrecallError, RecursionError) as error:
             if position == len(lines) and cut:
                 warnings.warn(
@@ -213,8 +219,38 @@ def _rows(
         yield row
 
 
-def _json(line: str) -> object:
-    return json.loads(line, parse_constant=_refuse)
+def parsed(line: str) -> Any:
+    """Return the plain values of a line of JSON.
+
+    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
+    floats; `ValueError` for no JSON.
+    """
+    try:
+        return json.loads(
+            line, parse_constant=_refuse, object_pairs_hook=_object, parse_float=_finite
+        )
+    except RecursionError:
+        raise ReportError("it is nested too deeply") from None
+    except OverflowError:  # found again without the hook, to name its place
+        plain = json.loads(line)
+        check_plain(plain, "")
+        return plain
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isfinite(number):
+        return number
+    raise OverflowError
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ReportError(f"{twice} must stand once, and stands {names.count(twice)} times")
+    return plain
 
 
 def _refuse(constant: str) -> object:

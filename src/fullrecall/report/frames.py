@@ -101,9 +101,7 @@ def _verified(finding: Finding) -> bool | None:
     return all(quoted) if quoted else None
 
 
-def measures_of(
-    methods: Sequence[Method], measures: Sequence[Measure]
-) -> list[dict[str, Measure]]:
+def measures_of(methods: Sequence[Method], measures: Sequence[Measure]) -> list[dict[str, Measure]]:
     """Return the measures of each score by their columns, in order; see `default_measures`."""
     return [
         {method.label(measure): measure for measure in measures or _default(method)}

@@ -9,7 +9,10 @@ from xml.etree import ElementTree as ET
 from fullrecall.result import Result, Status
 
 if TYPE_CHECKING:
-    from fullrecall.report.gate import GateResult
+    from collections.abc import Sequence
+
+    from fullrecall.measures import Measure
+    from fullrecall.report.check import GateResult
     from fullrecall.report.report import Report
     from fullrecall.report.summary import ScoreSummary
 
@@ -20,10 +23,10 @@ _NAMED = 20
 """How many of the missed targets a failure names."""
 
 
-def of_report(report: Report) -> str:
+def of_report(report: Report, measures: Sequence[Measure] = ()) -> str:
     """Return one suite for each score and one case for each sample; see `Report.to_junit`."""
     root = ET.Element("testsuites", name="fullrecall")
-    for place, score in enumerate(report.summary()):
+    for place, score in enumerate(report.summary(*measures)):
         suite = ET.SubElement(root, "testsuite", name=_clean(score.name))
         counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
         partial = {} if report.stopped is None else {"stopped": report.stopped}
@@ -92,11 +95,12 @@ def _figures(score: ScoreSummary) -> dict[str, str]:
         "undefined": str(score.undefined),
         "unscored": str(score.unscored),
     }
-    if score.mean is not None:
-        figures["mean"] = f"{score.mean:.6f}"
-    if score.interval is not None:
-        figures["interval_low"] = f"{score.interval.low:.6f}"
-        figures["interval_high"] = f"{score.interval.high:.6f}"
+    for one in score.values():
+        name = score.method.label(one.measure)
+        if one.mean is not None and one.interval is not None:
+            figures[name] = f"{one.mean:.6f}"
+            figures[f"{name}.low"] = f"{one.interval.low:.6f}"
+            figures[f"{name}.high"] = f"{one.interval.high:.6f}"
     return figures
 
 

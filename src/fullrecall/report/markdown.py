@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from fullrecall.report.summary import shown
+from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
     from fullrecall.report.bounds import Interval
-    from fullrecall.report.gate import Check, GateResult
+    from fullrecall.report.check import Check, GateResult
     from fullrecall.report.summary import Summary
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")

@@ -1,6 +1,6 @@
 """Results, summaries and comparisons as a notebook shows them: small tables, no script.
 
-They take the notebook's own colours, light or dark. Every text in them is escaped.
+They take the notebook's own colors, light or dark. Every text in them is escaped.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fullrecall.markup import visible
+from fullrecall.report import terminal
+from fullrecall.report.bounds import CONFIDENCE
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -48,31 +50,20 @@ def result_html(result: Result) -> str:
 
 def summary_html(summary: Summary) -> str:
     """Return a summary: for each measure of each score its mean and interval, and coverage."""
-    heads = ["score", "mean", "95% interval", "scored", "undefined", "unscored"]
+    heads = ["score", "mean", f"{CONFIDENCE:.0%} interval"]
+    heads += ["scored", "groups", "undefined", "unscored"]
     rows = [
         [
             visible(score.method.label(one.measure)),
             _markup("<b>{}</b>").format(_number(one.mean)),
             _interval(one.interval),
-            *(f"{n:,}" for n in (one.samples, one.undefined, score.unscored)),
+            *(f"{n:,}" for n in (one.samples, one.groups, one.undefined, score.unscored)),
         ]
         for score in summary
         for one in score.estimates.values()
     ]
-    reasons = [
-        (score.name, f"{count:,} unscored, {reason}")
-        for score in summary
-        for reason, count in score.reasons.items()
-    ]
     return str(
-        _markup("<div>{}{}{}</div>").format(
-            _partial("Not all samples", summary.stopped),
-            _table(heads, rows),
-            _markup("").join(
-                _markup("<p>{}: {}</p>").format(visible(name), _cut(reason))
-                for name, reason in reasons
-            ),
-        )
+        _markup("<div>{}{}</div>").format(_table(heads, rows), _notes(terminal.notes(summary)))
     )
 
 
@@ -86,9 +77,9 @@ def report_html(report: Report) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """Return a comparison: for each score the paired difference, and what changed."""
+    """Return a comparison: for each score the paired difference, and what it stands on."""
     percent = f"{100 * comparison.confidence:g}% interval"
-    heads = ["score", "before", "after", "difference", percent, "p", "p (Holm)"]
+    heads = ["score", "before", "after", "difference", percent, "guaranteed", "p", "p (Holm)"]
     heads += ["better", "same", "worse", "compared"]
     rows = [
         [
@@ -97,6 +88,7 @@ def comparison_html(comparison: Comparison) -> str:
             _number(one.after),
             _markup("<b>{}</b>").format(_number(one.difference, "+.3f")),
             _interval(one.interval, "+.3f"),
+            _interval(one.guaranteed, "+.3f"),
             _number(one.p),
             _number(one.p_adjusted),
             *(f"{n:,}" for n in (one.wins, one.ties, one.losses, one.samples)),
@@ -104,20 +96,15 @@ def comparison_html(comparison: Comparison) -> str:
         for score in comparison
         for one in score.values()
     ]
-    return str(
-        _markup("<div>{}{}{}</div>").format(
-            _partial("Before, not all samples", comparison.before.stopped),
-            _partial("After, not all samples", comparison.after.stopped),
-            _table(heads, rows),
-        )
+    notes = terminal.comparison_notes(comparison)
+    return str(_markup("<div>{}{}</div>").format(_table(heads, rows), _notes(notes)))
+
+
+def _notes(sentences: Iterable[str]) -> Markup:
+    """Return one paragraph for each sentence."""
+    return _markup("").join(
+        _markup("<p>{}</p>").format(visible(sentence)) for sentence in sentences
     )
-
-
-def _partial(what: str, stopped: str | None) -> object:
-    """Return a line that says what ended a run early; nothing where it came to its end."""
-    if stopped is None:
-        return ""
-    return _markup("<p><b>{}:</b> {}</p>").format(what, _cut(stopped))
 
 
 def _target(finding: Finding) -> list[object]:
@@ -138,7 +125,7 @@ def _evidence(item: Evidence) -> Markup:
     if item.quote is None:
         known = "" if item.similarity is None else f", similarity {item.similarity:.2f}"
         return _markup("{}{}").format(place, known)
-    # `mark` has a colour of its own on either ground; what was not found there is not marked.
+    # `mark` has a color of its own on either ground; what was not found there is not marked.
     shape = "{}: <mark>{}</mark>" if item.verified else "{}, not in the context: <s>{}</s>"
     return _markup(shape).format(place, _cut(item.quote))
 

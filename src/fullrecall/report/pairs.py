@@ -9,22 +9,28 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.errors import ReportError
 from fullrecall.findings import Target, restricted
+from fullrecall.measures import Measure
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
 
 PairedBy: TypeAlias = Literal["id", "position"]
-Gap: TypeAlias = Literal["unscored", "undefined", "undefined_in_one", "no_common_targets"]
-"""Why a pair is not compared."""
+Gap: TypeAlias = Literal[
+    "only_before", "only_after", "unscored", "undefined_in_one", "undefined", "no_common_targets"
+]
+"""Why a sample is not compared."""
+
+_NO_CHANGE = 1e-9
+"""Values that differ by less differ by rounding."""
 
 
 class Pairing(NamedTuple):
-    """Rows of the same samples, in the order of the first report; the rest by their labels."""
+    """Rows of the same samples, in the order of the first report, and those of one report alone."""
 
     by: PairedBy
     pairs: Sequence[tuple[Row, Row]]
-    only_before: tuple[str, ...]
-    only_after: tuple[str, ...]
+    only_before: tuple[Row, ...] = ()
+    only_after: tuple[Row, ...] = ()
 
 
 class Common(NamedTuple):
@@ -78,6 +84,39 @@ def common_targets(before: Result, after: Result) -> Common | Gap:
     return Common(_over(before, both), _over(after, both), differ=True)
 
 
+def change(before: float, after: float) -> float:
+    """Return the value after less the value before; 0.0 where they differ by rounding."""
+    difference = after - before
+    return 0.0 if abs(difference) <= _NO_CHANGE else difference
+
+
+def ends_of_change(
+    before: Result, after: Result | None, measure: Measure
+) -> tuple[float, float] | None:
+    """Return the least and the largest change that a sample may stand for; None if it has none.
+
+    `after` is None where that report does not have the sample.
+    """
+    both = gap_before(before) if after is None else common_targets(before, after)
+    if isinstance(both, Common):
+        old, new = both.before[measure], both.after[measure]
+        return None if old is None or new is None else (change(old, new),) * 2
+    if both == "undefined":
+        return None
+    old = before[measure]
+    new = None if after is None else after[measure]
+    if old is not None and new is None:
+        return -old, 1.0 - old
+    if old is None and new is not None:
+        return new - 1.0, new
+    return -1.0, 1.0
+
+
+def gap_before(result: Result) -> Gap:
+    """Return why a sample that only the report before has is not compared."""
+    return "undefined" if result.status is Status.UNDEFINED else "only_before"
+
+
 def same_methods(before: Report, after: Report) -> tuple[list[tuple[int, int]], list[str]]:
     """Return where each score stands that both reports have, and the names that only one has.
 
@@ -122,8 +161,8 @@ def _by_id(before: Report, after: Report) -> Pairing:
     return Pairing(
         "id",
         pairs,
-        tuple(row.label for name, row in ours.items() if name not in theirs),
-        tuple(row.label for name, row in theirs.items() if name not in ours),
+        tuple(row for name, row in ours.items() if name not in theirs),
+        tuple(row for name, row in theirs.items() if name not in ours),
     )
 
 
@@ -153,7 +192,7 @@ def _by_position(before: Report, after: Report) -> Pairing:
                 f"{theirs.sample.user_input!r} after, and the samples have no IDs: give each "
                 "sample an id, or keep them in one order"
             )
-    return Pairing("position", pairs, (), ())
+    return Pairing("position", pairs)
 
 
 def _differ(ours: Row, theirs: Row) -> bool:

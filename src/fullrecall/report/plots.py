@@ -1,6 +1,6 @@
 """Reports as plots by Matplotlib (extra `plot`): nothing is shown or saved, axes are returned.
 
-Colours are those of Okabe and Ito ("Color Universal Design", 2008), which colour-blind readers
+Colors are those of Okabe and Ito ("Color Universal Design", 2008), which color-blind readers
 tell apart; each line has a marker and a dash of its own too.
 """
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fullrecall.diagnosis import Diagnosis
     from fullrecall.measures import Measure
-    from fullrecall.report.comparison import Comparison
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
+    from fullrecall.report.page import Diagnosis
     from fullrecall.report.report import Report
 
 _STYLES = (
@@ -31,7 +32,13 @@ _STYLES = (
     ("#56b4e9", "v", (0, (7, 2))),
     ("#000000", "P", (0, (3, 1, 1, 1))),
 )
-"""Colour, marker and dash of each line in turn."""
+"""Color, marker and dash of each line in turn."""
+
+_HATCHES = ("", "//", "..", "xx", "--", "oo")
+"""Patterns of bars in turn, so that color is not needed to tell them."""
+
+_GROUP = 0.8
+"""Height of the bars of one cause together, of 1.0 between two causes."""
 
 
 def curves(
@@ -60,54 +67,96 @@ def curves(
         color = _STYLES[nth % len(_STYLES)][0]
         ax.fill_between([k for k, _ in known], low, high, color=color, alpha=0.15, lw=0)
     _label(ax, list(cuts), f"mean {_words(measure)}")
-    ax.set_title("mean over samples, with 95% intervals", fontsize="medium")
+    ax.set_title("means with 95% intervals", fontsize="medium")
     return ax
 
 
 def before_after(
-    comparison: Comparison, ax: Axes | None = None, *, scores: Iterable[str] | None = None
+    comparison: Comparison,
+    measure: Measure | None = None,
+    ax: Axes | None = None,
+    *,
+    scores: Iterable[str] | None = None,
 ) -> Axes:
     """Draw the mean of each score over k, before and after; see `Comparison.plot`."""
     every = list(comparison) if scores is None else [_score(comparison, name) for name in scores]
-    chosen = [score for score in every if any(one.samples for one in score.at.values())]
+    cuts = {score.name: _cuts(score, measure or score.method.headline) for score in every}
+    chosen = [score for score in every if any(one.samples for one in cuts[score.name].values())]
     if not chosen:
         raise ReportError("nothing to plot: no score has a sample to compare at any k")
     ax = _axes(ax, "Comparison.plot()")
     for nth, score in enumerate(chosen):
-        name = f"{score.name} ({score.main.samples:,} compared)"
-        before = {k: one.before for k, one in score.at.items()}
-        after = {k: one.after for k, one in score.at.items()}
+        at = cuts[score.name]
+        compared = max(one.samples for one in at.values())
+        name = f"{score.name} ({compared:,} compared)"
+        before = {k: one.before for k, one in at.items()}
+        after = {k: one.after for k, one in at.items()}
         _curve(ax, before, nth, label=f"{name}, before", markerfacecolor="white", linestyle="--")
         _curve(ax, after, nth, label=f"{name}, after", linestyle="-")
-    what = " and ".join(dict.fromkeys(_words(score.method.headline) for score in chosen))
-    _label(ax, [k for score in chosen for k in score.at], f"mean {what}")
+    drawn = dict.fromkeys(_words(measure or score.method.headline) for score in chosen)
+    _label(ax, [k for score in chosen for k in cuts[score.name]], f"mean {' and '.join(drawn)}")
     return ax
 
 
-def plot_causes(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
-    """Draw how many targets were missed by each cause, the most frequent on top.
+def _cuts(score: ScoreComparison, measure: Measure) -> dict[int, Difference]:
+    """Return the differences of a measure by k, ascending."""
+    cuts = {m.k: one for m, one in score.items() if m.whole == measure.whole and m.k is not None}
+    return {k: cuts[k] for k in sorted(cuts)}
 
-    Returns `ax`, a new one if it is None. Raises `ReportError` where nothing was missed,
-    `MissingExtraError` without Matplotlib.
+
+def plot_causes(diagnosis: Diagnosis, ax: Axes | None = None, *, score: str | None = None) -> Axes:
+    """Draw how many targets each score missed by each cause, the most frequent on top.
+
+    A bar for each score, with its share of that score's misses: counts of different scores do not
+    add up. `score`, such as "id_recall@5", draws one alone. Returns `ax`, a new one if it is None.
+    Raises `ReportError` where nothing was missed or the score has no miss, `MissingExtraError`
+    without Matplotlib.
     """
-    counts = Counter(str(miss.cause) for miss in diagnosis.misses)
+    counts: dict[str, Counter[str]] = {}
+    for miss in diagnosis.misses:
+        counts.setdefault(miss.score, Counter())[str(miss.cause)] += 1
     if not counts:
         raise ReportError("nothing to plot: the diagnosis has no missed target")
+    if score is not None and score not in counts:
+        raise ReportError(f"no miss of {score!r} to plot: choose one of {', '.join(counts)}")
     ax = _axes(ax, "plot_causes()")
-    ordered = sorted(counts, key=lambda cause: (counts[cause], cause))
-    total = counts.total()
-    bars = ax.barh(
-        [cause.replace("_", " ") for cause in ordered],
-        [counts[cause] for cause in ordered],
-        color=_STYLES[0][0],
-    )
-    shares = [f"{counts[cause]:,} ({counts[cause] / total:.0%})" for cause in ordered]
-    ax.bar_label(bars, shares, padding=4)
+    _bars(ax, counts if score is None else {score: counts[score]})
     ax.margins(x=0.18)
-    ax.set_xlabel(f"targets missed, of {total:,}")
     ax.locator_params(axis="x", integer=True)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _bars(ax: Axes, counts: Mapping[str, Counter[str]]) -> None:
+    """Draw one group of bars for each cause, in it one bar for each score, the first on top."""
+    causes = set().union(*counts.values())
+    ordered = sorted(
+        causes, key=lambda cause: (max(_share(of, cause) for of in counts.values()), cause)
+    )
+    height = _GROUP / len(counts)
+    for nth, (score, of) in enumerate(counts.items()):
+        shift = ((len(counts) - 1) / 2 - nth) * height
+        bars = ax.barh(
+            [place + shift for place in range(len(ordered))],
+            [of[cause] for cause in ordered],
+            height,
+            color=_STYLES[nth % len(_STYLES)][0],
+            hatch=_HATCHES[nth % len(_HATCHES)],
+            edgecolor="white",
+            label=f"{score}, of {of.total():,}",
+        )
+        labels = [f"{of[cause]:,} ({_share(of, cause):.0%})" for cause in ordered]
+        ax.bar_label(bars, labels, padding=4)
+    ax.set_yticks(range(len(ordered)), [cause.replace("_", " ") for cause in ordered])
+    if len(counts) == 1:
+        ax.set_xlabel(f"targets missed by {next(iter(counts))}, of {of.total():,}")
+    else:
+        ax.set_xlabel("targets missed, for each score apart")
+        ax.legend(frameon=False, fontsize="small", loc="lower right")
+
+
+def _share(counts: Counter[str], cause: str) -> float:
+    return counts[cause] / counts.total()
 
 
 def _words(measure: Measure) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
-from fullrecall.report import frames
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.groups import groups_of
 from fullrecall.report.row import Missed, Row
-from fullrecall.report.summary import Summary, Tally, default_measures
+from fullrecall.report.summary import Summary
+from fullrecall.report.tally import Tallies
 from fullrecall.result import Method, Status
 from fullrecall.usage import Spent
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.diagnosis import Diagnosis
+    from fullrecall.report.page import Diagnosis
     from fullrecall.report.smallest_k import SmallestK
 
 
@@ -43,11 +42,9 @@ class Report:
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
         self._rows: list[Row] | None = [] if keep_rows else None
-        self._measures = tuple(measures)
-        self._tallies = self._tallied(self._measures)
-        self._counted = 0
-        self._length = 0
-        self._ids = array("q")
+        self._tallies = Tallies.by(self.methods, measures)
+        self._counted: tuple[Measure, ...] | None = None
+        """The measures by which all rows are counted; None where they are to be counted anew."""
 
     @classmethod
     def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Report:
@@ -59,19 +56,15 @@ class Report:
 
     def add(self, row: Row) -> None:
         """Add one sample's results."""
-        self._length += 1
-        if self._rows is not None:
+        if self._rows is None:
+            self._tallies.add(row)
+        else:
             self._rows.append(row)
-            return
-        group, name = row.sample.group, row.sample.id
-        if group is None and name is not None:
-            self._ids.append(hash(name))
-        for tally, result in zip(self._tallies, row.results, strict=True):
-            tally.add(result, group)
+            self._counted = None
 
     def __len__(self) -> int:
         """The number of samples."""
-        return self._length
+        return self._tallies.samples if self._rows is None else len(self._rows)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -85,20 +78,12 @@ class Report:
 
     @property
     def groups(self) -> list[str | None]:
-        """The group of each row: its own, else its ID where other rows have the same ID.
+        """The group of each row, None for one that stands for itself.
 
-        Rows of one group are not independent; None is a row that stands for itself. Raises
+        Rows of one group or of one sample ID are not independent, and share a group. Raises
         `ReportError` if only totals were kept.
         """
-        often = Counter(row.sample.id for row in self.rows if row.sample.group is None)
-        return [
-            row.sample.group
-            if row.sample.group is not None
-            else row.sample.id
-            if row.sample.id is not None and often[row.sample.id] > 1
-            else None
-            for row in self.rows
-        ]
+        return groups_of([row.sample for row in self.rows])
 
     def summary(self, *measures: Measure) -> Summary:
         """Return the mean of each measure of each score, with how many samples it stands on.
@@ -107,67 +92,49 @@ class Report:
         retrieved. Raises `ReportError` for a measure that a report without rows has not counted,
         and where samples of one ID stand in it more than once: their groups are not known.
         """
-        scores = [tally.summary() for tally in self._counted_by(measures)]
-        return Summary(scores, len(self), self.stopped)
+        return Summary(self._counts(measures).summaries(measures), len(self), self.stopped)
 
     def totals(self) -> dict[str, Any]:
         """Return what the summary is made from, as plain JSON values for `of_totals`.
 
         Small however many samples there are: what a worker sends of its part of a data set.
         """
-        return {
-            "samples": len(self),
-            "stopped": self.stopped,
-            "tallies": [tally.to_dict() for tally in self._counted_by(self._measures)],
-        }
+        return {"stopped": self.stopped, **self._counts().to_dict()}
 
     @classmethod
     def of_totals(cls, parts: Iterable[Mapping[str, Any]]) -> Report:
         """Return a report without rows from the `totals` of its parts.
 
         Its summary is that of the whole to the last bit, however the samples were parted. Raises
-        `ReportError` where parts were scored in different ways, or there are none.
+        `ReportError` where parts were scored in different ways, hold what no report gives, or
+        there are none.
         """
-        reports = []
-        for plain in parts:
-            tallies = [Tally.from_dict(tally) for tally in plain["tallies"]]
-            part = cls([tally.method for tally in tallies], keep_rows=False)
-            part._tallies, part._length = tallies, plain["samples"]
-            part.stopped = plain["stopped"]
-            reports.append(part)
-        return cls.merged(reports)
+        return cls.merged(map(cls._of_part, parts))
 
     @classmethod
     def merged(cls, reports: Iterable[Report]) -> Report:
         """Return the parts of one evaluation as a whole, in the order given.
 
         It keeps rows, numbered anew, if all of the parts do, and lacks samples if one of them
-        does. Rows of one sample ID are one group. Raises `ReportError` where parts were scored in
-        different ways, or there are none.
+        does. Rows of one sample ID are one group; without rows, a summary of them is refused.
+        Raises `ReportError` where parts were scored in different ways, or there are none.
         """
         parts = list(reports)
         if not parts:
             raise ReportError("no report to merge: give at least one")
         for part in parts:
-            if part.methods != parts[0].methods:
-                raise ReportError(
-                    f"reports of {_names(parts[0].methods)} and of {_names(part.methods)} are no "
-                    "parts of one evaluation: give each the same scorers with the same parameters"
-                )
-        if all(part.keeps_rows for part in parts):
-            rows = (row for part in parts for row in part.rows)
-            whole = cls.of(
-                parts[0].methods,
-                (replace(row, position=position) for position, row in enumerate(rows, start=1)),
-            )
+            _check_parts(parts[0].methods, part.methods)
+        kept = (part._tallies for part in parts if not part.keeps_rows)  # noqa: SLF001 - its own
+        totals = next(kept, None)
+        whole = cls(parts[0].methods, keep_rows=totals is None)
+        if totals is None:
+            every = (row for part in parts for row in part.rows)
+            for position, row in enumerate(every, start=1):
+                whole.add(replace(row, position=position))
         else:
-            measures = next((p._measures for p in parts if not p.keeps_rows), ())
-            whole = cls(parts[0].methods, keep_rows=False, measures=measures)
+            whole._tallies = totals.emptied()
             for part in parts:
-                whole._length += len(part)
-                whole._ids += part._ids
-                for ours, theirs in zip(whole._tallies, part._counted_by(measures), strict=True):
-                    ours.merge(theirs)
+                whole._tallies.merge(part._counted_as(totals))  # noqa: SLF001 - its own
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
@@ -277,10 +244,14 @@ class Report:
         `summary` reads. A score's status and reason stand beside them. No value is NaN without a
         status that says why. Raises `MissingExtraError` without pandas.
         """
+        from fullrecall.report import frames
+
         return frames.scores(self, measures)
 
     def findings_to_pandas(self) -> pd.DataFrame:
         """Return one row per target: found or not, at which rank, with which credit."""
+        from fullrecall.report import frames
+
         return frames.findings(self)
 
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
@@ -301,15 +272,15 @@ class Report:
 
         return exports.written(exports.as_csv(self, measures), path)
 
-    def to_junit(self, path: str | Path | None = None) -> str:
+    def to_junit(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.
 
-        A sample that misses something is a failure, an unscored one an error, an undefined one is
-        skipped.
+        The means are properties of the suites. A sample that misses something in all that was
+        retrieved is a failure, an unscored one an error, an undefined one is skipped.
         """
         from fullrecall.report import exports, junit
 
-        return exports.written(junit.of_report(self), path)
+        return exports.written(junit.of_report(self, measures), path)
 
     def to_markdown(
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
@@ -331,8 +302,9 @@ class Report:
 
         The page is whole: it needs no server and fetches nothing. It shows the summary, the
         curves over k, and every sample with its contexts, targets and evidence, to be sorted,
-        filtered and searched. A `diagnosis` adds why each target was missed. A file of that name
-        is replaced once all is written. Raises `ReportError` where the report keeps no rows.
+        filtered and searched, all by whichever of the `measures` the reader chooses; by default
+        those that `summary` reads. A `diagnosis` adds why each target was missed. A file of that
+        name is replaced once all is written. Raises `ReportError` where the report keeps no rows.
         """
         from fullrecall.report.page import report_page, write
 
@@ -410,40 +382,39 @@ class Report:
         """Whether the report has the samples one by one, and not their totals only."""
         return self._rows is not None
 
-    def _tallied(self, measures: Sequence[Measure]) -> list[Tally]:
-        return [Tally(m, tuple(measures) or default_measures(m)) for m in self.methods]
+    @classmethod
+    def _of_part(cls, plain: Mapping[str, Any]) -> Report:
+        from fullrecall.records import PartRecord
 
-    def _counted_by(self, measures: Sequence[Measure]) -> list[Tally]:
-        """Return the totals of each score by `measures`, every row counted."""
-        if self._rows is None:
-            return self._kept(measures)
-        if tuple(measures) != self._measures or self._counted != len(self._rows):
-            self._measures, self._counted = tuple(measures), len(self._rows)
-            self._tallies = self._tallied(measures)
-            for row, group in zip(self._rows, self.groups, strict=True):
-                for tally, result in zip(self._tallies, row.results, strict=True):
-                    tally.add(result, group)
+        PartRecord.read(plain)
+        tallies = Tallies.from_dict(plain)
+        part = cls([score.method for score in tallies.scores], keep_rows=False)
+        part._tallies, part.stopped = tallies, plain["stopped"]
+        return part
+
+    def _counts(self, measures: Sequence[Measure] = ()) -> Tallies:
+        """Return the totals by `measures`: those that are kept, or all rows counted."""
+        if self._rows is not None and self._counted != tuple(measures):
+            self._tallies = Tallies.by(self.methods, measures)
+            self._tallies.add_all(self._rows)
+            self._counted = tuple(measures)
         return self._tallies
 
-    def _kept(self, measures: Sequence[Measure]) -> list[Tally]:
-        """Return the totals of `measures` in a report without rows; `ReportError` if unknown."""
-        import numpy as np
+    def _counted_as(self, other: Tallies) -> Tallies:
+        """Return the totals by the measures of others: those that are kept, or all rows counted."""
+        if self._rows is None:
+            return self._tallies
+        tallies = other.emptied()
+        tallies.add_all(self._rows)
+        return tallies
 
-        if np.unique(np.frombuffer(self._ids, dtype=np.int64)).size < len(self._ids):
-            raise ReportError(
-                "sample IDs stand more than once in a report without rows, so it is not known "
-                'which samples are independent: give them a group, or evaluate with keep="rows"'
-            )
-        kept = []
-        for tally in self._tallies:
-            missing = [repr(measure) for measure in measures if measure not in tally.totals]
-            if missing:
-                raise ReportError(
-                    f"the report keeps no rows and has not counted {', '.join(missing)}: name it "
-                    'in measures=, or evaluate with keep="rows"'
-                )
-            kept.append(tally.reading(measures) if measures else tally)
-        return kept
+
+def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
+    if ours != theirs:
+        raise ReportError(
+            f"reports of {_names(ours)} and of {_names(theirs)} are no parts of one evaluation: "
+            "give each the same scorers with the same parameters"
+        )
 
 
 def _names(methods: Iterable[Method]) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
+from math import ceil, fsum
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
 from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.bounds import CONFIDENCE, groups_needed, lower_bound, mean_above
-from fullrecall.report.choice import Scored, scored
+from fullrecall.report.bounds import CONFIDENCE, Counts, groups_needed, lower_bound, mean_above
+from fullrecall.report.choice import scored
+from fullrecall.report.decision import rounded_down
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.sign_flips import alpha_of
@@ -36,10 +37,11 @@ class SmallestK:
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
     `mean` and `lower`, its one-sided lower bound, are those at `k`, or at `largest` where there is
-    no k. `tested` has each k that was tested, from the largest down. `characters` and `tokens`
-    are means over the samples of what the first `k` contexts hold, None where their texts are not
-    known or there is no k; `tokens_are` says how they were counted. `needed` is how many samples
-    would do, where there are too few. `reason` is one sentence.
+    no k; `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k
+    that was tested, from the largest down. `characters` and `tokens` are means over the samples of
+    what the first `k` contexts hold, None where their texts are not known or there is no k;
+    `tokens_are` says how they were counted. `needed` is how many samples would do, where there are
+    too few. `reason` is one sentence.
     """
 
     k: int | None
@@ -52,6 +54,7 @@ class SmallestK:
     lower: float | None
     samples: int
     groups: int
+    unscored: int
     characters: float | None
     tokens: float | None
     tokens_are: str
@@ -92,20 +95,17 @@ def smallest_k(
     check_share(confidence, "confidence", whole=False)
     data, alpha = scored(report, score), alpha_of(confidence)
     retrieved = max((result.retrieved for result in data.results), default=0)
-    top = retrieved if largest is None else check_k(largest, "largest")
-    tested, best, at_top = [], None, None
-    for k in range(top, 0, -1):
-        totals = data.totals(measure @ k)
-        if totals.mean is None:
-            break
-        at_top = at_top or totals
-        p = mean_above(totals.counts()[0], target) if target > 0 else 0.0
-        tested.append(Tested(k, totals.mean, p))
+    top = max(retrieved, 1) if largest is None else check_k(largest, "largest")
+    tested: list[Tested] = []
+    shown, k = data.totals(measure @ top), None
+    while shown.mean is not None and len(tested) < top:
+        totals = data.totals(measure @ (top - len(tested)))
+        p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
+        tested.append(Tested(top - len(tested), totals.mean or 0.0, p))
         if p > alpha:
             break
-        best = totals
-    shown = best or at_top
-    k = tested[-1].k if tested and tested[-1].p <= alpha else tested[-1].k + 1 if best else None
+        shown, k = totals, tested[-1].k
+    values = shown.counts(0.0).low
     cost = _Cost(data.rows, k, count_tokens)
     found = SmallestK(
         k,
@@ -114,26 +114,27 @@ def smallest_k(
         data.method.name,
         measure.whole,
         top,
-        None if shown is None else shown.mean,
-        None if shown is None else lower_bound(shown.counts()[0], alpha),
-        len(data.results),
-        0 if shown is None else shown.independent,
+        shown.mean,
+        None if shown.mean is None else lower_bound(values, alpha),
+        shown.samples,
+        shown.independent,
+        data.unscored,
         cost.characters,
         cost.tokens,
         cost.tokens_are,
-        _needed(at_top, data, target, alpha) if best is None else None,
+        _needed(shown, values, target, alpha) if k is None else None,
         "",
         tuple(tested),
     )
     return replace(found, reason=_reason(found))
 
 
-def _needed(at_top: Totals | None, data: Scored, target: float, alpha: float) -> int | None:
+def _needed(shown: Totals, values: Counts, target: float, alpha: float) -> int | None:
     """Return how many samples with these values would show that the target is reached."""
-    if at_top is None or (at_top.mean or 0.0) < target:
+    if shown.mean is None or values.mean < target:
         return None
-    groups = groups_needed(at_top.counts()[0], target, alpha)
-    return None if groups is None else -(-groups * len(data.results) // at_top.independent)
+    groups = groups_needed(values, target, alpha)
+    return None if groups is None else ceil(groups * shown.due / values.size)
 
 
 class _Cost:
@@ -172,18 +173,12 @@ def _reason(found: SmallestK) -> str:
     sure = f"{100 * found.confidence:g}% confidence"
     if found.mean is None or found.lower is None:
         return f"{what}: no sample has a score"
-    lower = f"at least {_down(found.lower)} ({sure})"
+    lower = f"at least {rounded_down(found.lower):.3f} ({sure})"
+    unscored = f"; {found.unscored:,} unscored count as 0 in the bound" if found.unscored else ""
+    noun = "sample" if found.samples == 1 else "samples"
+    on = f"mean {found.mean:.3f}, {found.samples:,} {noun}{unscored}"
     if found.k is not None:
-        cost = ""
-        if found.characters is not None:
-            cost = (
-                f"; {found.characters:,.0f} characters, about {found.tokens:,.0f} tokens "
-                f"({found.tokens_are}) per question"
-            )
-        return (
-            f"{what}: k = {found.k} reaches {found.target:g}: {lower}, mean {found.mean:.3f}, "
-            f"{found.samples:,} samples{cost}"
-        )
+        return f"{what}: k = {found.k} reaches {found.target:g}: {lower}, {on}{_price(found)}"
     start = f"{what}: no k up to {found.largest} reaches {found.target:g}"
     if found.mean < found.target:
         return (
@@ -191,20 +186,21 @@ def _reason(found: SmallestK) -> str:
             "retrieve better"
         )
     enough = (
-        "more samples with this mean would not show it"
+        "more samples with these values would not show it"
         if found.needed is None
         else f"about {found.needed:,} samples with these values would show it"
     )
+    return f"{start}: {lower} at {found.largest}, {on}; {enough}"
+
+
+def _price(found: SmallestK) -> str:
+    if found.characters is None:
+        return ""
     return (
-        f"{start}: the mean at {found.largest} is {found.mean:.3f}, {lower}, "
-        f"{found.samples:,} samples; {enough}"
+        f"; {found.characters:,.0f} characters, about {found.tokens:,.0f} tokens "
+        f"({found.tokens_are}) per question"
     )
 
 
 def _mean(values: Sequence[int]) -> float:
     return fsum(values) / len(values)
-
-
-def _down(value: float) -> str:
-    """Return a lower bound rounded down: it must not look better than it is."""
-    return f"{int(value * 1000) / 1000:.3f}"

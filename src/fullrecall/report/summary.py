@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from typing import Any, overload
 
-from fullrecall.errors import ReportError
-from fullrecall.measures import DEFAULT_KS, Measure, parse
+from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
-from fullrecall.report.settlement import Settled, Settlements
+from fullrecall.report.settlement import Settled
 from fullrecall.report.totals import Totals
-from fullrecall.result import Method, Result, Status
-
-REASONS_SHOWN = 12
-"""How many kinds of reasons a summary names; the rest it counts together."""
-
-_REASONS_KEPT = 100
-"""How many kinds of reasons a tally counts apart: the first by alphabet, so that it is the same
-ones whatever the order of the samples."""
-
-_OTHER = "other reasons"
+from fullrecall.result import Method
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
-    """Return what is read of a score unless measures are named: its headline, at each k and whole."""
+    """Return what is read of a score by default: its headline at each k, and over all."""
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
 
 
@@ -59,6 +47,12 @@ class Estimate:
         alpha = (1 - CONFIDENCE) / 2
         return Interval(lower_bound(low, alpha), upper_bound(high, alpha))
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
+        low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
+        return None if low is None or high is None else (low, high)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
@@ -76,7 +70,8 @@ class ScoreSummary(Mapping[Measure, Estimate]):
 
     `scored`, `undefined` and `unscored` count samples, `reasons` the reasons of the unscored
     ones. `settled` is how much the first judges of a `Cascade` settled, None where they settled
-    nothing.
+    nothing. `unverified` is the share of judged credit that rests on quotes which were not
+    verified, None without a judge.
     """
 
     method: Method
@@ -86,6 +81,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
     unscored: int
     reasons: Mapping[str, int]
     settled: Settled | None = None
+    unverified: float | None = None
 
     def __getitem__(self, measure: Measure) -> Estimate:
         try:
@@ -134,10 +130,8 @@ class ScoreSummary(Mapping[Measure, Estimate]):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """What `mean` would be if all unscored samples scored 0.0, and if they scored 1.0."""
-        means = [_mean_with(self.main.totals, gap) for gap in (0.0, 1.0)]
-        low, high = means
-        return None if low is None or high is None else (low, high)
+        """Those of `main`, if all unscored samples scored 0.0, and if they scored 1.0."""
+        return self.main.bounds
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -149,6 +143,7 @@ class ScoreSummary(Mapping[Measure, Estimate]):
             "bounds": None if self.bounds is None else list(self.bounds),
             "measures": {one.measure.name: one.to_dict() for one in self.estimates.values()},
             "reasons": dict(self.reasons),
+            **({} if self.unverified is None else {"unverified": self.unverified}),
             **({} if self.settled is None else {"settled": self.settled.to_dict()}),
         }
 
@@ -209,126 +204,6 @@ class Summary(Sequence[ScoreSummary]):
         return terminal.printed(console, [terminal.summary_table(self), *terminal.notes(self)])
 
     __repr__ = __str__
-
-
-class Tally:
-    """Running totals of one scorer's results by some measures; holds no result.
-
-    Its size is constant but for the groups of samples, of which it keeps one sum each. Tallies
-    of parts, merged, give the summary of the whole to the last bit.
-    """
-
-    def __init__(self, method: Method, measures: Sequence[Measure]) -> None:
-        self.method = method
-        self.counts: Counter[Status] = Counter()
-        self.reasons: Counter[str] = Counter()
-        self.totals = {measure: Totals() for measure in measures}
-        self.undefined: Counter[Measure] = Counter()
-        self.settled = Settlements()
-
-    def add(self, result: Result, group: str | None = None) -> None:
-        """Count one more result, of a sample of this `group`."""
-        self.counts[result.status] += 1
-        if result.status is Status.UNSCORED:
-            self.reasons[result.note] += 1
-            self._limit_reasons()
-            for totals in self.totals.values():
-                totals.add(None, group)
-        else:
-            for measure, totals in self.totals.items():
-                value = result[measure]
-                if value is None:
-                    self.undefined[measure] += 1
-                else:
-                    totals.add(value, group)
-        self.settled.add(result)
-
-    def merge(self, other: Tally) -> None:
-        """Add what another part has counted; raises `ReportError` for another method's."""
-        if other.method != self.method or other.totals.keys() != self.totals.keys():
-            raise ReportError(
-                f"{other.method.name} was scored in another way than {self.method.name}: "
-                "only parts of one evaluation add up"
-            )
-        self.counts.update(other.counts)
-        self.reasons.update(other.reasons)
-        self._limit_reasons()
-        self.undefined.update(other.undefined)
-        for measure, totals in self.totals.items():
-            totals.merge(other.totals[measure])
-        self.settled.merge(other.settled)
-
-    def summary(self) -> ScoreSummary:
-        """Return the means so far."""
-        return ScoreSummary(
-            self.method,
-            {
-                measure: Estimate(
-                    measure,
-                    totals.mean,
-                    totals.samples,
-                    totals.independent,
-                    self.undefined[measure],
-                    totals,
-                )
-                for measure, totals in self.totals.items()
-            },
-            self.counts[Status.SCORED],
-            self.counts[Status.UNDEFINED],
-            self.counts[Status.UNSCORED],
-            self._reasons_shown(),
-            self.settled.so_far(),
-        )
-
-    def reading(self, measures: Sequence[Measure]) -> Tally:
-        """Return these totals with some of the measures alone, in the order given."""
-        tally = copy(self)
-        tally.totals = {measure: self.totals[measure] for measure in measures}
-        return tally
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values that `from_dict` reads back."""
-        from fullrecall.records import plain_method
-
-        return {
-            "method": plain_method(self.method),
-            "counts": {str(status): count for status, count in self.counts.items()},
-            "reasons": dict(self.reasons),
-            "measures": {m.name: totals.to_dict() for m, totals in self.totals.items()},
-            "undefined": {m.name: count for m, count in self.undefined.items()},
-            "settled": self.settled.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Tally:
-        """Return the tally that `to_dict` wrote."""
-        from fullrecall.records import MethodRecord
-
-        tally = cls(MethodRecord.read(plain["method"]).method, ())
-        tally.counts = Counter({Status(name): count for name, count in plain["counts"].items()})
-        tally.reasons = Counter(plain["reasons"])
-        tally.totals = {parse(m): Totals.from_dict(t) for m, t in plain["measures"].items()}
-        tally.undefined = Counter({parse(m): n for m, n in plain["undefined"].items()})
-        tally.settled = Settlements.from_dict(plain["settled"])
-        return tally
-
-    def _limit_reasons(self) -> None:
-        # A reason may quote its sample, and a tally's size is to stay constant.
-        if len(self.reasons) > _REASONS_KEPT:
-            for reason in sorted(self.reasons.keys() - {_OTHER})[_REASONS_KEPT:]:
-                self.reasons[_OTHER] += self.reasons.pop(reason)
-
-    def _reasons_shown(self) -> dict[str, int]:
-        apart = [item for item in self.reasons.items() if item[0] != _OTHER]
-        apart.sort(key=lambda item: (-item[1], item[0]))
-        shown = dict(apart[:REASONS_SHOWN])
-        others = self.reasons[_OTHER] + sum(count for _, count in apart[REASONS_SHOWN:])
-        return {**shown, _OTHER: others} if others else shown
-
-
-def _mean_with(totals: Totals, gap: float) -> float | None:
-    counts, _ = totals.counts(gap)
-    return counts.mean if counts.values else None
 
 
 def shown(value: float | None) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.summary import shown
+from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
     from fullrecall.measures import Measure
     from fullrecall.report.bounds import Interval
-    from fullrecall.report.comparison import Comparison, Difference, ScoreComparison
-    from fullrecall.report.gate import GateResult
+    from fullrecall.report.check import GateResult
+    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
     from fullrecall.report.summary import ScoreSummary, Summary
 
 WIDEST = 240
@@ -44,8 +46,17 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     """
     from rich.console import Console
 
-    # What is printed comes from users' files: brackets, colons and digits in it mean nothing.
-    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    # What is printed comes from users' files: brackets, colons and digits in it mean nothing. A
+    # text is plain wherever it is made: notebooks ask for color of all that is printed.
+    return Console(
+        file=file,
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        force_jupyter=False,
+        force_terminal=False if isinstance(file, StringIO) else None,
+    )
 
 
 class Grid:
@@ -120,8 +131,10 @@ def summary_table(summary: Summary) -> Grid:
     return table([_head(score.name) for score in scores], sections)
 
 
-def _lines(scores: Sequence[ScoreSummary]) -> list[tuple[str, list[Measure | None]]]:
-    """Return the lines of a summary: each with its label and the measure of each score there."""
+def _lines(
+    scores: Sequence[ScoreSummary | ScoreComparison],
+) -> list[tuple[str, list[Measure | None]]]:
+    """Return the lines of a table: each with its label and the measure of each score there."""
     lines: dict[str, list[Measure | None]] = {}
     for place, score in enumerate(scores):
         for measure in score:
@@ -178,13 +191,17 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
     if score.unscored and score.scored and score.bounds is not None:
         low, high = map(shown, score.bounds)
-        yield f"{name}: {low} to {high}, depending on unscored samples"
+        label = score.method.label(score.main.measure)
+        yield f"{label}: {low} to {high}, depending on unscored samples"
     for one in score.estimates.values():
         if one.undefined > score.undefined:
             yield (
                 f"{one.undefined - score.undefined:,} more undefined in "
                 f"{score.method.label(one.measure)}: no target counts"
             )
+    if score.unverified:
+        share = f"{score.unverified:.1%}"
+        yield f"{share} of the credit in {name} rests on quotes that were not verified"
     if score.settled is not None:
         by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
         yield (
@@ -284,7 +301,9 @@ def _comparison_notes(score: ScoreComparison) -> Iterator[str]:
         label = score.method.label(each.measure)
         if each.margin is not None:
             yield f"{label}: {_inferiority(each)}"
-        excluded = each.guaranteed is not None and not each.guaranteed.low <= 0 <= each.guaranteed.high
+        excluded = (
+            each.guaranteed is not None and not each.guaranteed.low <= 0 <= each.guaranteed.high
+        )
         if each.p is not None and each.p <= 1 - CONFIDENCE and not excluded:
             low, high = (signed(end) for end in (each.guaranteed or (0.0, 0.0))[:2])
             yield (

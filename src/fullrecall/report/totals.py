@@ -9,7 +9,7 @@ of its samples, since only groups are independent of each other (`fullrecall.rep
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from fullrecall.report.bounds import Counts
 from fullrecall.report.value_counts import ValueCounts
@@ -17,108 +17,143 @@ from fullrecall.report.value_counts import ValueCounts
 _UNIT = 2**60
 _AS_FLOAT = float(_UNIT)
 
+_MOST_NEW = 256
+"""Distinct values that wait to be summed: most measures have few, and each is summed once."""
+
+
+class Bracket(NamedTuple):
+    """Values from below and from above; they differ where there are too many to keep apart."""
+
+    low: Counts
+    high: Counts
+
 
 class Totals:
     """Running totals of one measure; their size grows with the groups alone.
 
     A sample that should have a value and has none is a gap: it is counted, and takes part in
-    `counts` where a value is given for it.
+    `counts` and `mean_with` where a value is given for it.
     """
 
-    __slots__ = ("count", "gaps", "groups", "total", "values")
+    __slots__ = ("_count", "_gaps", "_groups", "_new", "_total", "_values")
 
     def __init__(self) -> None:
-        self.count = 0
-        self.total = 0
-        self.gaps = 0
-        self.values = ValueCounts()
-        self.groups: dict[str, list[int]] = {}
-        """For each group the number of its values, their sum, and its gaps. The attributes above
-        are of the samples without a group."""
+        self._new: dict[float, int] = {}
+        # Of the samples without a group: how many, their sum, their values, and the gaps.
+        self._count = 0
+        self._total = 0
+        self._values = ValueCounts()
+        self._gaps = 0
+        # Of each group: how many values, their sum, and the gaps.
+        self._groups: dict[str, list[int]] = {}
 
     def add(self, value: float | None, group: str | None = None) -> None:
         """Add one sample's value, or a gap if it is None."""
         if group is not None:
-            sums = self.groups.setdefault(group, [0, 0, 0])
+            sums = self._groups.setdefault(group, [0, 0, 0])
             if value is None:
                 sums[2] += 1
             else:
                 sums[0] += 1
                 sums[1] += int(value * _AS_FLOAT)
         elif value is None:
-            self.gaps += 1
+            self._gaps += 1
         else:
-            self.count += 1
-            self.total += int(value * _AS_FLOAT)
-            self.values.add(value)
+            new = self._new
+            new[value] = new.get(value, 0) + 1
+            if len(new) > _MOST_NEW:
+                self._sum_up()
 
     def merge(self, other: Totals) -> None:
         """Add what another part has summed of the same measure."""
-        self.count += other.count
-        self.total += other.total
-        self.gaps += other.gaps
-        self.values.merge(other.values)
-        for group, theirs in other.groups.items():
-            ours = self.groups.get(group, (0, 0, 0))
-            self.groups[group] = [a + b for a, b in zip(ours, theirs, strict=True)]
+        self._sum_up()
+        other._sum_up()
+        self._count += other._count
+        self._total += other._total
+        self._gaps += other._gaps
+        self._values.merge(other._values)
+        for group, theirs in other._groups.items():
+            ours = self._groups.get(group, (0, 0, 0))
+            self._groups[group] = [a + b for a, b in zip(ours, theirs, strict=True)]
 
     @property
     def samples(self) -> int:
         """How many samples have a value."""
-        return self.count + sum(count for count, _, _ in self.groups.values())
+        self._sum_up()
+        return self._count + sum(count for count, _, _ in self._groups.values())
+
+    @property
+    def due(self) -> int:
+        """How many samples should have a value: those that have one, and the gaps."""
+        return self.samples + self._gaps + sum(gaps for _, _, gaps in self._groups.values())
 
     @property
     def independent(self) -> int:
         """How many groups have a value, a sample without a group being one."""
-        return self.count + sum(count > 0 for count, _, _ in self.groups.values())
+        self._sum_up()
+        return self._count + sum(count > 0 for count, _, _ in self._groups.values())
 
     @property
     def mean(self) -> float | None:
         """The mean over groups; None without a value."""
-        groups = self.independent
-        if not groups:
-            return None
-        means = sum(total // count for count, total, _ in self.groups.values() if count)
-        return (self.total + means) / (groups * _UNIT)
+        return self.mean_with(None)
 
-    def counts(self, gap: float | None = None, *, low: float = 0.0, high: float = 1.0) -> Bounded:
+    def mean_with(self, gap: float | None) -> float | None:
+        """Return the mean over groups with every gap counting as `gap`, left out if it is None."""
+        self._sum_up()
+        filler, gaps = (0, 0) if gap is None else (int(gap * _AS_FLOAT), self._gaps)
+        groups, total = self._count + gaps, self._total + filler * gaps
+        for count, their_sum, their_gaps in self._groups.values():
+            size = count + (0 if gap is None else their_gaps)
+            if size:
+                groups += 1
+                total += (their_sum + filler * (size - count)) // size
+        return total / (groups * _UNIT) if groups else None
+
+    def counts(self, gap: float | None = None, *, least: float = 0.0, most: float = 1.0) -> Bracket:
         """Return the values to decide by, one for each group, every gap counting as `gap`.
 
-        Gaps are left out if `gap` is None. Values are in [`low`, `high`].
+        Gaps are left out if `gap` is None. Values are in [`least`, `most`].
         """
-        whole = ValueCounts()
-        whole.merge(self.values)
-        if gap is not None and self.gaps:
-            whole.add(gap, self.gaps)
-        for count, total, gaps in self.groups.values():
-            more = 0 if gap is None else gaps
-            if count + more:
-                mean = (total / _AS_FLOAT + (gap or 0.0) * more) / (count + more)
-                whole.add(min(high, max(low, mean)))
-        return whole.lower, whole.upper
+        self._sum_up()
+        values = ValueCounts()
+        values.merge(self._values)
+        if gap is not None and self._gaps:
+            values.add(gap, self._gaps)
+        for count, total, gaps in self._groups.values():
+            size = count + (0 if gap is None else gaps)
+            if size:
+                mean = (total / _AS_FLOAT + (gap or 0.0) * (size - count)) / size
+                values.add(min(most, max(least, mean)))
+        return Bracket(values.lower, values.upper)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back; the sums are whole numbers."""
+        self._sum_up()
         return {
-            "count": self.count,
-            "total": self.total,
-            "gaps": self.gaps,
-            "values": self.values.to_dict(),
-            "groups": self.groups,
+            "count": self._count,
+            "total": self._total,
+            "gaps": self._gaps,
+            "values": self._values.to_dict(),
+            "groups": self._groups,
         }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Totals:
         """Return the totals that `to_dict` wrote."""
         totals = cls()
-        totals.count, totals.total, totals.gaps = (plain[n] for n in ("count", "total", "gaps"))
-        totals.values = ValueCounts.from_dict(plain["values"])
-        totals.groups = {name: list(sums) for name, sums in plain["groups"].items()}
+        totals._count, totals._total, totals._gaps = (plain[n] for n in ("count", "total", "gaps"))
+        totals._values = ValueCounts.from_dict(plain["values"])
+        totals._groups = {name: list(sums) for name, sums in plain["groups"].items()}
         return totals
 
-
-Bounded = tuple[Counts, Counts]
-"""Values from below and from above, which differ where there are too many to keep them apart."""
+    def _sum_up(self) -> None:
+        """Sum the values that were added since the last time."""
+        for value, times in self._new.items():
+            self._values.add(value, times)
+            self._total += int(value * _AS_FLOAT) * times
+            self._count += times
+        self._new.clear()
 
 
 def totals_of(pairs: Iterable[tuple[float | None, str | None]]) -> Totals:

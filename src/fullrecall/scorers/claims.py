@@ -59,5 +59,7 @@ class ClaimRecall(JudgedScorer):
         if self.split == "sentences" or nothing:
             parts: Sequence[str] = sentences(reference)
         else:
-            parts = yield from self._asked.split(reference, kind="claims")
+            parts = yield from self._asked.split(
+                reference, kind="claims", question=sample.user_input
+            )
         return [Claim(part) for part in dict.fromkeys(parts)]

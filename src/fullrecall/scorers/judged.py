@@ -6,13 +6,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.judges.evidence import Folded, locate
+from fullrecall.judges.bearing import Aim, bears, stand_alone
+from fullrecall.judges.evidence import Folded, locate_parts
 from fullrecall.judges.flow import arun, run
-from fullrecall.judges.protocols import ChatModel, Flow, Judge, Label, Verdict
+from fullrecall.judges.protocols import ChatModel, Flow, Judge, Label, Verdict, requiring_quotes
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
@@ -35,7 +36,8 @@ class JudgedScorer(FindingScorer):
 
     - `judge`: who decides; None is the built-in `LexicalJudge`, which needs no model.
     - `partial_credit`: what a target earns that is supported in part, in [0, 1]; 0.0 is strict.
-    - `require_evidence`: deny credit to what the judge cites but does not quote verbatim.
+    - `require_evidence`: credit only what a verified quote shows. The judge is asked once more
+      for a quote that is not; the target is unmeasured, not missed, if it stays so.
     - `depth`: judge the first `depth` contexts only, as if no more had been retrieved.
     - `min_measured`: the share of targets that need a valid verdict. Below it the sample is
       unscored; at 1.0, the default, one target without a verdict is enough. Where it is lower,
@@ -120,11 +122,15 @@ class JudgedScorer(FindingScorer):
 
     @property
     def _asked(self) -> Judge:
-        if self.judge is not None:
-            return self.judge
         from fullrecall.judges.lexical import LexicalJudge
 
-        return LexicalJudge()
+        return self._asked_with_quotes if self.judge is not None else LexicalJudge()
+
+    @cached_property
+    def _asked_with_quotes(self) -> Judge:
+        """The judge given, asking once more for quotes where evidence is required."""
+        assert self.judge is not None  # noqa: S101 - asked of a given one only
+        return requiring_quotes(self.judge) if self.require_evidence else self.judge
 
     def _attributed(
         self,
@@ -145,10 +151,14 @@ class JudgedScorer(FindingScorer):
             question=question,
             relation=relation,
         )
-        return self._found(targets, verdicts, contexts)
+        return self._found(targets, verdicts, contexts, relation)
 
     def _found(
-        self, targets: Sequence[Target], verdicts: Sequence[Verdict], contexts: Contexts
+        self,
+        targets: Sequence[Target],
+        verdicts: Sequence[Verdict],
+        contexts: Contexts,
+        aim: Aim,
     ) -> Found:
         """Return the findings of targets with a valid verdict, and the others with why not."""
         if len(verdicts) != len(targets):
@@ -162,39 +172,134 @@ class JudgedScorer(FindingScorer):
             problem = verdict.problem if verdict.label is None else contexts.problem_of(verdict)
             if verdict.label is None or problem:
                 unmeasured.append((target.label, problem or "the judge gave no verdict"))
-            else:
-                findings.append(self._finding(target, verdict, contexts))
-        note = f"{len(unmeasured)} not judged" if unmeasured else ""
-        return Found(findings, contexts.count, note, tuple(unmeasured))
-
-    def _finding(self, target: Target, verdict: Verdict, contexts: Contexts) -> Finding:
-        """Return the finding; of several verdicts that help, each earns credit at its own rank."""
-        evidence: list[Evidence] = []
-        ranks: set[int] = set()
-        earned: dict[int, float] = {}
-        for part in (verdict, *verdict.others):
-            cited = [contexts.evidence(index, quote) for index, quote in part.citations]
-            evidence += [item for item in cited if item not in evidence]
-            counted = [item.rank for item in cited if item.verified or not self.require_evidence]
-            credit = {"supported": 1.0, "partial": self.partial_credit}.get(part.label or "", 0.0)
-            if not credit or not counted or (part.together and len(counted) < len(cited)):
                 continue
-            rank = max(counted) if part.together else min(counted)
-            earned[rank] = max(credit, earned.get(rank, 0.0))
-            ranks.update(counted)
-        steps: list[Step] = []
-        for rank in sorted(earned):
-            if not steps or earned[rank] > steps[-1].credit:
-                steps.append(Step(rank, earned[rank]))
+            finding = self._finding(target, verdict, contexts, aim)
+            if self.require_evidence and self._credit(verdict) and not finding.steps:
+                unmeasured.append((target.label, _UNVERIFIED))
+            else:
+                findings.append(finding)
+        notes = [
+            f"{len(unmeasured)} not judged" if unmeasured else "",
+            _contested_note([verdict for verdict in verdicts if verdict.contested]),
+        ]
+        return Found(findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured))
+
+    def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
+        """Return the finding; of several verdicts that help, each earns credit at its own rank."""
+        cites = _Cites(target, verdict, contexts, aim)
+        votes = verdict.votes or (verdict,)
+        parts = [self._part(part, cites) for vote in votes for part in (vote, *vote.others)]
+        steps = self._steps(votes, cites, strict=self.require_evidence)
+        proven = self._steps(votes, cites, strict=True)
+        evidence = list(dict.fromkeys(item for part in parts for item in part.cited))
+        reached = steps[-1].credit if steps else 0.0
+        ranks = {rank for part in parts for rank in part.ranks} if steps else ()
         return Finding(
             target,
-            tuple(steps),
+            steps,
             tuple(sorted(ranks)),
             tuple(sorted(evidence, key=lambda item: item.rank)),
             verdict.label or "",
             verdict.agreement,
             verdict.judge,
+            reached - (proven[-1].credit if proven else 0.0),
+            verdict.contested,
         )
+
+    def _steps(self, votes: Sequence[Verdict], cites: _Cites, *, strict: bool) -> tuple[Step, ...]:
+        """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
+
+        The lower median: of an even number, the rank on which more than half agree.
+        """
+        earned = [self._earned(vote, cites, strict=strict) for vote in votes]
+        steps: list[Step] = []
+        for rank in sorted({rank for one in earned for rank in one}):
+            reached = sorted(
+                max((credit for at, credit in one.items() if at <= rank), default=0.0)
+                for one in earned
+            )
+            credit = reached[(len(reached) - 1) // 2]
+            if credit > (steps[-1].credit if steps else 0.0):
+                steps.append(Step(rank, credit))
+        return tuple(steps)
+
+    def _earned(self, verdict: Verdict, cites: _Cites, *, strict: bool) -> dict[int, float]:
+        """Return the credit that one judge's verdict earns, by the rank at which it does."""
+        earned: dict[int, float] = {}
+        for part in (verdict, *verdict.others):
+            told = self._part(part, cites)
+            rank = told.proven_at if strict else told.found_at
+            if rank is not None and (credit := self._credit(part)):
+                earned[rank] = max(credit, earned.get(rank, 0.0))
+        return earned
+
+    def _credit(self, verdict: Verdict) -> float:
+        return {"supported": 1.0, "partial": self.partial_credit}.get(verdict.label or "", 0.0)
+
+    def _part(self, part: Verdict, cites: _Cites) -> _Part:
+        """Return the evidence of one verdict, and from which rank on it supports its target.
+
+        Of several contexts, one that has what all of them have of the target is enough, if its
+        quote is verified; otherwise all are needed, whatever the judge says of `together`.
+        """
+        cited = cites.evidence(part)
+        if not cited or not self._credit(part):
+            return _Part(cited)
+        every = {item.rank for item in cited}
+        verified = every & cites.verified
+        counted = tuple(sorted(verified if self.require_evidence else every))
+        if len(every) > 1 and not part.together:
+            alone = verified & cites.enough(part)
+            if alone:
+                return _Part(cited, min(alone), min(alone), counted)
+        proven_at = max(every) if verified == every else None
+        return _Part(cited, max(every), proven_at, counted)
+
+
+_UNVERIFIED = "the judge's quote is no evidence, or stands in no context that it cites"
+
+
+class _Part(NamedTuple):
+    """What one verdict rests on, and from which rank on it supports, verified or not."""
+
+    cited: Sequence[Evidence]
+    found_at: int | None = None
+    proven_at: int | None = None
+    ranks: tuple[int, ...] = ()
+
+
+class _Cites:
+    """What the verdict on one target cites, looked up."""
+
+    def __init__(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> None:
+        self._target, self._contexts, self._aim = target, contexts, aim
+        votes = verdict.votes or (verdict,)
+        self.verified = {
+            item.rank
+            for vote in votes
+            for part in (vote, *vote.others)
+            for item in self.evidence(part)
+            if item.verified
+        }
+        """The ranks of contexts that any judge or window has quoted well: that proves them."""
+
+    def evidence(self, part: Verdict) -> list[Evidence]:
+        """Return the citations of one verdict as evidence."""
+        return [
+            self._contexts.evidence(index, quote, self._target, self._aim)
+            for index, quote in part.citations
+        ]
+
+    def enough(self, part: Verdict) -> set[int]:
+        """Return the ranks of the cited contexts of which each is enough for the target, alone."""
+        return self._contexts.enough(part, self._target, self._aim)
+
+
+def _contested_note(contested: Sequence[Verdict]) -> str:
+    if not contested:
+        return ""
+    reasons = "; ".join(sorted({verdict.contested for verdict in contested}))
+    return f"{len(contested)} contested: {reasons}"
 
 
 def _check_judge(judge: object) -> None:
@@ -223,6 +328,7 @@ class Contexts:
         self.unique = list(first)
         self._ranks = list(first.values())
         self._folded: dict[int, Folded] = {}
+        self._evidence: dict[tuple[int, str, str], Evidence] = {}
 
     def rank(self, index: int) -> int:
         """Return the rank of a text by its 0-based index among the unique ones."""
@@ -230,7 +336,9 @@ class Contexts:
 
     def problem_of(self, verdict: Verdict) -> str:
         """Return what breaks the contract in a judge's verdict; empty where nothing does."""
-        for part in (verdict, *verdict.others):
+        for part in (verdict, *verdict.others, *verdict.votes):
+            if part.label is None and part in verdict.votes:
+                continue
             if part.label not in get_args(Label):
                 return f"the judge's verdict {part.label!r} is none of {get_args(Label)}"
             if part.label == "supported" and not part.citations:
@@ -240,18 +348,32 @@ class Contexts:
                     return f"the judge cites context {index}, which is not there"
         return ""
 
-    def evidence(self, index: int, quote: str) -> Evidence:
-        """Return a citation as evidence, its quote looked up in the context that it names."""
+    def enough(self, verdict: Verdict, target: Target, aim: Aim) -> set[int]:
+        """Return the ranks of the cited contexts of which each is enough for the target, alone."""
+        cited = sorted({index for index, _ in verdict.citations})
+        if aim != "claim":
+            return {self.rank(index) for index in cited}
+        alone = stand_alone(target.label, [self.unique[index] for index in cited])
+        return {self.rank(index) for index, one in zip(cited, alone, strict=True) if one}
+
+    def evidence(self, index: int, quote: str, target: Target, aim: Aim) -> Evidence:
+        """Return a citation as evidence; verified, if it is there and bears on the target."""
+        key = (index, quote, target.label)
+        if key not in self._evidence:
+            self._evidence[key] = self._looked_up(index, quote, target, aim)
+        return self._evidence[key]
+
+    def _looked_up(self, index: int, quote: str, target: Target, aim: Aim) -> Evidence:
         if index not in self._folded:
             self._folded[index] = Folded(self.unique[index])
-        found = locate(quote, self._folded[index])
-        if found is None:
+        parts = locate_parts(quote, self._folded[index])
+        if not parts:
             return Evidence(self.rank(index), quote=quote, verified=False)
         return Evidence(
             self.rank(index),
-            found.start,
-            found.end,
-            similarity=found.similarity,
+            parts[0].start,
+            parts[-1].end,
+            similarity=min(part.similarity for part in parts),
             quote=quote,
-            verified=True,
+            verified=bears(target.label, self.unique[index], parts, aim),
         )

@@ -77,7 +77,8 @@ class ContextPrecision(JudgedScorer):
         verdicts = yield from self._asked.relevance(
             contexts.unique, question=sample.user_input, reference=reference
         )
-        return self._found([Target((text,)) for text in contexts.unique], verdicts, contexts)
+        targets = [Target((text,)) for text in contexts.unique]
+        return self._found(targets, verdicts, contexts, "context")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fullrecall.judges.protocols import (
     ChatRequest,
@@ -22,6 +23,10 @@ class ScriptedChatModel:
 
     `script` is a list of replies, used in order, the last one again and again; or a function of
     the request. A reply is a text, a `Completion`, or an exception to raise.
+
+    A verdict must repeat how its target begins. Where a reply has no `begins` at all, each of its
+    verdicts gets that of the target with its number, as a model that keeps the form writes it;
+    with `echo=False` replies stay as they are.
     """
 
     def __init__(
@@ -30,8 +35,10 @@ class ScriptedChatModel:
         | Callable[[ChatRequest], str | Completion | Exception],
         *,
         name: str = "scripted",
+        echo: bool = True,
     ) -> None:
         self.name = name
+        self.echo = echo
         self.requests: list[ChatRequest] = []
         self._script = script
 
@@ -44,11 +51,33 @@ class ScriptedChatModel:
             reply = self._script[min(len(self.requests), len(self._script)) - 1]
         if isinstance(reply, Exception):
             raise reply
-        return Completion(reply) if isinstance(reply, str) else reply
+        completion = Completion(reply) if isinstance(reply, str) else reply
+        if not self.echo or request.schema_name != "verdicts":
+            return completion
+        return replace(completion, text=_echoing(completion.text, request))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return or raise the next reply."""
         return self.complete(request)
+
+
+def _echoing(text: str, request: ChatRequest) -> str:
+    """Return a reply with how its target begins beside each verdict's number."""
+    if '"begins"' in text:
+        return text
+    *_, listed = _LISTS.split(request.messages[-1].content)
+    targets = dict(_TARGET.findall(listed))
+
+    def numbered(match: re.Match[str]) -> str:
+        target = targets.get(match[1])
+        return f'{match[0]}, "begins": {target}' if target else match[0]
+
+    return _ID.sub(numbered, text)
+
+
+_LISTS = re.compile(r"^(?:contexts|claims|questions|entities):$", re.MULTILINE)
+_TARGET = re.compile(r'^(\d+) (".*")$', re.MULTILINE)
+_ID = re.compile(r'"id": ?"?(\d+)"?(?=[,}])')
 
 
 @dataclass(frozen=True)
@@ -57,7 +86,13 @@ class ContainmentJudge:
 
     name: str = "containment"
 
-    def split(self, text: str, *, kind: Kind) -> Flow[Sequence[str]]:  # noqa: ARG002 - protocol
+    def split(
+        self,
+        text: str,
+        *,
+        kind: Kind,  # noqa: ARG002 - protocol
+        question: str | None = None,  # noqa: ARG002 - protocol
+    ) -> Flow[Sequence[str]]:
         """Return the sentences of the text."""
         yield from ()
         return sentences(text)

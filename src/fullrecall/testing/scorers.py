@@ -267,20 +267,25 @@ def _measures() -> Iterator[Measure]:
 
 def _problem(finding: Finding, retrieved: int) -> str:
     """Return what is wrong with a finding among so many contexts; "" if nothing."""
-    ranks, steps = finding.ranks, finding.steps
-    if list(ranks) != sorted(set(ranks)) or not all(1 <= rank <= retrieved for rank in ranks):
-        return "ranks do not rise within the list"
-    if not {step.rank for step in steps} <= set(ranks):
-        return "credit is earned at a rank that is not among the ranks"
-    if any(a.rank >= b.rank or a.credit >= b.credit for a, b in pairwise(steps)):
-        return "steps do not rise"
-    if not all(0 < step.credit <= 1 for step in steps):
-        return "a credit is not in (0, 1]"
-    if not all(evidence.rank in ranks for evidence in finding.evidence):
-        return "evidence is at a rank that is not among the ranks"
-    if not finding.target.any_of or not finding.target.grade > 0 or not finding.target.size > 0:
-        return "the target has no name, grade, or size"
-    return ""
+    target, steps, ranks, evidence, *_ = finding
+    broken = {
+        "ranks do not rise within the list": list(ranks) != sorted(set(ranks))
+        or not all(1 <= rank <= retrieved for rank in ranks),
+        "credit is earned at a rank that is not among the ranks": not (
+            {step.rank for step in steps} <= set(ranks)
+        ),
+        "steps do not rise": any(
+            a.rank >= b.rank or a.credit >= b.credit for a, b in pairwise(steps)
+        ),
+        "a credit is not in (0, 1]": not all(0 < step.credit <= 1 for step in steps),
+        "evidence is at a rank that is not among the ranks": not (
+            {one.rank for one in evidence} <= set(ranks)
+        ),
+        "the target has no name, grade, or size": not (
+            target.any_of and target.grade > 0 and target.size > 0
+        ),
+    }
+    return next((problem for problem, is_so in broken.items() if is_so), "")
 
 
 def _small_world() -> Iterable[Sample]:

@@ -6,58 +6,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from langchain_fullrecall.calls import RetrieverCall
-    from langchain_fullrecall.capture import RetrievalHandler, capture_retrievals
+    from langchain_fullrecall.capture import capture_retrievals
     from langchain_fullrecall.chat_model import LangChainChatModel
     from langchain_fullrecall.documents import contexts
+    from langchain_fullrecall.evaluator import RecallStringEvaluator
+    from langchain_fullrecall.experiment import report_of
     from langchain_fullrecall.ids import IdLevelWarning
     from langchain_fullrecall.offline import offline_client
-    from langchain_fullrecall.retrievers import (
-        aevaluate_retriever,
-        aretrieved,
-        evaluate_retriever,
-        retrieved,
-    )
-    from langchain_fullrecall.run_evaluator import RecallRunEvaluator
-    from langchain_fullrecall.searching import searcher
+    from langchain_fullrecall.retriever import observed
     from langchain_fullrecall.selection import Selection
-    from langchain_fullrecall.string_evaluator import RecallStringEvaluator
 
 __all__ = [
     "IdLevelWarning",
     "LangChainChatModel",
-    "RecallRunEvaluator",
     "RecallStringEvaluator",
-    "RetrievalHandler",
-    "RetrieverCall",
     "Selection",
-    "aevaluate_retriever",
-    "aretrieved",
     "capture_retrievals",
     "contexts",
-    "evaluate_retriever",
+    "observed",
     "offline_client",
-    "retrieved",
-    "searcher",
+    "report_of",
 ]
 
-# Loaded when first used: LangChain's retrievers take a second to import, langchain_classic two.
+# Loaded when first used: LangChain's retrievers take a second to import.
 _MODULES = {
     "IdLevelWarning": "ids",
     "LangChainChatModel": "chat_model",
-    "RecallRunEvaluator": "run_evaluator",
-    "RecallStringEvaluator": "string_evaluator",
-    "RetrievalHandler": "capture",
-    "RetrieverCall": "calls",
+    "RecallStringEvaluator": "evaluator",
     "Selection": "selection",
-    "aevaluate_retriever": "retrievers",
-    "aretrieved": "retrievers",
     "capture_retrievals": "capture",
     "contexts": "documents",
-    "evaluate_retriever": "retrievers",
+    "observed": "retriever",
     "offline_client": "offline",
-    "retrieved": "retrievers",
-    "searcher": "searching",
+    "report_of": "experiment",
 }
 
 

@@ -13,11 +13,11 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableBinding
 
-from fullrecall import ParameterError
-from fullrecall.evaluation.looping import loop_ends_with_run
+from fullrecall.errors import ParameterError
+from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.identifiers import shown
 from fullrecall.judges import ChatRequest, Completion
-from langchain_fullrecall.rebuilding import rebuilt
+from langchain_fullrecall.parts import rebuilt
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from langchain_core.documents import Document
 from pydantic import BaseModel
 
-from fullrecall import Context, InputError, ParameterError
+from fullrecall import Context
 from fullrecall.context import ID
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import as_id, as_list, shown
-from langchain_fullrecall.retrieval import brief
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Document], ID | None] | None
 """Where a document's ID stands: None is `Document.id`; a `str` a key of its metadata; several keys
@@ -98,7 +98,7 @@ class DocumentReader:
             try:
                 return self.id_key(document)
             except Exception as error:
-                raise ValueError(f"id_key raised {brief(error)}") from error
+                raise ValueError(f"id_key raised {type(error).__name__}: {error}") from error
         if isinstance(self.id_key, str):
             return metadata.get(self.id_key)
         values = [metadata.get(key) for key in self.id_key]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from langsmith.evaluation.evaluator import EvaluationResult
 
-from fullrecall import Method, ParameterError, Result, Status
-from fullrecall.measures import MEASURES
-from fullrecall.result import check_k
+from fullrecall import Sample
+from fullrecall.errors import FullrecallError
+from fullrecall.findings import contexts_within
+from fullrecall.measures import Measure, Recall
+from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
+from fullrecall.report.row import Row
+from fullrecall.result import Method, Result, Status
 
 if TYPE_CHECKING:
     from langchain_fullrecall.measurement import Measured
@@ -19,84 +22,83 @@ _MOST_ITEMS = 10
 _LONGEST_ITEM = 80
 
 
-def views(method: Method, ks: Sequence[int], measures: Sequence[str]) -> tuple[Method, ...]:
-    """Return the ways to read one result: a score for each k and each measure that is asked for.
+def feedback(measured: Measured, key: str, measure: Measure, *, whole: bool) -> EvaluationResult:
+    """Return one measure of a result as LangSmith's feedback.
 
-    The first is the scorer's own; its measure and each of `measures` come at the scorer's k, and
-    at each of `ks`. Another measure is named after it: "id_recall.ndcg@5". All are read from the
-    findings of one scoring. Raises `ParameterError` for a k below 1 and an unknown measure.
+    `evaluator_info` is what LangSmith keeps beside the score; with `whole` it has the sample and
+    all findings, from which `report_of` makes a report. Without a score `value` is empty too:
+    where a score is missing LangSmith's tables show `value`, and a text there would keep the
+    column from being averaged.
     """
-    for what, given in (("ks", ks), ("measures", measures)):
-        if isinstance(given, str) or not isinstance(given, Sequence):
-            raise ParameterError(f"{what} is a sequence, got {given!r}")
-    for measure in measures:
-        if measure not in MEASURES:
-            raise ParameterError(f"no measure {measure!r}: there are {', '.join(MEASURES)}")
-    cuts = [method.k, *(check_k(k, "ks") for k in ks)]
-    readings = (
-        replace(
-            method,
-            k=k,
-            measure=measure,
-            name=method.name if measure == method.measure else f"{method.name}.{measure}",
-        )
-        for measure in (method.measure, *measures)
-        for k in cuts
-    )
-    return tuple({reading.label: reading for reading in readings}.values())
-
-
-def seen_as(result: Result, view: Method) -> Result:
-    """Return a result as one of its scorer's `views` reads it."""
-    method = replace(result.method, name=view.name, measure=view.measure, k=view.k)
-    return replace(result, method=method)
-
-
-def feedback(measured: Measured) -> EvaluationResult:
-    """Return a result as LangSmith's feedback, of which `metadata` stays in this process.
-
-    Without a score `value` is empty too: where a score is missing LangSmith's tables show
-    `value`, and a text there would keep the column from being averaged.
-    """
-    result = measured.result
     return EvaluationResult(
-        key=result.method.label,
-        score=result.score,
-        comment=comment(measured),
-        evaluator_info=evaluator_info(measured),
-        metadata={"result": result.to_dict()},
+        key=key,
+        score=measured.result[measure],
+        comment=comment(measured, measure),
+        evaluator_info=evaluator_info(measured, whole=whole),
     )
 
 
-def evaluator_info(measured: Measured) -> dict[str, Any]:
+def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
     """Return what LangSmith is to keep beside the score, as plain JSON values."""
     result, seen = measured.result, measured.ids
-    told: dict[str, Any] = {
+    info: dict[str, Any] = {
         "status": str(result.status),
         "reason": result.reason,
-        "method": result.method.to_dict(),
-        "at": {str(k): value for k, value in result.at.items()},
+        "method": plain_method(result.method),
         "missed": _listed(result.missed),
     }
     if seen is not None:
-        told["without_id"] = seen.without_id
-    return {"fullrecall": told}
+        info["without_id"] = seen.without_id
+    if whole:
+        info["row"] = plain_row(measured.sample, [result], default=str)
+    return {"fullrecall": info}
 
 
-def comment(measured: Measured) -> str:
+def row_of(info: object, position: int) -> tuple[Method, Row] | None:
+    """Return the method and the row that `evaluator_info` holds; None where it holds none."""
+    own = info.get("fullrecall") if isinstance(info, Mapping) else None
+    if not isinstance(own, Mapping) or "row" not in own:
+        return None
+    try:
+        method = MethodRecord.read(own["method"]).method
+        sample, results = RowRecord.read(own["row"]).content([method])
+    except FullrecallError:
+        return None  # of another version, or changed: it is scored anew
+    return method, Row(position, sample, results)
+
+
+def comment(measured: Measured, measure: Measure) -> str:
     """Return the score's reason and what was missed, or why there is no score, for a human."""
     result = measured.result
-    parts = [
-        result.reason if result.status is Status.SCORED else f"{result.status}: {result.reason}"
-    ]
-    if result.status is Status.SCORED and result.missed:
-        parts.append(f"missed: {', '.join(_listed(result.missed))}")
-        if not result.recall and measured.retrieved:
+    if result.status is not Status.SCORED:
+        parts = [f"{result.status}: {result.reason}"]
+    else:
+        parts = [_reason(result, measure.k)]
+        missed = _missed(result, measure.k)
+        if missed:
+            parts.append(f"missed: {', '.join(_listed(missed))}")
+        if not result[Recall] and measured.retrieved:
             # Random IDs of a store, or those of chunks, show themselves.
             parts.append(f"retrieved: {', '.join(_listed(measured.retrieved))}")
     if measured.hint:
         parts.append(measured.hint)
     return "; ".join(parts)
+
+
+def _reason(result: Result, k: int | None) -> str:
+    """Return the result's reason as of the first `k` ranks."""
+    findings = result.ranked
+    if k is None or not len(findings):
+        return result.reason
+    found = sum(finding.found_at(k) for finding in findings)
+    partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
+    seen = contexts_within(findings, result.retrieved, k)
+    sentence = f"{found} of {len(findings)} found{' in full' if partly else ''} in {seen} retrieved"
+    return f"{sentence}; {result.note}" if result.note else sentence
+
+
+def _missed(result: Result, k: int | None) -> list[str]:
+    return [finding.target.label for finding in result.ranked if not finding.found_at(k)]
 
 
 def _listed(items: Sequence[str]) -> list[str]:
@@ -106,3 +108,9 @@ def _listed(items: Sequence[str]) -> list[str]:
     ]
     more = len(items) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
+
+
+def plain_sample(sample: Sample) -> dict[str, Any]:
+    """Return a sample as plain JSON values, foreign metadata as text."""
+    plain: dict[str, Any] = plain_row(sample, [], default=str)["sample"]
+    return plain

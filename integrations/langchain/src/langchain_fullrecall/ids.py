@@ -82,6 +82,11 @@ class IdWatch:
         self._reference = self._reference or one.reference
         self._brought = self._brought or one.brought
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether a hit was seen, or so many samples without one that it is no bad luck."""
+        return self._met or self._compared >= _ENOUGH
+
     def noted(self, sample: Sample) -> Sample:
         """Return a sample of which note was taken."""
         self.see(ids_seen(sample))

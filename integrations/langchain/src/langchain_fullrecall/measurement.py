@@ -4,56 +4,51 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall import Result, Sample, Scorer, Status
-from langchain_fullrecall.asking import aretrieve, retrieve
+from fullrecall import Sample
+from fullrecall.evaluation.retrievers import as_retrieval, failed
+from fullrecall.result import Result, Status
+from fullrecall.retrieval import Retrieval, Retriever
+from fullrecall.scorers import Scorer
 from langchain_fullrecall.ids import IdsSeen, id_hint, ids_seen
 from langchain_fullrecall.references import reads_ids
-from langchain_fullrecall.retrieval import Retrieval
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import Runnable, RunnableConfig
-
-    from langchain_fullrecall.documents import DocumentReader
 
 
 class Case(NamedTuple):
-    """One thing to score: what was retrieved, the question, and the other fields of a sample."""
+    """One thing to score: a sample with what was retrieved, or why no retrieval was observed."""
 
-    retrieval: Retrieval
-    question: str | None
-    fields: dict[str, Any]
+    sample: Sample
+    unseen: str | None = None
 
 
 class Measured(NamedTuple):
-    """A result, and what a human should know besides.
+    """A sample with its result, and what a human should know besides.
 
     Where the scorer compares IDs, `ids` is what they tell, and `retrieved` lists them.
     """
 
+    sample: Sample
     result: Result
     hint: str = ""
     ids: IdsSeen | None = None
     retrieved: Sequence[str] = ()
 
 
-class Asking(NamedTuple):
-    """The retriever that is asked where a case shows no retrieval, and how it is asked."""
+class _Ask(NamedTuple):
+    """A sample whose question the retriever is to be asked."""
 
-    retriever: Runnable[str, Any]
-    reader: DocumentReader
-    config: RunnableConfig | None = None
+    sample: Sample
 
 
-_Steps: TypeAlias = Generator[str | Sample, Any, Measured]
-"""Yields a question and receives a `Retrieval`; then a sample, and receives its `Result`."""
+_Steps: TypeAlias = Generator["_Ask | Sample", Any, Measured]
+"""Yields what to ask and receives a `Retrieval`; then a sample, and receives its `Result`."""
 
 
-def measure(case: Case, scorer: Scorer, asking: Asking | None = None) -> Measured:
-    """Return the result of a case; raise `InputError` where its fields make no sample."""
-    steps = _steps(case, scorer, asks=asking is not None)
-    reply: object = None
+def measure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
+    """Return the result of a case."""
+    steps = _steps(case, scorer, asks=retriever is not None)
+    reply: Any = None
     while True:
         try:
             step = steps.send(reply)
@@ -62,14 +57,14 @@ def measure(case: Case, scorer: Scorer, asking: Asking | None = None) -> Measure
             return measured
         if isinstance(step, Sample):
             reply = scorer.score(step)
-        elif asking is not None:
-            reply = retrieve(asking.retriever, step, asking.reader, asking.config)
+        elif retriever is not None:
+            reply = _retrieved(retriever, step.sample)
 
 
-async def ameasure(case: Case, scorer: Scorer, asking: Asking | None = None) -> Measured:
+async def ameasure(case: Case, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
     """Return the same as `measure`; nothing in it blocks."""
-    steps = _steps(case, scorer, asks=asking is not None)
-    reply: object = None
+    steps = _steps(case, scorer, asks=retriever is not None)
+    reply: Any = None
     while True:
         try:
             step = steps.send(reply)
@@ -80,27 +75,40 @@ async def ameasure(case: Case, scorer: Scorer, asking: Asking | None = None) -> 
             ascore = getattr(scorer, "ascore", None)
             scoring = asyncio.to_thread(scorer.score, step) if ascore is None else ascore(step)
             reply = await scoring
-        elif asking is not None:
-            reply = await aretrieve(asking.retriever, step, asking.reader, asking.config)
+        elif retriever is not None:
+            try:
+                reply = as_retrieval(await retriever.aretrieve(step.sample))
+            except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
+                reply = failed(error)
 
 
-def unscored(scorer: Scorer, reason: str) -> Measured:
+def unscored(scorer: Scorer, reason: str, sample: Sample | None = None) -> Measured:
     """Return the result of what could not be measured."""
-    return Measured(Result(scorer.method, Status.UNSCORED, note=reason))
+    return Measured(sample or Sample(), Result(scorer.method, Status.UNSCORED, note=reason))
+
+
+def _retrieved(retriever: Retriever, sample: Sample) -> Retrieval:
+    try:
+        if getattr(retriever, "asynchronous", False):
+            return asyncio.run(retriever.aretrieve(sample))
+        return as_retrieval(retriever.retrieve(sample))
+    except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
+        return failed(error)
 
 
 def _steps(case: Case, scorer: Scorer, *, asks: bool) -> _Steps:
-    retrieval = case.retrieval
-    if asks and retrieval.unseen is not None:
-        if case.question is None:
-            return unscored(scorer, "no retrieval observed: there is no question to ask for one")
-        retrieval = yield case.question
-    if retrieval.unseen is not None:
-        return unscored(scorer, f"no retrieval observed: {retrieval.unseen}")
-    sample = Sample(user_input=case.question, **retrieval.sample_fields(), **case.fields)
+    sample, unseen = case
+    if asks and unseen is not None:
+        if sample.user_input is None:
+            why = "no retrieval observed: there is no question to ask for one"
+            return unscored(scorer, why, sample)
+        sample = sample.with_retrieval((yield _Ask(sample)))
+        unseen = None
+    if unseen is not None:
+        return unscored(scorer, f"no retrieval observed: {unseen}", sample)
     result = yield sample
     if not reads_ids(scorer):
-        return Measured(result)
+        return Measured(sample, result)
     seen = ids_seen(sample)
     retrieved = tuple(own or "(no ID)" for own in sample.retrieved_context_ids or ())
-    return Measured(result, id_hint(sample, seen), seen, retrieved)
+    return Measured(sample, result, id_hint(sample, seen), seen, retrieved)

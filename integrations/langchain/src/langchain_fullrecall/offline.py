@@ -15,7 +15,7 @@ class _NoTransport(BaseAdapter):
     def send(self, request: Any, *_settings: Any, **_options: Any) -> NoReturn:
         raise LangSmithError(
             f"offline_client() sends nothing, also not {request.method} {request.path_url}: "
-            "give data=, examples and experiments, themselves instead of their names"
+            "pass data=, examples and experiments themselves instead of their names"
         )
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ class _OfflineClient(Client):
 def offline_client() -> Client:
     """Return a LangSmith client that sends nothing, for eval runs on one's own machine.
 
-        langsmith.evaluate(target, data=examples, evaluators=[RecallRunEvaluator()],
+        langsmith.evaluate(target, data=examples, evaluators=[RecallStringEvaluator()],
                            client=offline_client(), upload_results=False)
 
     `upload_results=False` alone keeps the experiment back, but not the runs of LangChain objects

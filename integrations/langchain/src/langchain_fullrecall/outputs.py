@@ -1,4 +1,4 @@
-"""What the output of a chain says was retrieved and answered, and its inputs were asked."""
+"""What the output of a chain or an agent says was retrieved and answered, and was asked."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
-from fullrecall import InputError, Sample
+from fullrecall import Context, Sample
+from fullrecall.errors import InputError
 from langchain_fullrecall.documents import DocumentReader, is_document
-from langchain_fullrecall.retrieval import Retrieval
 
 _NAMES = Sample.names()
 DOCUMENT_KEYS = (
@@ -33,18 +33,24 @@ WRAPPER_KEYS = ("output", "outputs")
 class Output(NamedTuple):
     """An output as it was read.
 
-    - `retrieval`: what it says was retrieved, None where it does not say.
-    - `items`: a list under "output", which may be what was retrieved, or an answer.
+    - `contexts`: the list that it says was retrieved, None where it says none.
+    - `texts`: bare texts where documents are usual: what they are, a trace may tell.
+    - `is_empty`: it is an empty list, which may be an answer.
+    - `error`: why the application says that it retrieved nothing.
+    - `problem`: why nothing can be read of it.
     - `response`: what the generator said.
     """
 
-    retrieval: Retrieval | None = None
-    items: list[Any] | None = None
+    contexts: list[Context] | None = None
+    texts: list[str] | None = None
+    is_empty: bool = False
+    error: str | None = None
+    problem: str | None = None
     response: str | None = None
 
 
 def read_output(output: object, reader: DocumentReader, documents_key: str | None = None) -> Output:
-    """Return what an output holds: a list of documents, a mapping, a message or an answer.
+    """Return what an output holds: documents, a mapping, an agent's state, a message, an answer.
 
     `documents_key` names the key of a mapping under which the documents are. Raises `InputError`
     where they are no documents, and where several keys hold different ones.
@@ -52,16 +58,23 @@ def read_output(output: object, reader: DocumentReader, documents_key: str | Non
     if isinstance(output, Mapping):
         return _read_mapping(output, reader, documents_key)
     if is_list(output):
-        return Output(Retrieval(reader.contexts(output)))  # type: ignore[arg-type]
-    return Output(response=answer(output))
+        return _read_list(list(output), reader)  # type: ignore[call-overload]
+    return Output(response=answer(output), problem=_holds(output))
 
 
 def answer(output: object) -> str | None:
-    """Return what the generator said, None where the output does not say."""
+    """Return what the generator or the agent said, None where the output does not say."""
+    from langchain_fullrecall.messages import turn_of
+
     if not isinstance(output, Mapping):
         return _text(output)
     answers = (_text(output[key]) for key in _ANSWER_KEYS if key in output)
-    return next((found for found in answers if found is not None), None)
+    found = next((one for one in answers if one is not None), None)
+    if found is not None:
+        return found
+    state = output if "messages" in output else output.get("output")
+    turn = turn_of(state) if isinstance(state, Mapping) else None
+    return None if turn is None else turn.answer
 
 
 def is_list(value: object) -> bool:
@@ -74,8 +87,11 @@ def is_list(value: object) -> bool:
 def question(inputs: object, key: str | None = None) -> str | None:
     """Return the question that the inputs of a run, an example or a chain ask, None for none.
 
-    That is the text under `key`, under a name that `Sample` takes for it, or the only input.
+    That is the text under `key`, under a name that `Sample` takes for it, or the only input; of
+    an agent's messages the last one of a human.
     """
+    from langchain_fullrecall.messages import turn_of
+
     if isinstance(inputs, str):
         return inputs
     if not isinstance(inputs, Mapping):
@@ -84,6 +100,9 @@ def question(inputs: object, key: str | None = None) -> str | None:
         asked = _text(inputs.get(name))
         if asked is not None:
             return asked
+    turn = turn_of(inputs) if key is None and "messages" in inputs else None
+    if turn is not None:
+        return turn.question
     only = next(iter(inputs.values())) if len(inputs) == 1 else None
     # `evaluate` traces the argument of a function as {"inputs": {...}}.
     return question(only, key) if key is None or isinstance(only, Mapping) else None
@@ -94,56 +113,84 @@ def _read_mapping(
 ) -> Output:
     response = answer(output)
     if documents_key is not None:
-        return Output(_under(output, documents_key, reader), response=response)
-    error = output.get("retrieval_error")
-    if isinstance(error, str):
-        return Output(Retrieval(error=error), response=response)
-    found = {key: output[key] for key in DOCUMENT_KEYS if is_list(output.get(key))}
+        if output.get(documents_key) is None:
+            return Output(problem=_no_key(output, documents_key), response=response)
+        return Output(reader.contexts(output[documents_key]), response=response)
+    if isinstance(output.get("retrieval_error"), str):
+        return Output(error=output["retrieval_error"], response=response)
+    found = {key: list(output[key]) for key in DOCUMENT_KEYS if is_list(output.get(key))}
     ids = next((output[key] for key in _ID_KEYS if output.get(key) is not None), None)
     if found or ids is not None:
-        first = next(iter(found), None)
-        for key, value in found.items():
-            if value is not found[first] and value != found[first]:  # type: ignore[index]
-                raise InputError(
-                    f"the output has {first!r} and {key!r}, which differ: "
-                    "documents_key= says which of them was retrieved",
-                    field="retrieved_contexts",
-                )
-        documents = None if first is None else found[first]
-        return Output(_identified(documents, ids, reader), response=response)
+        return _read_named(found, ids, reader)._replace(response=response)
     items = next((output[key] for key in WRAPPER_KEYS if is_list(output.get(key))), None)
     if items is None:
-        return Output(response=response)
-    items = list(items)
-    if items and all(map(is_document, items)):
-        return Output(Retrieval(reader.contexts(items)), response=response)
-    return Output(items=items, response=response)
+        return Output(problem=_holds(output), response=response)
+    return _read_list(list(items), reader)._replace(response=response)
 
 
-def _identified(documents: Any, ids: Any, reader: DocumentReader) -> Retrieval:
+def _read_named(found: Mapping[str, list[Any]], ids: Any, reader: DocumentReader) -> Output:
+    """Return what stands under the usual names of documents and of their IDs."""
+    first = next(iter(found), None)
+    for key, value in found.items():
+        if first is not None and value != found[first]:
+            raise InputError(
+                f"the output has {first!r} and {key!r}, which differ: pass documents_key= to "
+                "say which of them was retrieved",
+                field="retrieved_contexts",
+            )
+    documents = None if first is None else found[first]
+    if ids is None and documents and all(isinstance(one, str) for one in documents):
+        return Output(reader.contexts(documents), texts=documents)
+    return Output(_identified(documents, ids, reader))
+
+
+def _read_list(items: list[Any], reader: DocumentReader) -> Output:
+    if items and all(isinstance(item, str) for item in items):
+        return Output(texts=items, problem=_TEXTS)
+    return Output(reader.contexts(items), is_empty=not items)
+
+
+_TEXTS = (
+    "the output is a list of texts, which may be an answer: pass "
+    "documents_key=\"output\", or return them under 'retrieved_contexts'"
+)
+
+
+def _identified(documents: Any, ids: Any, reader: DocumentReader) -> list[Context]:
     """Return documents with the IDs that stand beside them, or either alone."""
-    contexts = None if documents is None else reader.read(documents)
-    if not reader.collapse:
-        return Retrieval(contexts, ids)
-    # Which IDs are equal shows when each document has its own.
-    paired = Sample(retrieved_contexts=contexts, retrieved_context_ids=ids)
-    if paired.retrieved_contexts is not None:
-        return Retrieval(reader.collapsed(paired.retrieved_contexts))
-    known = paired.retrieved_context_ids or ()
-    return Retrieval(
-        ids=[own for n, own in enumerate(known) if own is None or own not in known[:n]]
-    )
+    if documents is None:
+        listed = list(ids) if is_list(ids) else ids
+        paired = Sample(retrieved_context_ids=listed).retrieved_context_ids or ()
+        # A rank without an ID still takes its place.
+        contexts = [Context("" if own is None else None, id=own) for own in paired]
+        return reader.collapsed(contexts)
+    if ids is None:
+        return reader.contexts(documents)
+    sample = Sample(retrieved_contexts=reader.read(documents), retrieved_context_ids=ids)
+    return reader.collapsed(sample.retrieved_contexts or ())
 
 
-def _under(output: Mapping[str, Any], key: str, reader: DocumentReader) -> Retrieval:
-    value = output.get(key)
-    if value is None:
-        there = f"the output has {', '.join(map(repr, output))}" if output else "there is no output"
-        return Retrieval(unseen=f"the output has no {key!r}: {there}")
-    return Retrieval(reader.contexts(value))
+def _no_key(output: Mapping[str, Any], key: str) -> str:
+    there = f"the output has {', '.join(map(repr, output))}" if output else "there is no output"
+    return f"the output has no {key!r}: {there}"
+
+
+def _holds(output: object) -> str:
+    if isinstance(output, Mapping):
+        held = ", ".join(map(repr, output)) or "nothing"
+        return (
+            f"the output holds no documents (it holds {held}): pass documents_key= to name the "
+            f"key, or return them under {DOCUMENT_KEYS[0]!r}"
+        )
+    return f"the output is {type(output).__name__}, not documents"
 
 
 def _text(value: object) -> str | None:
     if isinstance(value, BaseMessage):
         return str(value.text)
     return value if isinstance(value, str) else None
+
+
+def has_documents(value: object) -> bool:
+    """Return whether a value is a list of nothing but documents."""
+    return is_list(value) and all(map(is_document, value))  # type: ignore[call-overload]

@@ -12,14 +12,15 @@ from fullrecall import (
     ContextPrecision,
     EntityRecall,
     IdRecall,
-    InputError,
     Sample,
-    Scorer,
     SpanRecall,
     TextRecall,
 )
+from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
+from fullrecall.scorers import Scorer
 from langchain_fullrecall.documents import DocumentReader, is_document
+from langchain_fullrecall.messages import turn_of
 
 _IDS, _TEXTS, _ANSWER = "reference_context_ids", "reference_contexts", "reference"
 _FIELD_OF = {
@@ -77,6 +78,9 @@ def named_references(given: Mapping[str, Any], reader: DocumentReader) -> dict[s
         answer = next(answers, None)
         if answer is not None:
             fields[_ANSWER] = answer
+    turn = turn_of(given) if "messages" in given and not fields else None
+    if turn is not None and turn.answer is not None:
+        fields[_ANSWER] = turn.answer
     return fields
 
 

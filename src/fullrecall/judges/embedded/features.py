@@ -11,8 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from rapidfuzz.distance import LCSseq
-
 from fullrecall.judges.embedded.matching import Match
 from fullrecall.judges.embedded.opposites import OPPOSITES
 from fullrecall.judges.embedded.passages import Passage
@@ -241,6 +239,8 @@ def _in_order(
     claim: Passage, found: Match, window: Sequence[str], positions: range, passage: Passage
 ) -> float:
     """Return the weighted share of the claim in the longest common subsequence with the window."""
+    from rapidfuzz.distance import LCSseq
+
     there = set(window)
     unit_of = {unit.word.key: index for index, unit in enumerate(found.units)}
     context = found.best.context if found.best is not None else 0

@@ -19,9 +19,15 @@ from fullrecall.judges.embedded import static_embeddings
 from fullrecall.judges.embedded.features import features
 from fullrecall.judges.embedded.matching import Match, match
 from fullrecall.judges.embedded.passages import Passage, Reader
+from fullrecall.judges.embedded.vetoes import veto
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LAST_LATIN = "\u024f"
+_VETOED = 0.3  # what is left of the probability of a claim with a detail that no context has
+_KEPT = 4  # sets of contexts that are tried with each further one, those that cover most
+_MOST_TOGETHER = 3
+_COVERED = 0.6  # of the claim's weight, for contexts to be tried together
+_ADDED = 0.08  # of it, that each of them must add
 
 
 class Support(NamedTuple):
@@ -35,6 +41,16 @@ class Support(NamedTuple):
     context: int | None
     start: int | None
     end: int | None
+
+
+class Judged(NamedTuple):
+    """A claim judged by each context alone, and where none is enough, by those that it needs.
+
+    `together` are the indices of contexts that support it only jointly, ascending; empty if none.
+    """
+
+    alone: list[Support]
+    together: tuple[int, ...]
 
 
 _UNSUPPORTED = Support(0.0, None, None, None)
@@ -99,10 +115,65 @@ class LexicalModel:
         self, claim: str, contexts: Sequence[str], *, question: str | None = None
     ) -> list[Support]:
         """Judge the claim by each context alone; one answer per context, in order."""
-        return [
-            _at(self.support_together(claim, [context], question=question), index)
-            for index, context in enumerate(contexts)
-        ]
+        return [support for support, _ in self._each(claim, contexts, question)]
+
+    def judge(
+        self,
+        claim: str,
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        least: float | None = None,
+    ) -> Judged:
+        """Judge the claim by each context alone, and by several where none reaches `least`.
+
+        Each text is read once, and time is linear in the contexts: with each one, only the few
+        sets of earlier ones are tried that cover most of the claim. So more contexts never lower
+        what fewer support.
+        """
+        least = self.threshold if least is None else least
+        each = self._each(claim, contexts, question)
+        alone = [support for support, _ in each]
+        if len(each) == 1 or any(support.probability >= least for support in alone):
+            return Judged(alone, ())
+        matches = [found for _, found in each]
+        return Judged(alone, self._together(claim, contexts, question, matches, least))
+
+    def _each(
+        self, claim: str, contexts: Sequence[str], question: str | None
+    ) -> list[tuple[Support, Match]]:
+        ours = self._reader.read(claim)
+        asked = self._reader.read(question) if question else None
+        judged = []
+        for index, context in enumerate(contexts):
+            theirs = [self._reader.read(context)]
+            found = match(ours, theirs)
+            judged.append((_at(self._support(ours, theirs, asked, found, [context]), index), found))
+        return judged
+
+    def _together(
+        self,
+        claim: str,
+        contexts: Sequence[str],
+        question: str | None,
+        matches: Sequence[Match],
+        least: float,
+    ) -> tuple[int, ...]:
+        """Return the first contexts that support the claim jointly."""
+        kept: list[_Joined] = []
+        for index, found in enumerate(matches):
+            alone = _Joined.of(index, found)
+            if not alone.weight:
+                continue
+            joined = [one for other in kept if (one := other.with_(alone)) is not None]
+            best = max(joined, key=lambda one: one.weight, default=None)
+            if best is not None and best.may_support:
+                shown = [contexts[number] for number in best.contexts]
+                if self.support_together(claim, shown, question=question).probability >= least:
+                    return best.contexts
+            kept = sorted([*kept, alone, *joined], key=lambda one: -one.weight)
+            kept = [one for one in kept if len(one.contexts) < _MOST_TOGETHER][:_KEPT]
+        return ()
 
     def support_together(
         self, claim: str, contexts: Sequence[str], *, question: str | None = None
@@ -110,12 +181,23 @@ class LexicalModel:
         """Judge the claim by all contexts jointly: it may need several."""
         ours = self._reader.read(claim)
         theirs = [self._reader.read(context) for context in contexts]
-        found = match(ours, theirs)
+        asked = self._reader.read(question) if question else None
+        return self._support(ours, theirs, asked, match(ours, theirs), contexts)
+
+    def _support(
+        self,
+        claim: Passage,
+        contexts: Sequence[Passage],
+        question: Passage | None,
+        found: Match,
+        texts: Sequence[str],
+    ) -> Support:
         if found.best is None:
             return _UNSUPPORTED
-        asked = self._reader.read(question) if question else None
-        probability = self._probability(ours, theirs, asked, found)
-        return Support(probability, *_evidence(found, theirs, contexts))
+        probability = self._probability(claim, contexts, question, found)
+        if veto(claim, contexts, found):
+            probability = round(probability * _VETOED, 6)
+        return Support(probability, *_evidence(found, contexts, texts))
 
     def measure(
         self, claim: str, contexts: Sequence[str], *, question: str | None = None
@@ -185,6 +267,43 @@ class EmbeddedModel(LexicalModel):
         if foreign > len(claim.words) / 2:
             return self._by_words.probability(features(claim, contexts, question, found))
         return super()._probability(claim, contexts, question, found)
+
+
+class _Joined(NamedTuple):
+    """Contexts taken together: what they cover of the claim's words."""
+
+    contexts: tuple[int, ...]
+    credit: tuple[float, ...]
+    weight: float
+    total: float
+    match: Match
+
+    @classmethod
+    def of(cls, index: int, found: Match) -> _Joined:
+        """Return one context by itself."""
+        return cls((index,), found.found, _weighed(found, found.found), found.total, found)
+
+    def with_(self, other: _Joined) -> _Joined | None:
+        """Return both together; None where one adds next to nothing to the other."""
+        credit = tuple(map(max, self.credit, other.credit))
+        weight = _weighed(self.match, credit)
+        if weight < max(self.weight, other.weight) + _ADDED * self.total:
+            return None
+        return self._replace(
+            contexts=(*self.contexts, *other.contexts), credit=credit, weight=weight
+        )
+
+    @property
+    def may_support(self) -> bool:
+        """Whether enough is covered, every number among it, to look more closely."""
+        return self.weight >= _COVERED * self.total and all(
+            credit or not (unit.word.is_number and unit.word.written[0].isdigit())
+            for unit, credit in zip(self.match.units, self.credit, strict=True)
+        )
+
+
+def _weighed(found: Match, credit: Sequence[float]) -> float:
+    return sum(unit.word.weight * got for unit, got in zip(found.units, credit, strict=True))
 
 
 def _at(support: Support, index: int) -> Support:

@@ -86,7 +86,8 @@ def soft_features(
     weights = np.array([word.weight for word in units])
     ours = vectors.look_up([word.written for word in units])
     theirs = vectors.look_up([word.written for word in words])
-    cosines = ours @ theirs.T
+    # Not `@`: for matrices as small as these BLAS wakes its threads in vain.
+    cosines = np.einsum("ik,jk->ij", ours, theirs)
     for row, word in enumerate(units):
         if word.is_number:  # numbers are near each other in meaning and yet differ
             cosines[row] = [float(word.key == other.key) for other in words]

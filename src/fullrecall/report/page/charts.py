@@ -8,7 +8,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fullrecall.report.statistics import Interval
+    from fullrecall.report.bounds import Interval
 
 WIDTH, HEIGHT = 420, 252
 """Size of a chart in its own units; it scales with the page, and its text with it."""
@@ -55,21 +55,25 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves of one measure over k, with what the axes need; y is always 0 to 1."""
+    """Curves of one measure over k, with what the axes need; y is always 0 to 1.
 
-    measure: str
+    `places` has every k with where it stands, `x_ticks` those that have room for their number.
+    """
+
     ks: Sequence[int]
     curves: Sequence[Drawn]
+    places: Sequence[tuple[float, int]]
     x_ticks: Sequence[tuple[float, int]]
     y_ticks: Sequence[tuple[float, str]]
     left: int = _LEFT
+    top: int = _TOP
     right: int = _RIGHT - 18
     bottom: int = _BOTTOM
     width: int = WIDTH
     height: int = HEIGHT
 
 
-def chart(measure: str, curves: Iterable[Curve]) -> Chart | None:
+def chart(curves: Iterable[Curve]) -> Chart | None:
     """Return the chart of `curves`; None where there are fewer than two ks, which make no line."""
     kept = [curve for curve in curves if any(f.value is not None for f in curve.figures)]
     ks = sorted({figure.k for curve in kept for figure in curve.figures})
@@ -83,9 +87,9 @@ def chart(measure: str, curves: Iterable[Curve]) -> Chart | None:
 
     labels = _apart([_y(_points(curve)[-1][1]) for curve in kept])
     return Chart(
-        measure,
         ks,
         [_drawn(curve, x, label) for curve, label in zip(kept, labels, strict=True)],
+        [(x(k), k) for k in ks],
         [(x(k), k) for k in _labelled(ks, x)],
         [(_y(step / 4), f"{step / 4:g}") for step in range(5)],
     )

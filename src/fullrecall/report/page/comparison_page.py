@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullrecall.measures import Measure
+from fullrecall.report import terminal
+from fullrecall.report.page.causes import Causes, Diagnosis
 from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
+from fullrecall.report.page.choices import choices
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.payload import Diagnosis, payload
+from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
-from fullrecall.result import Method
 
 if TYPE_CHECKING:
     from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.difference import Difference
     from fullrecall.report.row import Row
 
 AXIS = 232
@@ -25,13 +28,23 @@ _BEFORE, _AFTER = 5, 0
 
 
 class Line(NamedTuple):
-    """One score of the overview; `at`, `low` and `high` stand on the axis of differences."""
+    """One measure of one score; `at`, `low` and `high` stand on the axis of differences."""
 
     column: Column
-    score: ScoreComparison
+    label: str
+    one: Difference
     at: float | None
     low: float | None
     high: float | None
+
+
+class Panel(NamedTuple):
+    """The chart of a measure of one score over k, with its differences and their choices."""
+
+    chart: Chart
+    caption: str
+    differences: Sequence[Difference]
+    choices: Sequence[int]
 
 
 def comparison_page(
@@ -41,41 +54,49 @@ def comparison_page(
     title: str | None = None,
 ) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
-    methods, places = _common(comparison)
-    own = columns(methods, places)
-    rows = list(_rows(comparison))
-    sides = ["before", "after"]
-    data = payload(rows, own, sides, diagnoses)
+    methods = [score.method for score in comparison]
+    own = columns(methods, list(_places(comparison)))
+    offered = choices(methods, comparison.measures)
+    causes = Causes(diagnoses, own)
+    rows, sides = list(_rows(comparison)), ["before", "after"]
+    data = payload(rows, own, offered, sides, causes)
     end = _end(comparison)
-    charts = [(score, _chart(score)) for score in comparison]
+    asked = sum(one.p_adjusted is not None for score in comparison for one in score.values())
     return rendered(
         "comparison.html",
         data,
         title=title or "Context recall, before and after",
         samples=len(rows),
         comparison=comparison,
-        lines=[_line(*pair, end) for pair in zip(own, comparison, strict=True)],
+        choices=offered,
+        first=data.index["first"],
+        lines=[
+            [_line(*each, end) for each in zip(own, comparison, choice.measures, strict=True)]
+            for choice in offered
+        ],
         end=end,
-        charts=[(score, drawn) for score, drawn in charts if drawn is not None],
+        several=asked > 1,
+        notes=terminal.comparison_notes(comparison),
+        panels=[
+            panel
+            for nth, (column, score) in enumerate(zip(own, comparison, strict=True))
+            for panel in _panels(column, score, [choice.measures[nth] for choice in offered])
+        ],
         columns=own,
-        causes=data.causes,
+        causes=causes.lines,
         sides=sides,
         axis=AXIS,
     )
 
 
-def _common(comparison: Comparison) -> tuple[list[Method], list[tuple[int, int]]]:
-    """Return the methods that both reports have, with the ks of both, and where they stand."""
+def _places(comparison: Comparison) -> Iterator[tuple[int, int]]:
+    """Yield where the results of each score stand in the rows of both reports."""
     before, after = (
-        {method.name: (place, method) for place, method in enumerate(report.methods)}
+        {method.name: place for place, method in enumerate(report.methods)}
         for report in (comparison.before, comparison.after)
     )
-    methods, places = [], []
     for score in comparison:
-        (one, ours), (two, theirs) = before[score.method.name], after[score.method.name]
-        methods.append(replace(ours, ks=tuple(k for k in ours.ks if k in theirs.ks)))
-        places.append((one, two))
-    return methods, places
+        yield before[score.name], after[score.name]
 
 
 def _rows(comparison: Comparison) -> Iterator[tuple[Row | None, Row | None]]:
@@ -90,27 +111,39 @@ def _end(comparison: Comparison) -> float:
     """Return the end of an axis that holds all differences with their intervals."""
     reach = [0.0]
     for score in comparison:
-        reach += [abs(v) for v in (score.difference, *(score.interval or ())[:2]) if v is not None]
+        for one in score.values():
+            values = (one.difference, *(one.interval or ())[:2])
+            reach += [abs(value) for value in values if value is not None]
     return next(end for end in _ENDS if end >= min(max(reach), 1.0))
 
 
-def _line(column: Column, score: ScoreComparison, end: float) -> Line:
+def _line(column: Column, score: ScoreComparison, measure: Measure, end: float) -> Line:
     def at(value: float | None) -> float | None:
         return None if value is None else along(value, -end, end, AXIS)
 
-    low, high = (score.interval or (None, None))[:2]
-    return Line(column, score, at(score.difference), at(low), at(high))
+    one = score[measure]
+    low, high = (one.interval or (None, None))[:2]
+    return Line(column, column.method.label(measure), one, at(one.difference), at(low), at(high))
 
 
-def _chart(score: ScoreComparison) -> Chart | None:
-    def figures(values: Sequence[float]) -> list[Figure]:
-        return [Figure(k, value, None) for k, value in zip(score.at, values, strict=True)]
+def _panels(column: Column, score: ScoreComparison, offered: Sequence[Measure]) -> Iterator[Panel]:
+    """Yield a chart of one score for each measure that is offered at several ks."""
+    for family in dict.fromkeys(measure.whole for measure in offered):
+        cuts = {m.k: one for m, one in score.items() if m.whole == family and m.k is not None}
+        differences = [cuts[k] for k in sorted(cuts)]
+        drawn = _chart(differences)
+        if drawn is not None:
+            places = [nth for nth, measure in enumerate(offered) if measure.whole == family]
+            yield Panel(drawn, f"{column.method.name}: mean of {family!r} @ k", differences, places)
 
-    ends = list(score.at.values())
+
+def _chart(differences: Sequence[Difference]) -> Chart | None:
+    def figures(side: Callable[[Difference], float | None]) -> list[Figure]:
+        return [Figure(one.measure.k or 0, side(one), None) for one in differences]
+
     return chart(
-        score.method.measure,
         [
-            Curve("", "before", _BEFORE, figures([one.before for one in ends]), hollow=True),
-            Curve("", "after", _AFTER, figures([one.after for one in ends])),
-        ],
+            Curve("", "before", _BEFORE, figures(lambda one: one.before), hollow=True),
+            Curve("", "after", _AFTER, figures(lambda one: one.after)),
+        ]
     )

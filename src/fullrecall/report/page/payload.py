@@ -8,15 +8,18 @@ samples hold it, and is named by its number.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
-from fullrecall.finding import Evidence, Finding
+from fullrecall.findings import ColumnFindings, Evidence, Finding, targets_of
+from fullrecall.measures import Measure
+from fullrecall.report.page.causes import Causes
+from fullrecall.report.page.choices import Choice, first_shown, labels_of
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.encoding import utf16_offset
+from fullrecall.report.pairs import Common, Gap, common_targets
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
@@ -29,68 +32,6 @@ CHARACTERS_IN_BLOCK = 250_000
 
 _QUESTION_SHOWN = 300
 """Characters of a question that the table can show; the details have all of it."""
-
-
-class Diagnosed(Protocol):
-    """Why one target was missed, as a diagnosis says it."""
-
-    @property
-    def sample(self) -> str:
-        """The label of the row."""
-        ...
-
-    @property
-    def score(self) -> str:
-        """The name of the score, with or without its cut-off."""
-        ...
-
-    @property
-    def target(self) -> str:
-        """The label of the target."""
-        ...
-
-    @property
-    def cause(self) -> str:
-        """Why it was missed, in one of few words."""
-        ...
-
-    @property
-    def detail(self) -> str:
-        """The same in a sentence."""
-        ...
-
-    @property
-    def rank(self) -> int | None:
-        """Where it stands beyond what was counted."""
-        ...
-
-
-class Diagnosis(Protocol):
-    """The causes of all misses of a report."""
-
-    @property
-    def misses(self) -> Sequence[Diagnosed]:
-        """One for each target that was missed."""
-        ...
-
-    @property
-    def fixes(self) -> Mapping[Any, str]:
-        """What each cause suggests to do."""
-        ...
-
-
-class CauseLine(NamedTuple):
-    """A cause with how many misses have it on each side, and what it suggests to do."""
-
-    cause: str
-    name: str
-    counts: tuple[int, ...]
-    fix: str
-
-    @property
-    def total(self) -> int:
-        """How many misses have it on all sides."""
-        return sum(self.counts)
 
 
 @dataclass
@@ -119,35 +60,52 @@ class Texts:
             yield block
 
 
+class Misses(NamedTuple):
+    """How many of the `targets` that a measure counts were not found in full within its k."""
+
+    missed: int
+    targets: int
+
+
 @dataclass(frozen=True)
 class Payload:
-    """The data of a page as plain JSON values."""
+    """The data of a page as plain JSON values.
+
+    `misses[side][score][choice]` are those of all scored samples.
+    """
 
     index: dict[str, Any]
     details: list[list[dict[str, Any]]]
     texts: list[list[str]]
-    causes: list[CauseLine]
+    misses: list[list[list[Misses]]]
+
+
+Rows: TypeAlias = tuple[Row | None, ...]
+"""One sample on each side of a page, None where that side's report does not have it."""
 
 
 def payload(
-    samples: Iterable[tuple[Row | None, ...]],
+    samples: Iterable[Rows],
     columns: Sequence[Column],
+    choices: Sequence[Choice],
     sides: Sequence[str],
-    diagnoses: Sequence[Diagnosis | None],
+    causes: Causes,
 ) -> Payload:
     """Return the data of a page: each sample with its row on each of the `sides`.
 
-    `diagnoses` are those of the sides, None for a side without.
+    The page opens with the choice that `causes` were told for, else with the headline.
     """
-    texts, causes = names = _Names(Texts(), _Causes(diagnoses))
+    texts = Texts()
+    total = [[[Misses(0, 0)] * len(choices) for _ in columns] for _ in sides]
     entries: list[dict[str, Any]] = []
     details: list[list[dict[str, Any]]] = []
     for rows in samples:
         one = next(row for row in rows if row is not None)
         # The question first: its number is lower than those of its contexts, and in their block.
         question = texts.number(one.sample.user_input)
+        readings = [_reading(rows, column, nth, choices) for nth, column in enumerate(columns)]
         shown = [
-            None if row is None else _side(row, side, columns, names)
+            None if row is None else _side(row, side, readings, _Names(texts, causes))
             for side, row in enumerate(rows)
         ]
         if len(entries) % SAMPLES_IN_BLOCK == 0:
@@ -162,69 +120,166 @@ def payload(
                 "x": shown,
             }
         )
-        entries.append(_entry(rows, one, columns, _causes_in(shown)))
+        entries.append(_entry(rows, one, readings, _causes_in(shown)))
+        _add(total, readings)
     blocks = list(texts.blocks())
     index = {
         "sides": list(sides),
-        "scores": [
-            {
-                "letter": column.letter,
-                "name": column.method.name,
-                "label": column.method.label,
-                "measure": column.method.measure,
-                "k": column.method.k,
-                "ks": list(column.method.ks),
-            }
-            for column in columns
-        ],
-        "causes": [[line.cause, line.name, line.total] for line in causes.lines],
+        "choices": [choice.label for choice in choices],
+        "first": first_shown(choices, columns, causes.labels),
+        "scores": [_score(nth, column, choices, columns) for nth, column in enumerate(columns)],
+        "causes": [[line.cause, line.name] for line in causes.lines],
+        "statuses": [str(status) for status in Status],
+        "gaps": list(_GAPS.values()),
         "samples": entries,
         "perBlock": SAMPLES_IN_BLOCK,
         "texts": [len(block) for block in blocks],
     }
-    return Payload(index, details, blocks, causes.lines)
+    return Payload(index, details, blocks, total)
+
+
+_GAPS: Mapping[Gap | str, str] = {
+    "only_before": "only before",
+    "only_after": "only after",
+    "unscored": "unscored",
+    "undefined": "undefined",
+    "undefined_in_one": "undefined in one",
+    "no_common_targets": "no common targets",
+}
+"""Why a score of a sample is not compared, by its number."""
+
+
+def _score(
+    nth: int, column: Column, choices: Sequence[Choice], columns: Sequence[Column]
+) -> dict[str, Any]:
+    return {
+        "letter": column.letter,
+        "name": column.method.name,
+        "measures": [
+            {"label": labels_of(choice, columns)[nth], "k": choice.measures[nth].k}
+            for choice in choices
+        ],
+    }
+
+
+class _Cell(NamedTuple):
+    """One score of one sample on one side: its value and its misses by each choice.
+
+    `result` is what the scorer found; `read` the same over the targets that are compared.
+    """
+
+    result: Result
+    read: Result
+    values: Sequence[float | None]
+    misses: Sequence[Misses]
+
+
+class _Reading(NamedTuple):
+    """One score of one sample on the sides that have it; `gap` says why it is not compared."""
+
+    nth: int
+    measures: Sequence[Measure]
+    cells: Mapping[int, _Cell]
+    gap: Gap | str | None
+
+
+def _reading(rows: Rows, column: Column, nth: int, choices: Sequence[Choice]) -> _Reading:
+    results = [
+        None if row is None else row.results[place]
+        for row, place in zip(rows, column.positions, strict=True)
+    ]
+    gap, read = _compared(results)
+    measures = [choice.measures[nth] for choice in choices]
+    cells = {
+        side: _cell(result, own, measures)
+        for side, (result, own) in enumerate(zip(results, read, strict=True))
+        if result is not None and own is not None
+    }
+    return _Reading(nth, measures, cells, gap)
+
+
+def _compared(results: Sequence[Result | None]) -> tuple[Gap | str | None, Sequence[Result | None]]:
+    """Return why two results are not compared, and both over the targets that are."""
+    if len(results) == 1:
+        return None, results
+    before, after = results
+    if before is None or after is None:
+        return ("only_after" if before is None else "only_before"), results
+    both = common_targets(before, after)
+    return (None, (both.before, both.after)) if isinstance(both, Common) else (both, results)
+
+
+def _cell(result: Result, read: Result, measures: Sequence[Measure]) -> _Cell:
+    return _Cell(
+        result,
+        read,
+        [_rounded(read[measure]) for measure in measures],
+        [_missed(read, measure) for measure in measures],
+    )
+
+
+def _missed(result: Result, measure: Measure) -> Misses:
+    # What was not measured was not missed.
+    if result.status is not Status.SCORED:
+        return Misses(0, 0)
+    counted = measure.counted(result.ranked)
+    if isinstance(counted, ColumnFindings):
+        found = counted.found_within(measure.k)
+    else:
+        found = sum(finding.found_at(measure.k) for finding in counted)
+    return Misses(len(counted) - found, len(counted))
+
+
+def _add(total: list[list[list[Misses]]], readings: Sequence[_Reading]) -> None:
+    for reading in readings:
+        for side, cell in reading.cells.items():
+            for nth, (missed, targets) in enumerate(cell.misses):
+                so_far = total[side][reading.nth][nth]
+                total[side][reading.nth][nth] = Misses(
+                    so_far.missed + missed, so_far.targets + targets
+                )
 
 
 def _entry(
-    rows: Sequence[Row | None], one: Row, columns: Sequence[Column], causes: list[int]
+    rows: Rows, one: Row, readings: Sequence[_Reading], causes: list[list[int]]
 ) -> dict[str, Any]:
-    """Return what the table shows of a sample: on each side, for each score, a list of two.
+    """Return what the table shows of a sample: on each side, for each score, a list of three.
 
-    They are the score, None where there is none, and the number of targets missed; the status
-    stands in the score's place where it is not "scored".
+    They are the number of its status, and by each choice its value, None where there is none, and
+    how many targets it missed.
     """
     question = one.sample.user_input or ""
+    paired = len(rows) > 1
+    gaps = list(_GAPS)
     return _given(
         l=one.label,
         q=question[:_QUESTION_SHOWN] + ("…" if len(question) > _QUESTION_SHOWN else ""),
         g=one.sample.group,
         c=causes or None,
+        n=[None if r.gap is None else gaps.index(r.gap) for r in readings] if paired else None,
         v=[
-            None
-            if row is None
-            else [_cell(row.results[column.positions[side]]) for column in columns]
+            None if row is None else [_numbers(reading.cells[side]) for reading in readings]
             for side, row in enumerate(rows)
         ],
     )
 
 
-def _cell(result: Result) -> list[Any]:
-    if result.status is not Status.SCORED:
-        return [str(result.status), 0]
-    return [_rounded(result.score), len(result.missed)]
+def _numbers(cell: _Cell) -> list[Any]:
+    status = list(Status).index(cell.result.status)
+    return [status, list(cell.values), [each.missed for each in cell.misses]]
 
 
-def _side(
-    row: Row,
-    side: int,
-    columns: Sequence[Column],
-    names: _Names,
-) -> dict[str, Any]:
+def _side(row: Row, side: int, readings: Sequence[_Reading], names: _Names) -> dict[str, Any]:
     texts, sample = names.texts, row.sample
     contexts = _contexts(sample)
     return _given(
         r=texts.number(sample.response or None),
         e=texts.number(sample.retrieval_error),
+        # Contexts of united calls have their rank in their own call.
+        k=None if sample.ranks is None else list(sample.ranks),
+        b=None
+        if sample.retrieval is None or sample.retrieval.read is None
+        else list(sample.retrieval.read),
         c=[_context(context, texts) for context in contexts] if sample.has_retrieval else None,
         s=[
             _given(
@@ -235,7 +290,7 @@ def _side(
             for stage in sample.stages
         ]
         or None,
-        f=[_result(row, column, side, contexts, names) for column in columns],
+        f=[_result(row, reading, side, contexts, names) for reading in readings],
     )
 
 
@@ -262,46 +317,59 @@ def _context(context: Context, texts: Texts) -> dict[str, Any]:
 
 def _result(
     row: Row,
-    column: Column,
+    reading: _Reading,
     side: int,
     contexts: Sequence[Context],
     names: _Names,
 ) -> dict[str, Any]:
-    texts, causes = names
-    result = row.results[column.positions[side]]
-    scored = result.status is Status.SCORED
-    targets = []
-    for finding in result.findings:
-        missed = scored and not finding.found_at(result.method.k)
-        cause = causes.of(side, row, result, finding) if missed else None
-        targets.append(
-            _given(
-                t=texts.number(finding.target.label),
-                # Found, missed, or not counted because the sample has no score.
-                f=(0 if missed else 1) if scored else None,
-                c=_rounded(finding.credit_at(result.method.k)),
-                r=finding.rank,
-                w=None if finding.target.weight == 1.0 else _rounded(finding.target.weight),
-                g=None if finding.target.grade == 1.0 else _rounded(finding.target.grade),
-                n=list(finding.ranks) or None,
-                v=texts.number(finding.verdict or None),
-                a=_rounded(finding.agreement),
-                e=[_evidence(item, contexts, texts) for item in finding.evidence] or None,
-                h=_held(finding, row.sample),
-                u=None if cause is None else cause[0],
-                d=None if cause is None else texts.number(cause[1].detail or None),
-                x=None if cause is None else cause[1].rank,
-            )
-        )
+    texts = names.texts
+    cell = reading.cells[side]
+    result = cell.result
+    compared = set(cell.read.targets)
+    counted = [set(targets_of(m.counted(result.findings))) for m in reading.measures]
     return _given(
-        s=str(result.status),
-        v=_rounded(result.score),
         w=texts.number(result.reason or None),
-        n=result.retrieved,
-        k=[_rounded(value) for value in result.at.values_at(column.method.ks)] if scored else None,
-        t=targets or None,
+        t=[
+            _target(finding, ranked, row, reading.nth, side, contexts, names)
+            | _given(
+                o=[nth for nth, known in enumerate(counted) if finding.target not in known] or None,
+                y=None if finding.target in compared else 1,
+            )
+            for finding, ranked in zip(result.findings, result.ranked, strict=True)
+        ]
+        or None,
         u=[[texts.number(target), texts.number(why)] for target, why in result.unmeasured] or None,
         z=list(result.usage) if any(result.usage) else None,
+    )
+
+
+def _target(  # noqa: PLR0917 - all that a target is shown with
+    finding: Finding,
+    ranked: Finding,
+    row: Row,
+    nth: int,
+    side: int,
+    contexts: Sequence[Context],
+    names: _Names,
+) -> dict[str, Any]:
+    """Return what is shown of a target: credit by rank, contexts and evidence by their place."""
+    texts, target = names.texts, finding.target
+    cause = names.causes.of(side, row.label, nth, target.label)
+    return _given(
+        t=texts.number(target.label),
+        # The credit at every rank that raises it: the script reads it at the k chosen.
+        s=[[step.rank, _rounded(step.credit)] for step in ranked.steps] or None,
+        r=ranked.rank,
+        w=None if target.size == 1.0 else _rounded(target.size),
+        g=None if target.grade == 1.0 else _rounded(target.grade),
+        n=list(finding.ranks) or None,
+        v=texts.number(finding.verdict or None),
+        a=_rounded(finding.agreement),
+        e=[_evidence(item, contexts, texts) for item in finding.evidence] or None,
+        h=_held(finding, row.sample),
+        u=None if cause is None else cause[0],
+        d=None if cause is None else texts.number(cause[1].detail or None),
+        x=None if cause is None else cause[1].rank,
     )
 
 
@@ -344,64 +412,24 @@ def _range(text: str | None, start: int | None, end: int | None) -> list[int] | 
     return [utf16_offset(text, start), utf16_offset(text, end)]
 
 
-class _Causes:
-    """The causes of a diagnosis of each side, each with a number, by what was missed."""
-
-    def __init__(self, diagnoses: Sequence[Diagnosis | None]) -> None:
-        counts = [Counter[str]() for _ in diagnoses]
-        fixes: dict[str, str] = {}
-        self._of: dict[tuple[int, str, str, str], Diagnosed] = {}
-        for side, diagnosis in enumerate(diagnoses):
-            if diagnosis is None:
-                continue
-            for miss in diagnosis.misses:
-                counts[side][str(miss.cause)] += 1
-                self._of[(side, miss.sample, miss.score, miss.target)] = miss
-            fixes |= {str(cause): fix for cause, fix in diagnosis.fixes.items()}
-        lines = [
-            CauseLine(
-                cause,
-                cause.replace("_", " "),
-                tuple(of_side[cause] for of_side in counts),
-                fixes.get(cause, ""),
-            )
-            for cause in set().union(*counts)
-        ]
-        self.lines = sorted(lines, key=lambda line: (-line.total, line.cause))
-        self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
-
-    def of(
-        self, side: int, row: Row, result: Result, finding: Finding
-    ) -> tuple[int, Diagnosed] | None:
-        """Return the cause of one miss, with its number; None where none was diagnosed."""
-        if not self._of:
-            return None
-        for score in (result.method.label, result.method.name):
-            miss = self._of.get((side, row.label, score, finding.target.label))
-            if miss is not None:
-                return self._numbers[str(miss.cause)], miss
-        return None
-
-
 class _Names(NamedTuple):
     """What stands once and is named by its number elsewhere."""
 
     texts: Texts
-    causes: _Causes
+    causes: Causes
 
 
-def _causes_in(sides: Iterable[dict[str, Any] | None]) -> list[int]:
-    """Return the numbers of the causes in a sample's details, the most frequent cause first."""
-    return sorted(
-        {
-            target["u"]
-            for side in sides
-            if side is not None
-            for result in side["f"]
-            for target in result.get("t", ())
-            if "u" in target
-        }
-    )
+def _causes_in(sides: Iterable[dict[str, Any] | None]) -> list[list[int]]:
+    """Return the causes in a sample's details, each with the place of the score that missed it."""
+    found = {
+        (target["u"], nth)
+        for side in sides
+        if side is not None
+        for nth, result in enumerate(side["f"])
+        for target in result.get("t", ())
+        if "u" in target
+    }
+    return [list(pair) for pair in sorted(found)]
 
 
 def _as_json(metadata: Mapping[str, Any]) -> str | None:

@@ -2,92 +2,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullrecall.measures import Measure
 from fullrecall.report import terminal
+from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.page.causes import Causes, Diagnosis
 from fullrecall.report.page.charts import STYLES, Chart, Curve, Figure, along, chart
+from fullrecall.report.page.choices import Choice, choices, families
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.payload import Diagnosis, payload
+from fullrecall.report.page.payload import Misses, payload
 from fullrecall.report.page.shell import rendered
-from fullrecall.report.statistics import CONFIDENCE, FEW, unseen
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
-    from fullrecall.report.summary import ScoreSummary
+    from fullrecall.report.summary import Estimate, ScoreSummary, Summary
 
 AXIS = 232
 """Length of the axis from 0 to 1 beside a mean."""
 
 
 class Line(NamedTuple):
-    """One score of the overview; `at`, `low` and `high` stand on an axis of `AXIS`."""
+    """One measure of one score; `at`, `low` and `high` stand on an axis of `AXIS`."""
 
     column: Column
+    label: str
     score: ScoreSummary
+    estimate: Estimate
+    misses: Misses
     at: float | None
     low: float | None
     high: float | None
 
 
+class Panel(NamedTuple):
+    """The chart of a measure over k, with the numbers of the choices that it shows."""
+
+    chart: Chart
+    caption: str
+    choices: Sequence[int]
+
+
 def report_page(
-    report: Report, *, diagnosis: Diagnosis | None = None, title: str | None = None
+    report: Report,
+    *,
+    measures: Sequence[Measure] = (),
+    diagnosis: Diagnosis | None = None,
+    title: str | None = None,
 ) -> str:
     """Return the page of `report` as HTML; see `Report.to_html`."""
-    scores = list(report.summary())
+    summary = report.summary(*measures)
     own = columns(report.methods, [(nth,) for nth in range(len(report.methods))])
-    data = payload(((row,) for row in report.rows), own, [""], [diagnosis])
+    offered = choices(report.methods, measures)
+    causes = Causes([diagnosis], own)
+    data = payload(((row,) for row in report.rows), own, offered, [""], causes)
+    first = data.index["first"]
+    lines = [
+        [
+            _line(c, s, m, data.misses[0][nth][place])
+            for nth, (c, s, m) in _scores(own, summary, choice)
+        ]
+        for place, choice in enumerate(offered)
+    ]
+    panels = _panels(own, summary, offered)
+    charted = {nth for panel in panels for nth in panel.choices if _cut(offered[nth])}
     return rendered(
         "report.html",
         data,
         title=title or "Context recall",
         samples=len(report),
         stopped=report.stopped,
-        lines=[_line(*pair) for pair in zip(own, scores, strict=True)],
-        some_unscored=any(score.unscored for score in scores),
-        confidence=next((s.interval.confidence for s in scores if s.interval is not None), None),
-        labels=terminal.LABELS,
-        charts=curves_of(own, scores),
+        choices=offered,
+        first=first,
+        lines=lines,
+        some_unscored=any(score.unscored for score in summary),
+        confidence=CONFIDENCE,
+        notes=[*_group_notes(lines[first]), *terminal.notes(summary)],
+        panels=panels,
+        others=[nth for nth in range(len(offered)) if nth != first and nth not in charted],
         columns=own,
-        causes=data.causes,
+        causes=causes.lines,
         sides=[""],
-        few=FEW,
-        unseen=lambda groups: unseen(groups, CONFIDENCE, tails=1),
         axis=AXIS,
     )
 
 
-def curves_of(own: Sequence[Column], scores: Sequence[ScoreSummary]) -> list[Chart]:
-    """Return a chart for each measure: recall, and what else is a headline."""
-    measures = dict.fromkeys(column.method.measure for column in own)
-    charts = [
-        chart(
-            measure,
-            [
-                Curve(
-                    column.letter,
-                    column.method.name,
-                    nth % STYLES,
-                    [Figure(k, v, score.at_intervals.get(k)) for k, v in score.at.items()],
-                )
-                for nth, (column, score) in enumerate(zip(own, scores, strict=True))
-                if column.method.measure == measure
-            ],
+def _scores(
+    own: Sequence[Column], summary: Summary, choice: Choice
+) -> Iterator[tuple[int, tuple[Column, ScoreSummary, Measure]]]:
+    yield from enumerate(zip(own, summary, choice.measures, strict=True))
+
+
+def _panels(own: Sequence[Column], summary: Summary, offered: Sequence[Choice]) -> list[Panel]:
+    """Return a chart for each measure that is offered at several ks."""
+    panels = []
+    for family in families(offered):
+        drawn = chart(
+            Curve(column.letter, column.method.name, nth % STYLES, _figures(score, family))
+            for nth, (column, score) in enumerate(zip(own, summary, strict=True))
         )
-        for measure in measures
+        if drawn is not None:
+            panels.append(Panel(drawn, f"Mean of {family!r} @ k", _places(family, offered)))
+    return panels
+
+
+def _places(family: Measure, offered: Sequence[Choice]) -> list[int]:
+    """Return the choices in which some score is read by a measure, at whatever k."""
+    return [
+        nth
+        for nth, choice in enumerate(offered)
+        if any(measure.whole == family for measure in choice.measures)
     ]
-    return [one for one in charts if one is not None]
 
 
-def _line(column: Column, score: ScoreSummary) -> Line:
+def _cut(choice: Choice) -> bool:
+    return all(measure.k is not None for measure in choice.measures)
+
+
+def _figures(score: ScoreSummary, family: Measure) -> list[Figure]:
+    cuts = {m.k: one for m, one in score.items() if m.whole == family and m.k is not None}
+    return [Figure(k, cuts[k].mean, cuts[k].interval) for k in sorted(cuts)]
+
+
+def _line(column: Column, score: ScoreSummary, measure: Measure, misses: Misses) -> Line:
     def at(value: float | None) -> float | None:
         return None if value is None else along(value, 0, 1, AXIS)
 
-    interval = score.interval
-    return Line(
-        column,
-        score,
-        at(score.mean),
-        at(interval.low if interval else None),
-        at(interval.high if interval else None),
-    )
+    one = score[measure]
+    low, high = (None, None) if one.interval is None else one.interval[:2]
+    label = column.method.label(measure)
+    return Line(column, label, score, one, misses, at(one.mean), at(low), at(high))
+
+
+def _group_notes(lines: Sequence[Line]) -> Iterator[str]:
+    for line in lines:
+        one = line.estimate
+        if one.groups < one.samples:
+            yield (
+                f"{line.label}: the mean is over {one.groups:,} groups of {one.samples:,} samples; "
+                "each group counts once, by the mean of its samples"
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,19 +15,28 @@ from fullrecall.report.page.payload import Payload
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from fullrecall.report.statistics import Interval
+    from fullrecall.report.bounds import Interval
 
 _FILES = "files"
 
 
 def rendered(template: str, data: Payload, **values: Any) -> str:
     """Return the page that `template` makes of `values`, with the data that its script reads."""
-    from markupsafe import Markup
-
-    script, style = _file("page.js"), _file("page.css")
     blocks: list[tuple[str, Any]] = [("index", data.index)]
     blocks += [(f"details-{nth}", block) for nth, block in enumerate(data.details)]
     blocks += [(f"texts-{nth}", block) for nth, block in enumerate(data.texts)]
+    return document(template, _file("page.js"), _file("page.css"), blocks, **values)
+
+
+def document(
+    template: str, script: str, style: str, blocks: Sequence[tuple[str, Any]], **values: Any
+) -> str:
+    """Return one file with a script, a style, and blocks of data by the IDs that it reads them by.
+
+    `template` is the name of a file of this package, or a template that extends one.
+    """
+    from markupsafe import Markup
+
     # Scripts and styles are allowed by their hashes alone, so that an inline one that an escaping
     # slip let in would not run; a page under this policy can fetch nothing, and no string can be
     # made markup by its script.
@@ -43,11 +53,18 @@ def rendered(template: str, data: Payload, **values: Any) -> str:
     }
     from fullrecall import __version__
 
-    return (
-        _environment()
-        .get_template(template)
-        .render(policy=policy, version=__version__, **inlined, **values)
+    environment = _environment()
+    made = (
+        environment.get_template(template)
+        if template.endswith(".html")
+        else environment.from_string(template)
     )
+    return made.render(policy=policy, version=__version__, **inlined, **values)
+
+
+def page_style() -> str:
+    """Return the style that all pages share."""
+    return _file("page.css")
 
 
 def write(page: str, path: str | Path) -> None:

@@ -4,7 +4,7 @@
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const byId = (id) => document.getElementById(id);
-  const { sides, scores, causes, samples, perBlock, texts: textBlocks } = read("index");
+  const { sides, choices, first, scores, causes, statuses, gaps, samples, perBlock, texts: textBlocks } = read("index");
   const paired = sides.length > 1;
   const last = sides.length - 1;
   const PER_PAGE = 50;
@@ -68,46 +68,60 @@
   const counted = (count, one, many = `${one}s`) =>
     `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-  // ---- What the table holds. A cell is [score or status, number missed].
+  // ---- What the table holds. A cell is [status, value by each choice, number missed by each].
 
+  const state = { sort: "sample", down: false, page: 0, open: new Set(), shown: [], choice: 0 };
+  const SCORED = statuses.indexOf("scored");
+  const UNSCORED = statuses.indexOf("unscored");
+  const measureOf = (nth) => scores[nth].measures[state.choice];
   const cellOf = (sample, side, nth) => (sample.v[side] ? sample.v[side][nth] : null);
-  const scoreOf = (cell) => (cell && typeof cell[0] === "number" ? cell[0] : null);
+  const scoreOf = (cell) => (cell ? cell[1][state.choice] : null);
+  // None where nothing was scored: what was not measured was not missed.
+  const missedOf = (cell) => (cell && cell[0] === SCORED ? cell[2][state.choice] : null);
+  // A sample without targets is undefined by every measure, another one by those that count none.
+  const statusOf = (cell) => statuses[cell[0] === SCORED ? statuses.indexOf("undefined") : cell[0]];
+  const gapOf = (sample, nth) => (sample.n && sample.n[nth] !== null ? gaps[sample.n[nth]] : null);
   const change = (sample, nth) => {
     const before = scoreOf(cellOf(sample, 0, nth));
     const after = scoreOf(cellOf(sample, 1, nth));
-    return before === null || after === null ? null : after - before;
+    if (before === null || after === null || gapOf(sample, nth) !== null) return null;
+    // Values that differ by less differ by rounding.
+    return Math.abs(after - before) <= 1e-6 ? 0 : after - before;
   };
-  // Precision looks for the same targets once more: they are counted by recall, if there is any.
-  const counting = scores.some((score) => score.measure === "recall")
-    ? scores.map((score) => score.measure === "recall")
-    : scores.map(() => true);
-  // None where nothing was scored: what was not measured was not missed.
-  const missedIn = (sample) => {
-    const cells = scores.map((_, nth) => cellOf(sample, last, nth));
-    const counts = cells.filter((cell, nth) => counting[nth] && scoreOf(cell) !== null);
-    return counts.length ? counts.reduce((sum, cell) => sum + cell[1], 0) : null;
+  // Misses of different scores do not add up: they may be of the same documents.
+  const chosenScores = () =>
+    filters.score.value === "" ? scores.map((_, nth) => nth) : [Number(filters.score.value)];
+  const missesOf = (sample) =>
+    chosenScores()
+      .map((nth) => [nth, missedOf(cellOf(sample, last, nth))])
+      .filter(([, count]) => count !== null);
+  const mostMissed = (sample) => {
+    const counts = missesOf(sample).map(([, count]) => count);
+    return counts.length ? Math.max(...counts) : null;
   };
-  const missed = samples.map(missedIn);
+  const causesOf = (sample) => {
+    const only = chosenScores();
+    return [...new Set((sample.c || []).filter(([, nth]) => only.includes(nth)).map(([cause]) => cause))];
+  };
 
-  const columns = [
+  const columnsNow = () => [
     { key: "sample", name: "Sample", head: ["Sample"], value: (_, position) => position },
     { key: "question", name: "Question", head: ["Question"], value: (sample) => sample.q || null },
     ...scores.map((score, nth) => ({
       key: `score-${nth}`,
-      name: `${score.letter} ${score.label}${paired ? " (change)" : ""}`,
+      name: `${score.letter} ${measureOf(nth).label}${paired ? " (change)" : ""}`,
       numeric: true,
-      head: [element("span", { class: "letter" }, [score.letter]), " ", isolated(score.label)],
+      head: [element("span", { class: "letter" }, [score.letter]), " ", isolated(measureOf(nth).label)],
       value: paired
         ? (sample) => change(sample, nth)
         : (sample) => scoreOf(cellOf(sample, last, nth)),
     })),
-    { key: "missed", name: "Missed", numeric: true, head: ["Missed"], value: (_, position) => missed[position] },
+    { key: "missed", name: "Missed", numeric: true, head: ["Missed"], value: (sample) => mostMissed(sample) },
     ...(causes.length
-      ? [{ key: "cause", name: "Cause", head: ["Cause"], value: (sample) => (sample.c ? causes[sample.c[0]][1] : null) }]
+      ? [{ key: "cause", name: "Cause", head: ["Cause"], value: (sample) => causes[causesOf(sample)[0]]?.[1] ?? null }]
       : []),
   ];
-
-  const state = { sort: "sample", down: false, page: 0, open: new Set(), shown: [] };
+  let columns = [];
 
   // ---- Search: words are looked for in all that a sample holds, its contexts included.
 
@@ -165,12 +179,11 @@
     cause: byId("by-cause"),
   };
   const OUTCOMES = {
-    missed: (cells) => cells.some((cell, nth) => cell && cell[1] > 0 && cells.counts[nth]),
+    missed: (cells) => cells.some((cell) => missedOf(cell) > 0),
     found: (cells) =>
-      cells.some((cell) => scoreOf(cell) !== null) &&
-      cells.every((cell, nth) => scoreOf(cell) === null || !cell[1] || !cells.counts[nth]),
-    undefined: (cells) => cells.some((cell) => cell && cell[0] === "undefined"),
-    unscored: (cells) => cells.some((cell) => cell && cell[0] === "unscored"),
+      cells.some((cell) => missedOf(cell) !== null) && cells.every((cell) => !missedOf(cell)),
+    undefined: (cells) => cells.some((cell) => cell && scoreOf(cell) === null && cell[0] !== UNSCORED),
+    unscored: (cells) => cells.some((cell) => cell && cell[0] === UNSCORED),
   };
   const CHANGES = {
     changed: (changes) => changes.some((one) => one !== null && one !== 0),
@@ -180,9 +193,7 @@
     unpaired: (changes) => changes.some((one) => one === null),
   };
   const selected = () => {
-    const only = filters.score.value === "" ? null : Number(filters.score.value);
-    const nths = only === null ? scores.map((_, nth) => nth) : [only];
-    const counts = nths.map((nth) => only !== null || counting[nth]);
+    const nths = chosenScores();
     const outcome = filters.outcome.value;
     const cause = filters.cause ? filters.cause.value : "";
     const hits = searched(filters.search.value);
@@ -190,16 +201,12 @@
       if (outcome in CHANGES) return CHANGES[outcome](nths.map((nth) => change(sample, nth)));
       if (!(outcome in OUTCOMES)) return true;
       const over = outcome === "missed" || outcome === "found" ? [last] : sides.keys();
-      return [...over].some((side) => {
-        const cells = nths.map((nth) => cellOf(sample, side, nth));
-        cells.counts = counts;
-        return OUTCOMES[outcome](cells);
-      });
+      return [...over].some((side) => OUTCOMES[outcome](nths.map((nth) => cellOf(sample, side, nth))));
     };
     const found = [];
     samples.forEach((sample, position) => {
       if (hits && !hits[position]) return;
-      if (cause !== "" && !(sample.c || []).includes(Number(cause))) return;
+      if (cause !== "" && !causesOf(sample).includes(Number(cause))) return;
       if (keeps(sample)) found.push(position);
     });
     return found;
@@ -224,15 +231,23 @@
   const status = byId("status");
   const pager = byId("pager");
 
-  const headings = columns.map((column) => {
-    const button = element("button", { type: "button", onclick: () => sortBy(column.key) }, [
-      element("span", {}, column.head),
-    ]);
-    return element("th", { scope: "col", role: "columnheader", class: column.numeric && "numeric" }, [
-      button,
-    ]);
-  });
-  head.append(...headings);
+  let headings = [];
+  const showColumns = () => {
+    columns = columnsNow();
+    headings = columns.map((column) => {
+      const button = element("button", { type: "button", onclick: () => sortBy(column.key) }, [
+        element("span", {}, column.head),
+      ]);
+      return element("th", { scope: "col", role: "columnheader", class: column.numeric && "numeric" }, [
+        button,
+      ]);
+    });
+    head.replaceChildren(...headings);
+    byId("sort").replaceChildren(
+      ...columns.map((column) => element("option", { value: column.key }, [column.name.replace(INVISIBLE, "\ufffd")])),
+    );
+    byId("sort").value = state.sort;
+  };
   const sortBy = (key) => {
     const again = state.sort === key;
     const column = columns.find((one) => one.key === key);
@@ -256,18 +271,18 @@
   const scoreCell = (cell) => {
     if (!cell) return [element("span", { class: "none" }, ["–"])];
     const value = scoreOf(cell);
-    if (value === null) return [element("span", { class: `status ${cell[0]}` }, [cell[0]])];
+    if (value === null) return [element("span", { class: `status ${statusOf(cell)}` }, [statusOf(cell)])];
     return [bar(value), element("span", { class: "value" }, [number(value)])];
   };
   const changeCell = (sample, nth) => {
     const [before, after] = [cellOf(sample, 0, nth), cellOf(sample, 1, nth)];
     const moved = change(sample, nth);
-    const plain = (cell) => (cell ? (scoreOf(cell) === null ? cell[0] : number(cell[0])) : "absent");
+    const plain = (cell) => (cell ? (scoreOf(cell) === null ? statusOf(cell) : number(scoreOf(cell))) : "absent");
     const kind = moved === null ? "none" : moved > 0 ? "better" : moved < 0 ? "worse" : "same";
     return [
       element("span", { class: "pair" }, [`${plain(before)} → ${plain(after)}`]),
       element("span", { class: `change ${kind}` }, [
-        moved === null ? "not paired" : moved === 0 ? "no change" : signed(moved),
+        moved === null ? `not compared${gapOf(sample, nth) === "no common targets" ? ": no common targets" : ""}` : moved === 0 ? "no change" : signed(moved),
       ]),
     ];
   };
@@ -297,17 +312,25 @@
         return element("td", attributes, [isolated(sample.q || "–"), ...group]);
       }
       if (column.key === "missed") {
+        const misses = missesOf(sample);
         return element("td", attributes, [
           element("span", { class: "label" }, ["Missed"]),
-          element("span", { class: missed[position] ? "value lacks" : "value" }, [String(missed[position] ?? "–")]),
+          ...(misses.length ? [] : ["–"]),
+          ...misses.flatMap(([nth, count]) => [
+            element("span", { class: "by-score" }, [
+              chosenScores().length > 1 ? element("span", { class: "letter" }, [scores[nth].letter]) : null,
+              element("span", { class: count ? "value lacks" : "value" }, [String(count)]),
+            ]),
+            " ",
+          ]),
         ]);
       }
       if (column.key === "cause") {
-        return element("td", attributes, (sample.c || []).map((one) => chip("cause", [isolated(causes[one][1])])));
+        return element("td", attributes, causesOf(sample).map((one) => chip("cause", [isolated(causes[one][1])])));
       }
       const nth = Number(column.key.split("-")[1]);
       return element("td", attributes, [
-        element("span", { class: "label" }, [isolated(scores[nth].label)]),
+        element("span", { class: "label" }, [isolated(measureOf(nth).label)]),
         ...(paired ? changeCell(sample, nth) : scoreCell(cellOf(sample, last, nth))),
       ]);
     });
@@ -343,7 +366,7 @@
   };
   const update = ({ keepPage }) => {
     state.shown = sorted(selected());
-    if (!keepPage) state.page = 0;
+    state.page = keepPage ? Math.min(state.page, pages() - 1) : 0;
     const all = counted(samples.length, "sample");
     status.textContent =
       state.shown.length === samples.length
@@ -381,7 +404,7 @@
       entry.m === undefined ? null : metadata(entry.m),
       element("div", { class: paired ? "sides paired" : "sides" }, entry.x.map((side, nth) =>
         side
-          ? sideOf(side, `${position}-${nth}`, nth)
+          ? sideOf(side, sample, `${position}-${nth}`, nth)
           : element("section", { class: "side" }, [
               heading(3, isolated(sides[nth])),
               element("p", { class: "quiet" }, ["This sample is not in this report."]),
@@ -395,7 +418,7 @@
       element("pre", { dir: "auto" }, shown(text(number))),
     ]);
 
-  const sideOf = (side, key, nth) =>
+  const sideOf = (side, sample, key, nth) =>
     element("section", { class: "side" }, [
       paired ? heading(3, isolated(sides[nth])) : null,
       paired && side.r !== undefined
@@ -404,16 +427,22 @@
             element("dd", {}, [paragraph(text(side.r))]),
           ])
         : null,
-      element("div", { class: "results" }, side.f.map((result, which) => resultOf(result, scores[which], key))),
+      element("div", { class: "results" }, side.f.map((result, which) => resultOf(result, sample, side, nth, which, key))),
       element("div", { class: "retrieved" }, [
         contextsOf(side, key),
         ...(side.s ? [stagesOf(side)] : []),
       ]),
     ]);
 
-  const resultOf = (result, score, key) => {
-    const value = result.s === "scored" ? number(result.v) : result.s;
-    const targets = (result.t || []).map((target, nth) => targetOf(target, `${score.letter}${nth + 1}`, key, score));
+  const resultOf = (result, sample, side, nth, which, key) => {
+    const score = scores[which];
+    const cell = cellOf(sample, nth, which);
+    const scored = cell[0] === SCORED;
+    const status = scoreOf(cell) === null ? statusOf(cell) : "scored";
+    const value = scoreOf(cell) === null ? status : number(scoreOf(cell));
+    const gap = gapOf(sample, which);
+    const targets = (result.t || []).map((target, at) =>
+      targetOf(target, `${score.letter}${at + 1}`, key, side, which, scored));
     const unmeasured = (result.u || []).map(([target, why]) =>
       element("li", { class: "target unmeasured" }, [
         element("p", { class: "line" }, [chip("unscored", ["not judged"])]),
@@ -421,41 +450,54 @@
         element("p", { class: "why", dir: "auto" }, shown(text(why))),
       ]),
     );
-    const perK = (result.k || []).map((one, nth) =>
-      element("span", {}, [`@${score.ks[nth]} `, element("b", {}, [number(one)])]),
-    );
+    const others = choices.flatMap((_, choice) => {
+      const one = cell[1][choice];
+      if (choice === state.choice || one === null) return [];
+      return [element("span", {}, [isolated(score.measures[choice].label), " ", element("b", {}, [number(one)])])];
+    });
     const judged = result.z
       ? `${counted(result.z[0], "judge call")}, ${counted(result.z[1] + result.z[2], "token")}`
       : null;
+    const compared = (result.t || []).filter((target) => !target.y).length;
+    const apart = paired && gap === null && compared < (result.t || []).length
+      ? `Compared over ${counted(compared, "target")} that both reports have, of ${result.t.length}.`
+      : paired && gap !== null ? `Not compared: ${gap}.` : null;
     return element("section", { class: "result" }, [
       heading(4,
         element("span", { class: "letter" }, [score.letter]),
-        isolated(score.label),
-        element("span", { class: `value ${result.s}` }, [value]),
+        isolated(score.measures[state.choice].label),
+        element("span", { class: `value ${status}` }, [value]),
       ),
-      result.w === undefined ? null : element("p", { class: `reason ${result.s}`, dir: "auto" }, shown(text(result.w))),
-      perK.length > 1 ? element("p", { class: "per-k" }, perK) : null,
+      apart ? element("p", { class: "reason" }, [apart]) : null,
+      result.w === undefined ? null : element("p", { class: `reason ${statuses[cell[0]]}`, dir: "auto" }, shown(text(result.w))),
+      others.length ? element("p", { class: "per-k" }, others) : null,
       targets.length || unmeasured.length ? element("ul", { class: "targets" }, [...targets, ...unmeasured]) : null,
       judged ? element("p", { class: "quiet" }, [judged]) : null,
     ]);
   };
 
-  const targetOf = (target, tag, key, score) => {
-    const partly = target.c > 0 && target.c < 1;
+  const creditAt = (target, k) =>
+    (target.s || []).reduce((credit, [rank, reached]) => (k === null || rank <= k ? reached : credit), 0);
+  const targetOf = (target, tag, key, side, which, scored) => {
+    const { k } = measureOf(which);
+    const credit = creditAt(target, k);
+    const partly = credit > 0 && credit < 1;
+    const apart = Boolean(target.y) || (target.o || []).includes(state.choice);
+    const found = Boolean(target.r) && (k === null || target.r <= k);
+    const missed = scored && !apart && !found;
     const [kind, verdict] =
-      target.f === undefined
-        ? ["open", "not counted"]
-        : target.f
+      !scored || apart
+        ? ["apart", target.y ? "not compared" : "not counted"]
+        : found
           ? ["found", "found"]
           : [partly ? "partly" : "lacks", partly ? "found in part" : "missed"];
     const facts = [];
-    if (target.f && target.r) facts.push(`at rank ${target.r}`);
-    if (!target.f && target.r) facts.push(`stands at rank ${target.r}${score.k ? `, beyond k = ${score.k}` : ""}`);
-    if (partly) facts.push(`credit ${number(target.c)}`);
+    if (target.r) facts.push(found ? `at rank ${target.r}` : `at rank ${target.r}, beyond k = ${k}`);
+    if (partly) facts.push(`credit ${number(credit)}`);
     if (target.v !== undefined) facts.push(["judged ", isolated(text(target.v))]);
     if (target.a !== undefined) facts.push(`${Math.round(target.a * 100)}% of the panel agree`);
     if (target.g !== undefined) facts.push(`grade ${brief(target.g)}`);
-    if (target.w !== undefined) facts.push(`weight ${brief(target.w)}`);
+    if (target.w !== undefined) facts.push(counted(target.w, "character"));
     const ranks = [...new Set([...(target.n || []), ...(target.e || []).filter((item) => item.v !== 0).map((item) => item.r)])].sort((a, b) => a - b);
     const quotes = (target.e || []).filter((item) => item.v === 0 && item.q !== undefined);
     return element("li", { class: `target ${kind}` }, [
@@ -464,22 +506,22 @@
         chip(kind, [verdict]),
         ...facts.flatMap((fact) => [" ", element("span", { class: "fact" }, [fact].flat())]),
       ]),
-      element("p", { class: "text", dir: "auto" }, marked(text(target.t), (target.h || []).map(([from, to, rank]) => ({ from, to, tag: `#${rank}` })), "held")),
+      element("p", { class: "text", dir: "auto" }, marked(text(target.t), (target.h || []).map(([from, to, rank]) => ({ from, to, tag: `#${rankOf(side, rank)}` })), "held")),
       ranks.length
         ? element("p", { class: "line where" }, [
             "Retrieved at ",
-            ...ranks.slice(0, 12).flatMap((rank, nth) => [nth ? ", " : "", jump(rank, key)]),
+            ...ranks.slice(0, 12).flatMap((rank, nth) => [nth ? ", " : "", jump(rank, key, side)]),
             ranks.length > 12 ? ` and ${ranks.length - 12} more` : "",
             similarities(target.e),
           ])
         : null,
       ...quotes.map((item) =>
         element("div", { class: "unverified" }, [
-          element("p", { class: "line" }, [chip("unscored", ["unverified quote"]), " not in the context at ", jump(item.r, key)]),
+          element("p", { class: "line" }, [chip("unscored", ["unverified quote"]), " not in the context at ", jump(item.r, key, side)]),
           element("blockquote", { dir: "auto" }, shown(text(item.q))),
         ]),
       ),
-      target.u === undefined
+      target.u === undefined || !missed
         ? null
         : element("p", { class: "line why" }, [
             chip("cause", [isolated(causes[target.u][1])]),
@@ -492,8 +534,10 @@
     const known = evidence.filter((item) => item.s !== undefined && item.q === undefined);
     return known.length ? ` (similarity ${known.slice(0, 4).map((item) => number(item.s, 2)).join(", ")})` : "";
   };
-  const jump = (rank, key) =>
-    element("button", { type: "button", class: "jump", "data-context": `context-${key}-${rank}` }, [`rank ${rank}`]);
+  // A context's place in the list is its rank, unless calls were united: then each has its own.
+  const rankOf = (side, place) => (side.k ? side.k[place - 1] : place);
+  const jump = (place, key, side) =>
+    element("button", { type: "button", class: "jump", "data-context": `context-${key}-${place}` }, [`rank ${rankOf(side, place)}`]);
 
   const contextsOf = (side, key) => {
     if (!side.c) {
@@ -516,11 +560,13 @@
       }),
     );
     const cuts = new Map();
-    scores.forEach((score) => {
-      if (score.k && score.k < side.c.length) cuts.set(score.k, [...(cuts.get(score.k) || []), score.letter]);
+    scores.forEach((score, nth) => {
+      const { k } = measureOf(nth);
+      const within = side.c.filter((_, place) => k === null || rankOf(side, place + 1) <= k).length;
+      if (within < side.c.length) cuts.set(within, [...(cuts.get(within) || []), [score.letter, k]]);
     });
     const few = Math.max(CONTEXTS_SHOWN, ...[...cuts.keys()].map((k) => Math.min(k, 20)));
-    const items = side.c.map((context, nth) => contextOf(context, nth + 1, key, tags[nth], marks[nth], cuts.get(nth)));
+    const items = side.c.map((context, nth) => contextOf(context, nth + 1, side, key, tags[nth], marks[nth], cuts.get(nth)));
     const hidden = items.filter((_, nth) => nth >= few && !tags[nth].length);
     hidden.forEach((item) => (item.hidden = true));
     const more = element("button", {
@@ -538,16 +584,20 @@
       hidden.length ? more : null,
     ]);
   };
-  const contextOf = (context, rank, key, tags, marks, cut) => {
-    const place = context.d === undefined ? null : [isolated(text(context.d)), context.p ? `[${context.p[0]}:${context.p[1]}]` : ""];
+  const READ = { yes: "in the prompt", partly: "in the prompt in part", no: "not in the prompt" };
+  const contextOf = (context, place, side, key, tags, marks, cut) => {
+    const rank = rankOf(side, place);
+    const read = side.b ? READ[side.b[place - 1]] : undefined;
+    const from = context.d === undefined ? null : [isolated(text(context.d)), context.p ? `[${context.p[0]}:${context.p[1]}]` : ""];
     const string = context.t === undefined ? null : text(context.t);
-    return element("li", { class: tags.length ? "context supports" : "context", id: `context-${key}-${rank}`, tabindex: "-1" }, [
-      cut ? element("p", { class: "cut" }, [`Beyond k = ${rank - 1}: not counted in ${cut.join(", ")}`]) : null,
+    return element("li", { class: tags.length ? "context supports" : "context", id: `context-${key}-${place}`, tabindex: "-1" }, [
+      cut ? element("p", { class: "cut" }, [`Beyond k = ${[...new Set(cut.map(([, k]) => k))].join(", ")}: not counted in ${cut.map(([letter]) => letter).join(", ")}`]) : null,
       element("p", { class: "line" }, [
         element("span", { class: "rank" }, [element("span", { class: "hidden" }, ["Rank "]), String(rank)]),
         context.i === undefined ? null : isolated(text(context.i), { class: "id" }),
-        place && context.d !== context.i ? element("span", { class: "id from" }, place) : null,
+        from && context.d !== context.i ? element("span", { class: "id from" }, from) : null,
         context.s === undefined ? null : element("span", { class: "fact" }, [`score ${brief(context.s)}`]),
+        read ? element("span", { class: "fact" }, [read]) : null,
         ...tags.map((tag) => chip("tag", [tag], { title: `supports ${tag}` })),
       ]),
       string ? element("p", { class: "text", dir: "auto" }, excerpt(string, marks)) : null,
@@ -677,15 +727,36 @@
     clearTimeout(waiting);
     waiting = setTimeout(() => update({ keepPage: false }), 150);
   });
+  // The measure chosen is that of the whole page: the means, the charts, and every sample.
+  const choosers = [...document.querySelectorAll(".by-measure")];
+  const choose = (choice) => {
+    state.choice = choice;
+    for (const select of choosers) select.value = String(choice);
+    for (const part of document.querySelectorAll("[data-choice]")) {
+      part.hidden = Number(part.dataset.choice) !== choice;
+    }
+    for (const part of document.querySelectorAll("[data-choices]")) {
+      part.hidden = !part.dataset.choices.split(" ").includes(String(choice));
+    }
+    const ks = new Set(scores.map((score) => String(score.measures[choice].k)));
+    for (const line of document.querySelectorAll("[data-k]")) {
+      line.classList.toggle("now", ks.has(line.dataset.k));
+    }
+    showColumns();
+    update({ keepPage: true });
+  };
+  for (const select of choosers) {
+    select.closest("label").hidden = false;
+    select.addEventListener("change", () => choose(Number(select.value)));
+  }
   for (const select of [filters.score, filters.outcome, filters.cause]) {
     select?.addEventListener("change", () => update({ keepPage: false }));
   }
-  byId("sort").append(...columns.map((column) => element("option", { value: column.key }, [column.name.replace(INVISIBLE, "\ufffd")])));
   byId("sort").addEventListener("change", (event) => sortBy(event.target.value));
   controls.addEventListener("submit", (event) => event.preventDefault());
   controls.addEventListener("reset", () => setTimeout(() => {
-    Object.assign(state, { sort: "sample", down: false });
-    update({ keepPage: false });
+    Object.assign(state, { sort: "sample", down: false, page: 0 });
+    choose(first);
   }));
   byId("first").addEventListener("click", () => turnTo(0));
   byId("previous").addEventListener("click", () => turnTo(state.page - 1));
@@ -704,5 +775,5 @@
   nameTheme();
   byId("interactive").hidden = false;
   theme.hidden = false;
-  update({ keepPage: false });
+  choose(first);
 })();

@@ -1,0 +1,52 @@
+"""Retrievers that return more documents than they do by themselves, for `diagnose`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStoreRetriever
+
+from fullrecall.errors import ParameterError
+from langchain_fullrecall.parts import rebuilt
+
+T = TypeVar("T")
+
+_FIELDS = ("k", "top_k", "depth", "top_n")
+"""The names under which retrievers and rerankers hold how many documents they return."""
+
+
+def deeper(runnable: T, k: int) -> T:
+    """Return a copy of a retriever, or of a chain of several, in which each returns `k` documents.
+
+    A vector store's retriever gets another `k` in its `search_kwargs`, others another value in
+    their field `k`, `top_k`, `depth` or `top_n`; the original stays as it is. Raises
+    `ParameterError` where nothing inside has such a field.
+    """
+    changed: list[str] = []
+
+    def exchange(value: Any, _name: str | None, _owner: Any) -> Any:
+        if isinstance(value, VectorStoreRetriever):
+            changed.append("search_kwargs")
+            return _searching(value, k)
+        fields = type(value).model_fields if isinstance(value, BaseRetriever) else {}
+        name = next((name for name in _FIELDS if name in fields), None)
+        if name is None:
+            return value
+        changed.append(name)
+        return value.model_copy(update={name: k})
+
+    found = rebuilt(runnable, exchange)
+    if not changed:
+        raise ParameterError(
+            f"{type(runnable).__name__} has no field {' or '.join(_FIELDS)} for how many "
+            "documents it returns: pass diagnose a function of a question and k"
+        )
+    return found
+
+
+def _searching(retriever: VectorStoreRetriever, k: int) -> VectorStoreRetriever:
+    arguments = {**retriever.search_kwargs, "k": k}
+    if retriever.search_type == "mmr":  # it chooses k of these
+        arguments["fetch_k"] = max(k, arguments.get("fetch_k", 0))
+    return retriever.model_copy(update={"search_kwargs": arguments})

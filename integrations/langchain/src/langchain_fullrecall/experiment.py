@@ -1,0 +1,136 @@
+"""A LangSmith experiment as a report: for `compare`, `Gate`, `diagnose` and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fullrecall import Report, Sample
+from fullrecall.errors import InputError, ReportError
+from fullrecall.report.row import Row
+from fullrecall.result import Method
+from langchain_fullrecall.evaluator import RecallStringEvaluator
+from langchain_fullrecall.feedback import row_of
+
+if TYPE_CHECKING:
+    from langsmith import Client
+    from langsmith.schemas import Example, Run
+
+
+class _Item(NamedTuple):
+    """One run of an experiment, with its example, and what evaluators noted beside its scores."""
+
+    run: Run
+    example: Example | None
+    infos: list[Any]
+
+
+def report_of(
+    experiment: Any,
+    *evaluators: RecallStringEvaluator,
+    client: Client | None = None,
+) -> Report:
+    """Return an experiment's results as a report, one row for each run, in the examples' order.
+
+        results = langsmith.evaluate(target, data=…, evaluators=[evaluator])
+        Gate(Recall @ 5 >= 0.9).check(report_of(results))
+
+    `experiment` is what `langsmith.evaluate` returned; the name of an experiment in LangSmith; or
+    runs, or pairs of a run and its example. What a `RecallStringEvaluator` measured stands beside
+    its score, verdicts, evidence and usage too, and is read from there: nothing is judged again.
+    `evaluators` measure what was not measured then. Rows have the example's ID, by which
+    `compare` pairs them.
+
+    Raises `ReportError` where runs have no such results and no evaluator is given; `InputError`
+    for what is no experiment.
+    """
+    items = list(_items(experiment, client))
+    found = [_results(item, evaluators, position) for position, item in enumerate(items, start=1)]
+    methods = list(dict.fromkeys(name for each in found for name in each))
+    if not methods:
+        raise ReportError(
+            "no run has results of a RecallStringEvaluator: pass one, "
+            "report_of(experiment, RecallStringEvaluator(IdRecall()))"
+        )
+    rows = []
+    for position, (item, each) in enumerate(zip(items, found, strict=True), start=1):
+        missing = [name for name in methods if name not in each]
+        if missing:
+            raise ReportError(
+                f"run {item.run.id} has no result of {missing[0]}: pass the evaluator that gave "
+                "the others"
+            )
+        first = each[methods[0]][1]
+        example = item.example.id if item.example is not None else item.run.reference_example_id
+        sample = first.sample
+        if sample.id is None and example is not None:
+            sample = Sample(**{**sample.to_dict(), "id": str(example)})
+        results = tuple(each[name][1].results[0] for name in methods)
+        rows.append(Row(position, sample, results))
+    return Report.of([found[0][name][0] for name in methods], rows)
+
+
+def _results(
+    item: _Item, evaluators: Iterable[RecallStringEvaluator], position: int
+) -> dict[str, tuple[Method, Row]]:
+    """Return the results of one run by the name of their score."""
+    noted = (row_of(info, position) for info in item.infos)
+    found = {method.name: (method, row) for method, row in filter(None, noted)}
+    for evaluator in evaluators:
+        if evaluator.method.name not in found:
+            measured = evaluator.measure_run(item.run, item.example)
+            row = Row(position, measured.sample, (measured.result,))
+            found[evaluator.method.name] = (evaluator.method, row)
+    return found
+
+
+def _items(experiment: Any, client: Client | None) -> Iterable[_Item]:
+    if isinstance(experiment, str):
+        return _stored(experiment, client)
+    if not isinstance(experiment, Iterable) or isinstance(experiment, (bytes, Mapping)):
+        raise InputError(
+            f"expected an experiment's results, its name, or runs, got {type(experiment).__name__}"
+        )
+    return _in_order(_item(entry) for entry in experiment)
+
+
+def _item(entry: Any) -> _Item:
+    if isinstance(entry, Mapping) and "run" in entry:
+        results = (entry.get("evaluation_results") or {}).get("results") or ()
+        return _Item(entry["run"], entry.get("example"), [one.evaluator_info for one in results])
+    if isinstance(entry, tuple) and len(entry) == 2:  # noqa: PLR2004 - a pair
+        return _Item(entry[0], entry[1], [])
+    if hasattr(entry, "run_type"):
+        return _Item(entry, None, [])
+    raise InputError(f"expected a run, or a run with its example, got {type(entry).__name__}")
+
+
+def _in_order(items: Iterable[_Item]) -> list[_Item]:
+    """Return items in the order in which their runs started: they come back as they finish."""
+    return sorted(items, key=lambda item: item.run.dotted_order)
+
+
+def _stored(name: str, client: Client | None) -> Iterable[_Item]:
+    if client is None:
+        from langsmith import Client
+
+        client = Client()
+    runs = [run for run in client.list_runs(project_name=name) if run.parent_run_id is not None]
+    roots = list(client.list_runs(project_name=name, is_root=True))
+    if not roots:
+        raise InputError(f"experiment {name!r} has no runs")
+    trees = {run.id: run for run in (*roots, *runs)}
+    for run in trees.values():
+        run.child_runs = []
+    for run in runs:
+        parent = trees.get(run.parent_run_id) if run.parent_run_id is not None else None
+        if parent is not None and parent.child_runs is not None:
+            parent.child_runs.append(run)
+    ids = [run.reference_example_id for run in roots if run.reference_example_id is not None]
+    examples = {one.id: one for one in client.list_examples(example_ids=ids)} if ids else {}
+    infos: dict[Any, list[Any]] = {run.id: [] for run in roots}
+    for note in client.list_feedback(run_ids=[run.id for run in roots]):
+        source = note.feedback_source
+        infos.setdefault(note.run_id, []).append(None if source is None else source.metadata)
+    items = [_Item(run, examples.get(run.reference_example_id), infos[run.id]) for run in roots]
+    return _in_order(items)

@@ -1,0 +1,141 @@
+"""Agents speak in messages: the question, the tools' documents and the answer of the last turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from langchain_core.messages import BaseMessage
+
+from langchain_fullrecall.tree import Node, documents_of, snapshot, tool_query
+
+_ROLES = {
+    "human": "human", "user": "human", "HumanMessage": "human", "HumanMessageChunk": "human",
+    "ai": "ai", "assistant": "ai", "AIMessage": "ai", "AIMessageChunk": "ai",
+    "tool": "tool", "ToolMessage": "tool", "ToolMessageChunk": "tool",
+}  # fmt: skip
+_OTHERS = ("system", "developer", "function", "chat", "remove")
+_DOCUMENT_LISTS = ("documents", "docs", "context", "contexts", "source_documents", "retrieved")
+
+
+class Message(NamedTuple):
+    """One message as far as it matters here; `role` is "human", "ai", "tool" or ""."""
+
+    role: str
+    text: str
+    artifact: Any = None
+    name: str | None = None
+    call: str | None = None
+    failed: bool = False
+    calls: tuple[Mapping[str, Any], ...] = ()
+
+
+class Turn(NamedTuple):
+    """The last turn of a conversation; `tools` are its tools' calls, in the model's order."""
+
+    question: str | None
+    answer: str | None
+    tools: tuple[Node, ...]
+
+
+def turn_of(state: object) -> Turn | None:
+    """Return the last turn of an agent's state or list of messages; None for anything else."""
+    if isinstance(state, (str, BaseMessage)):
+        return None
+    given = state.get("messages") if isinstance(state, Mapping) else state
+    messages = messages_of(given)
+    if messages is None:
+        return None
+    asked = max((n for n, one in enumerate(messages) if one.role == "human"), default=None)
+    turn = messages if asked is None else messages[asked + 1 :]
+    answer = next((one.text for one in reversed(turn) if one.role == "ai" and one.text), None)
+    queries = {call.get("id"): call.get("args") for one in turn for call in one.calls}
+    tools = [_tool(one, queries) for one in turn if one.role == "tool"]
+    return Turn(
+        None if asked is None else messages[asked].text,
+        answer,
+        tuple(node for node in tools if node is not None),
+    )
+
+
+def messages_of(value: object) -> list[Message] | None:
+    """Return a list of messages, in whatever form each is; None where it is not one."""
+    if isinstance(value, (str, BaseMessage)):
+        return [message_of(value) or Message("human", str(value))]
+    if not isinstance(value, Sequence) or isinstance(value, (bytes, bytearray)) or not value:
+        return None
+    found = [message_of(item) for item in value]
+    return None if None in found else [one for one in found if one is not None]
+
+
+def message_of(item: object) -> Message | None:
+    """Return one message: an object, `(role, text)`, a mapping, or one that LangSmith stored."""
+    if isinstance(item, BaseMessage):
+        fields = {name: getattr(item, name, None) for name in _FIELDS}
+        return _message(item.type, fields)
+    if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
+        role, text = item
+        known = isinstance(text, str) and (role in _ROLES or role in _OTHERS)
+        return _message(role, {"content": text}) if known else None
+    if not isinstance(item, Mapping):
+        return None
+    if isinstance(item.get("kwargs"), Mapping) and isinstance(item.get("id"), list):
+        kind = str(item["id"][-1])
+        return _message(kind, item["kwargs"]) if "Message" in kind else None
+    if isinstance(item.get("data"), Mapping) and "type" in item:
+        return _message(item["type"], item["data"])
+    role = item.get("role", item.get("type"))
+    known = role in _ROLES or role in _OTHERS
+    return _message(role, item) if known and "content" in item else None
+
+
+_FIELDS = ("content", "artifact", "name", "tool_call_id", "status", "tool_calls")
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content: of blocks those of type text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Iterable) or isinstance(content, Mapping):
+        return ""
+    blocks = (
+        block if isinstance(block, str) else block.get("text", "")
+        for block in content
+        if isinstance(block, str) or (isinstance(block, Mapping) and block.get("type") == "text")
+    )
+    return "".join(text for text in blocks if isinstance(text, str))
+
+
+def artifact_documents(artifact: Any) -> Any:
+    """Return the documents of a tool's artifact: a list of them, or one under a usual name."""
+    if isinstance(artifact, Mapping):
+        lists = (documents_of(artifact.get(name)) for name in _DOCUMENT_LISTS)
+        return next((found for found in lists if found is not None), None)
+    return [] if artifact == [] else documents_of(artifact)
+
+
+def _message(role: object, fields: Mapping[str, Any]) -> Message:
+    calls = fields.get("tool_calls") or ()
+    return Message(
+        _ROLES.get(str(role), ""),
+        text_of(fields.get("content")),
+        fields.get("artifact"),
+        fields.get("name"),
+        fields.get("tool_call_id"),
+        fields.get("status") == "error",
+        tuple(call for call in calls if isinstance(call, Mapping)),
+    )
+
+
+def _tool(message: Message, queries: Mapping[Any, Any]) -> Node | None:
+    """Return what a tool returned as a node, None where that holds no documents."""
+    node = Node(message.name or "tool", "tool", ended=True)
+    node.query = tool_query(queries.get(message.call))
+    if message.failed:
+        node.error = " ".join(message.text.split())[:200] or "the tool failed"
+        return node
+    documents = artifact_documents(message.artifact)
+    if documents is None:
+        return None
+    node.contexts, node.problem = snapshot(documents)
+    return node

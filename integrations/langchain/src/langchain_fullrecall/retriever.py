@@ -1,0 +1,225 @@
+"""Anything of LangChain that retrieves, as the `Retriever` that `evaluate` and others ask."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Awaitable, Callable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
+
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables.config import merge_configs
+
+from fullrecall import Context, Retrieval, Sample
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.identifiers import shown
+from langchain_fullrecall.depth import deeper
+from langchain_fullrecall.ids import IdLevelWarning, IdWatch
+from langchain_fullrecall.messages import turn_of
+from langchain_fullrecall.observers import with_observers
+from langchain_fullrecall.options import Options, reading_of
+from langchain_fullrecall.outputs import read_output
+from langchain_fullrecall.record import Reading, retrieval_of
+from langchain_fullrecall.recorder import Recorder, brief
+
+if TYPE_CHECKING:
+    from langchain_core.vectorstores import VectorStore
+
+Observable: TypeAlias = (
+    "Runnable[Any, Any] | VectorStore | Callable[[Any], Any] | Callable[[Any], Awaitable[Any]]"
+)
+"""A retriever, chain, graph or agent; a function of the question; or a vector store, which is
+searched through its `as_retriever()`."""
+
+_QUESTIONS = ("input", "question", "query", "user_input")
+
+
+def observed(
+    thing: Observable,
+    /,
+    *,
+    config: RunnableConfig | None = None,
+    as_input: Callable[[str], Any] | None = None,
+    documents_key: str | None = None,
+    **options: Unpack[Options],
+) -> ObservedRetriever:
+    """Return a retriever, vector store, chain, graph or agent as what `evaluate` asks.
+
+        evaluate(samples, IdRecall(), retriever=observed(agent, id_key="source"))
+
+    What each retriever, tool, reranker and step inside returns is recorded while it happens, and
+    so is what models were sent.
+
+    - `config`: goes with every call.
+    - `as_input`: makes the input of the question. Default: by the thing's own input schema: a
+      message of a user for agents, `{"input": question}` for a chain that has one such key, else
+      the question itself.
+    - `documents_key`: the key of the output that holds the final list. Default: the usual names.
+    - `options`: those of `Options`: `id_key`, `source_key`, `collapse`, `which`, `failed_calls`.
+
+    How often a failing retriever is called again is for LangChain to say:
+    `observed(retriever.with_retry())`. Raises `ParameterError` for what cannot be called.
+    """
+    return ObservedRetriever(
+        _runnable(thing), reading_of(documents_key=documents_key, **options), config, as_input
+    )
+
+
+class ObservedRetriever:
+    """A LangChain object as a `fullrecall.retrieval.Retriever`."""
+
+    def __init__(
+        self,
+        runnable: Runnable[Any, Any],
+        reading: Reading,
+        config: RunnableConfig | None,
+        as_input: Callable[[str], Any] | None,
+    ) -> None:
+        self._runnable = with_observers(runnable)
+        self._reading = reading
+        self._config = config
+        self._as_input = as_input or input_of(runnable)
+        self._watch: IdWatch | None = IdWatch()
+        self._lock = Lock()
+        self.asynchronous = isinstance(runnable, RunnableLambda) and not hasattr(runnable, "func")
+
+    def __repr__(self) -> str:
+        return f"observed({self._runnable.get_name()})"
+
+    def with_config(self, config: RunnableConfig) -> ObservedRetriever:
+        """Return the same retriever, called with `config` too."""
+        return ObservedRetriever(
+            self._runnable, self._reading, merge_configs(self._config, config), self._as_input
+        )
+
+    def __call__(self, question: str, k: int) -> list[Context]:
+        """Return the first `k` contexts of a search that goes that deep, as `diagnose` asks.
+
+        Raises `ParameterError` where nothing inside can be told to return more, and what the
+        search raises.
+        """
+        search = deeper(self._runnable, k)
+        found = ObservedRetriever(search, self._reading, self._config, self._as_input)
+        record = found.retrieve(Sample(user_input=question))
+        if record.contexts is None:
+            raise InputError(record.error or "no retriever was called")
+        return list(record.contexts[:k])
+
+    def retrieve(self, sample: Sample, /) -> Retrieval:
+        """Return what is retrieved for the sample's question, step by step."""
+        recorder, config = self._recorder()
+        try:
+            output = self._runnable.invoke(self._as_input(_question(sample)), config)
+        except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
+            return self._failed(recorder, error)
+        return self._watched(sample, self._read(recorder, output))
+
+    async def aretrieve(self, sample: Sample, /) -> Retrieval:
+        """Return the same as `retrieve`, by `ainvoke`."""
+        recorder, config = self._recorder()
+        try:
+            output = await self._runnable.ainvoke(self._as_input(_question(sample)), config)
+        except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
+            return self._failed(recorder, error)
+        return self._watched(sample, self._read(recorder, output))
+
+    def _watched(self, sample: Sample, found: Retrieval) -> Retrieval:
+        """Warn, once, where no reference ID was seen in the first samples that name any."""
+        with self._lock:
+            if self._watch is None:
+                return found
+            self._watch.noted(sample.with_retrieval(found))
+            if not self._watch.is_enough:
+                return found
+            problem, self._watch = self._watch.problem(), None
+        if problem is not None:
+            warnings.warn(problem, IdLevelWarning, stacklevel=2)
+        return found
+
+    def _recorder(self) -> tuple[Recorder, RunnableConfig]:
+        recorder = Recorder(whole=True)
+        return recorder, merge_configs(self._config, {"callbacks": [recorder]})
+
+    def _read(self, recorder: Recorder, output: Any) -> Retrieval:
+        roots = recorder.roots
+        try:
+            read = read_output(output, self._reading.reader, self._reading.documents_key)
+            if read.texts is not None and read.contexts is None:
+                # Of what was passed as a retriever, texts are what it retrieved.
+                read = read._replace(contexts=self._reading.reader.contexts(read.texts))
+            seen = retrieval_of(roots, read, self._reading, _unseen(output))
+        except InputError as error:
+            return Retrieval(error=str(error))
+        if seen.unseen is None:
+            return seen.retrieval
+        turn = turn_of(output)
+        if turn is not None and turn.tools and not seen.retrieval.calls:
+            # Nothing was called by LangChain's own ways, but the messages hold what was found.
+            seen = retrieval_of(turn.tools, read, self._reading, seen.unseen)
+        if seen.unseen is None:
+            return seen.retrieval
+        return Retrieval(error=seen.unseen, response=read.response)
+
+    def _failed(self, recorder: Recorder, error: Exception) -> Retrieval:
+        try:
+            seen = retrieval_of(
+                recorder.roots, read_output(None, self._reading.reader), self._reading, ""
+            )
+            calls = seen.retrieval.calls
+        except InputError:
+            calls = ()
+        return Retrieval(calls=calls, error=brief(error))
+
+
+def _runnable(thing: Observable) -> Runnable[Any, Any]:
+    if isinstance(thing, Runnable):
+        return thing
+    if isinstance(thing, type):
+        raise ParameterError(
+            f"expected a retriever instance, got class {thing.__name__}: pass {thing.__name__}(…)"
+        )
+    made = getattr(thing, "as_retriever", None)
+    if made is None and not callable(thing):
+        raise ParameterError(
+            f"expected a Runnable, a VectorStore or a function of the question, got {shown(thing)}"
+        )
+    if made is None:
+        return RunnableLambda(cast("Callable[[Any], Any]", thing))
+    found: Runnable[Any, Any] = made()
+    return found
+
+
+def input_of(runnable: Runnable[Any, Any]) -> Callable[[str], Any]:
+    """Return what makes the input of a question, by the runnable's own input schema."""
+    keys = _keys(runnable)
+    if "messages" in keys:
+        return lambda question: {"messages": [{"role": "user", "content": question}]}
+    named = next((key for key in _QUESTIONS if key in keys), keys[0] if len(keys) == 1 else None)
+    if named is None:
+        return lambda question: question
+    return lambda question: {named: question}
+
+
+def _keys(runnable: Runnable[Any, Any]) -> list[str]:
+    """Return the keys of a mapping that the runnable takes; none where it takes anything else."""
+    try:
+        schema = runnable.get_input_jsonschema()
+    except Exception:  # noqa: BLE001 - a schema is a hint: what has none is asked the question
+        return []
+    properties = schema.get("properties")
+    if schema.get("type") != "object" or not isinstance(properties, Mapping):
+        return []
+    return list(properties)
+
+
+def _question(sample: Sample) -> str:
+    if sample.user_input is None:
+        raise InputError("the sample has no user_input to ask", field="user_input")
+    return sample.user_input
+
+
+def _unseen(output: object) -> str:
+    held = ""
+    if isinstance(output, Mapping):
+        held = f"; the output has {', '.join(map(repr, output)) or 'nothing'}"
+    return f"no retriever was called{held}"

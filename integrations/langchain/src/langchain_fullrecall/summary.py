@@ -1,0 +1,149 @@
+"""The mean over a whole experiment, as a LangSmith summary evaluator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
+
+from fullrecall import Report, Sample
+from fullrecall.measures import Measure
+from fullrecall.records import plain_method
+from fullrecall.report.row import Row
+from langchain_fullrecall.ids import IdLevelWarning, IdWatch
+from langchain_fullrecall.measurement import Measured
+
+if TYPE_CHECKING:
+    from langsmith.schemas import Example, Run
+
+    from fullrecall.report.summary import ScoreSummary
+
+
+class RecallSummary:
+    """Gives the mean of an evaluator's scores over an experiment, with what it stands on.
+
+    It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`; with several
+    measures `evaluator.summary.each()` goes to the `batch_evaluators` of a `RunEvalConfig`.
+    LangSmith passes a summary evaluator the runs but not their scores: this one remembers what
+    its evaluator measured for each run, so that no run is judged twice. A run that it has not
+    seen it measures then and there.
+
+    The key is the score's with ".mean" behind it. The mean is over the runs that have a score;
+    how many have none, and why, is in the comment and in `evaluator_info`. Where no reference ID
+    was seen in the whole experiment the comment says so, and an `IdLevelWarning` is given.
+    """
+
+    def __init__(
+        self,
+        measured: Callable[[Run, Example | None], Measured],
+        measures: Sequence[Measure],
+        keys: Sequence[str],
+    ) -> None:
+        self._measured = measured
+        self._measures = tuple(measures)
+        self._keys = tuple(keys)
+        self._known: dict[UUID, Measured] = {}
+        self._lock = Lock()
+        self.__name__ = f"{keys[0]}.mean"  # LangSmith names the trace after it
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._keys[0]!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = Lock()
+
+    def each(self) -> list[RecallSummary]:
+        """Return one summary for each measure, of what this one remembers.
+
+        For the `batch_evaluators` of a `RunEvalConfig`, each of which gives one score.
+        """
+        single = []
+        for measure, key in zip(self._measures, self._keys, strict=True):
+            one = RecallSummary(self._measured, (measure,), (key,))
+            one._known, one._lock = self._known, self._lock
+            single.append(one)
+        return single
+
+    def remember(self, run_id: UUID, measured: Measured) -> None:
+        """Keep what was measured for a run."""
+        with self._lock:
+            self._known[run_id] = measured
+
+    def __call__(
+        self, runs: Sequence[Run], examples: Sequence[Example]
+    ) -> EvaluationResult | EvaluationResults:
+        """Return the mean over these runs; several where the evaluator gives several scores."""
+        measured = [self._of(run, example) for run, example in zip(runs, examples, strict=True)]
+        problem = IdWatch(one.ids for one in measured if one.ids is not None).problem()
+        if problem is not None:
+            warnings.warn(problem, IdLevelWarning, stacklevel=2)
+        if not measured:
+            return EvaluationResults(results=[])
+        rows = (Row(n, Sample(), (one.result,)) for n, one in enumerate(measured, start=1))
+        report = Report.of([measured[0].result.method], rows)
+        (score,) = report.summary(*self._measures)
+        means = [
+            _feedback(score, measure, key, measured, problem)
+            for measure, key in zip(self._measures, self._keys, strict=True)
+        ]
+        return means[0] if len(means) == 1 else EvaluationResults(results=means)
+
+    def _of(self, run: Run, example: Example | None) -> Measured:
+        with self._lock:
+            known = self._known.get(run.id)
+        if known is None:
+            known = self._measured(run, example)
+            self.remember(run.id, known)
+        return known
+
+
+def _feedback(
+    summary: ScoreSummary,
+    measure: Measure,
+    key: str,
+    measured: Sequence[Measured],
+    problem: str | None,
+) -> EvaluationResult:
+    estimate = summary[measure]
+    seen = [one.ids for one in measured if one.ids is not None]
+    coverage = {
+        "runs": len(measured),
+        "scored": summary.scored,
+        "undefined": summary.undefined,
+        "unscored": summary.unscored,
+        "reasons": dict(summary.reasons),
+        "interval": None if estimate.interval is None else list(estimate.interval),
+    }
+    if seen:
+        coverage["without_id"] = sum(one.without_id for one in seen)
+    parts = [f"mean of {summary.scored} of {len(measured)} runs"]
+    if summary.undefined:
+        parts.append(f"{summary.undefined} undefined, without reference items")
+    if summary.unscored:
+        reasons = ", ".join(f"{reason} ({n})" for reason, n in summary.reasons.items())
+        parts.append(f"{summary.unscored} unscored: {reasons}")
+    if coverage.get("without_id"):
+        total = sum(one.retrieved for one in seen)
+        parts.append(f"{coverage['without_id']} of {total} documents have no ID")
+    if problem is not None:
+        parts.append(problem)
+    return EvaluationResult(
+        key=f"{key}.mean",
+        score=estimate.mean,
+        comment="; ".join(parts),
+        evaluator_info={
+            "fullrecall": {
+                "method": plain_method(summary.method),
+                "measure": measure.name,
+                **coverage,
+            }
+        },
+    )

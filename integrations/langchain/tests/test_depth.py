@@ -1,0 +1,85 @@
+"""Retrievers asked for more than they return by themselves."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_classic.retrievers import EnsembleRetriever
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from fullrecall import IdRecall, Sample, diagnose, evaluate
+from fullrecall.diagnosis.causes import Cause
+from fullrecall.errors import ParameterError
+from langchain_fullrecall import observed
+
+DOCUMENTS = [Document(f"text {n}", id=f"d{n}", metadata={"page": f"p{n}"}) for n in range(9)]
+
+
+class Listing(BaseRetriever):
+    """Returns the first documents, however many it is set to."""
+
+    depth: int = 2
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return DOCUMENTS[: self.depth]
+
+
+class Fixed(BaseRetriever):
+    """Returns two documents, and cannot be told to return more."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return DOCUMENTS[:2]
+
+
+@pytest.fixture
+def store() -> InMemoryVectorStore:
+    """Return a vector store of nine documents."""
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=16))
+    store.add_documents(DOCUMENTS)
+    return store
+
+
+def test_every_kind_returns_as_many_as_it_is_asked_for(store: InMemoryVectorStore) -> None:
+    """Store, its retriever, its MMR retriever, a field, the parts of an ensemble, a chain."""
+    part = store.as_retriever(search_kwargs={"k": 1})
+    retrievers = [
+        store,
+        part,
+        store.as_retriever(search_type="mmr", search_kwargs={"k": 1, "fetch_k": 2}),
+        Listing(),
+        EnsembleRetriever(retrievers=[part, Listing()], weights=[0.5, 0.5]),
+        part | (lambda documents: documents),
+    ]
+    for retriever in retrievers:
+        assert len(observed(retriever)("question", 7)) == 7
+    assert len(part.invoke("question")) == 1  # the user's object returns as many as before
+
+
+def test_ids_are_those_of_id_key() -> None:
+    """The same `id_key` as in the evaluation, so that both count the same things."""
+    assert [c.id for c in observed(Listing(), id_key="page")("q", 3)] == ["p0", "p1", "p2"]
+
+
+def test_what_cannot_go_deeper_says_so() -> None:
+    """It names the fields that it looked for."""
+    with pytest.raises(ParameterError, match="Fixed has no field k or top_k or depth"):
+        observed(Fixed())("q", 5)
+
+
+def test_a_diagnosis_finds_the_rank() -> None:
+    """What the retriever returns at rank 8 is beyond k, at rank 8; what it never had is not."""
+    sample = Sample(id="s", user_input="question", reference_context_ids=["d0", "d7", "gone"])
+    asked = observed(Listing())
+    report = evaluate([sample], IdRecall(), retriever=asked, progress=False)
+    found = diagnose(report, retriever=asked, corpus=[f"x{n}" for n in range(3)])
+    assert [(miss.target, miss.cause, miss.rank) for miss in found] == [
+        ("d7", Cause.BEYOND_K, 8),
+        ("gone", Cause.UNKNOWN, None),
+    ]

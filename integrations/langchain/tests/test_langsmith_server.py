@@ -1,0 +1,335 @@
+"""What reaches LangSmith's server, on every way to it: a server of its own on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+from uuid import UUID, uuid4
+
+import pytest
+from langchain_classic.smith import RunEvalConfig, run_on_dataset
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langsmith import Client, aevaluate, evaluate
+from langsmith.evaluation import evaluate_comparative, evaluate_existing
+from langsmith.schemas import Example
+
+from fullrecall import IdRecall
+from fullrecall.measures import Recall, nDCG
+from langchain_fullrecall import RecallStringEvaluator, report_of
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    # LangChain's own runner does not say which project a run is of.
+    pytest.mark.filterwarnings("ignore:Creating feedback for a run without session_id"),
+]
+
+TENANT, DATASET = str(uuid4()), str(uuid4())
+NOW = datetime(2025, 1, 1, tzinfo=UTC).isoformat()
+
+
+class Letters(BaseRetriever):
+    """Brings one document for each letter of the question; fails for "down"."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if query == "down":
+            raise ConnectionError("no route")
+        return [Document(f"text {one}", id=one) for one in query]
+
+
+class Server:
+    """As much of LangSmith as these tests need, in memory."""
+
+    def __init__(self, examples: list[Example]) -> None:
+        self.examples = examples
+        self.sessions: dict[str, dict[str, Any]] = {}
+        self.runs: dict[str, dict[str, Any]] = {}
+        self.feedback: list[dict[str, Any]] = []
+        self.unknown: list[str] = []
+        self.lock = threading.Lock()
+
+    def answer(  # noqa: C901, PLR0911, PLR0912 - one case for each thing that is asked
+        self, method: str, path: str, query: dict[str, list[str]], body: Any
+    ) -> Any:
+        """Return the answer to one request."""
+        parts = path.strip("/").split("/")
+        with self.lock:
+            match method, parts:
+                case _, ["info"]:
+                    return {}
+                case _, ["settings"]:
+                    return {"id": TENANT, "display_name": "t", "created_at": NOW}
+                case "POST", ["sessions"]:
+                    made = {
+                        "id": body.get("id") or str(uuid4()), "tenant_id": TENANT,
+                        "start_time": NOW, "reference_dataset_id": DATASET, **body,
+                    }  # fmt: skip
+                    made["id"] = made["id"] or str(uuid4())
+                    self.sessions[made["id"]] = made
+                    return made
+                case "GET", ["sessions"]:
+                    name = query.get("name", [None])[0]
+                    return [s for s in self.sessions.values() if name in (None, s["name"])]
+                case _, ["sessions", session]:
+                    return self.sessions[session]
+                case "GET", ["datasets"]:
+                    return [self.dataset()]
+                case "POST", ["datasets", "comparative"]:
+                    return {
+                        "id": str(uuid4()), "tenant_id": TENANT, "created_at": NOW,
+                        "modified_at": NOW, "reference_dataset_id": DATASET, **body,
+                    }  # fmt: skip
+                case "GET", ["datasets", _]:
+                    return self.dataset()
+                case "GET", ["examples"]:
+                    offset = int(query.get("offset", ["0"])[0])
+                    return [self.example(one) for one in self.examples][offset:]
+                case "GET", ["examples", key]:
+                    return next(self.example(e) for e in self.examples if str(e.id) == key)
+                case "POST", ["runs"]:
+                    self.runs[body["id"]] = body
+                    return {}
+                case "PATCH", ["runs", run]:
+                    self.runs[run] |= {k: v for k, v in body.items() if v is not None}
+                    return {}
+                case "POST", ["runs", "query"]:
+                    return {"runs": [r for r in map(self.run, self.runs) if wanted(r, body)]}
+                case "POST", ["feedback"]:
+                    self.feedback.append(body)
+                    return {}
+                case "GET", ["feedback"]:
+                    if int(query.get("offset", ["0"])[0]):
+                        return []
+                    return [
+                        {**one, "created_at": NOW, "modified_at": NOW, "id": one["id"]}
+                        for one in self.feedback
+                        if one.get("run_id") in query["run"]
+                    ]
+        self.unknown.append(f"{method} {path}")
+        return {}
+
+    def dataset(self) -> dict[str, Any]:
+        """Return the one dataset there is."""
+        return {
+            "id": DATASET,
+            "name": "d",
+            "created_at": NOW,
+            "data_type": "kv",
+            "tenant_id": TENANT,
+        }
+
+    def example(self, one: Example) -> dict[str, Any]:
+        """Return a row as JSON."""
+        return {
+            "id": str(one.id), "dataset_id": DATASET, "inputs": one.inputs, "outputs": one.outputs,
+            "created_at": NOW, "modified_at": NOW,
+        }  # fmt: skip
+
+    def run(self, key: str) -> dict[str, Any]:
+        """Return a run as JSON."""
+        run = self.runs[key]
+        session = next(
+            (s["id"] for s in self.sessions.values() if s["name"] == run.get("session_name")), None
+        )
+        known = {name: value for name, value in run.items() if name != "attachments"}
+        return {"child_run_ids": [], "app_path": "", **known, "session_id": session or str(uuid4())}
+
+
+def wanted(run: dict[str, Any], body: dict[str, Any]) -> bool:
+    """Return whether a query means a run."""
+    return (not body.get("session") or run["session_id"] in body["session"]) and (
+        body.get("is_root") is None or body["is_root"] == (run.get("parent_run_id") is None)
+    )
+
+
+@pytest.fixture
+def no_network() -> None:
+    """Let this module reach this machine, by a client that knows no other."""
+
+
+@pytest.fixture
+def rows() -> list[Example]:
+    """One that is scored, one without references, one whose retriever fails."""
+    wanted_ids: list[tuple[str, list[str]]] = [("abc", ["b", "z"]), ("ab", []), ("down", ["a"])]
+    return [
+        Example(id=uuid4(), inputs={"question": asked}, outputs={"reference_context_ids": ids})
+        for asked, ids in wanted_ids
+    ]
+
+
+@pytest.fixture
+def server(rows: list[Example]) -> Iterator[tuple[Server, Client]]:
+    """Yield the server, and a client that knows it."""
+    kept = Server(rows)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _reply(self) -> None:
+            length = int(self.headers.get("content-length") or 0)
+            raw = self.rfile.read(length)
+            url = urlparse(self.path)
+            body = json.loads(raw) if raw else {}
+            plain = json.dumps(kept.answer(self.command, url.path, parse_qs(url.query), body))
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(plain.encode())))
+            self.end_headers()
+            self.wfile.write(plain.encode())
+
+        do_GET = do_POST = do_PATCH = _reply  # noqa: N815 - the standard library's names
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread.start()
+    client = Client(
+        api_url=f"http://127.0.0.1:{http.server_port}", api_key="k", info={},
+        auto_batch_tracing=False,
+    )  # fmt: skip
+    yield kept, client
+    http.shutdown()
+    thread.join()
+    http.server_close()
+    assert kept.unknown == []
+
+
+def target(inputs: dict[str, Any]) -> dict[str, str]:
+    """Answer, and keep quiet about a retriever that fails."""
+    try:
+        found = Letters().invoke(inputs["question"])
+    except ConnectionError:
+        found = []
+    return {"answer": f"{len(found)} documents"}
+
+
+EXPECTED = {
+    ("id_recall@1", 0.0, "0 of 2 found in 1 retrieved; missed: b, z"),
+    ("id_recall", 0.5, "1 of 2 found in 3 retrieved; missed: z"),
+    ("id_recall@1", None, "undefined: no reference items"),
+    ("id_recall", None, "undefined: no reference items"),
+    ("id_recall@1", None, "unscored: no retrieval: ConnectionError('no route')"),
+    ("id_recall", None, "unscored: no retrieval: ConnectionError('no route')"),
+}
+
+
+def uploaded(kept: Server) -> set[tuple[Any, ...]]:
+    """Return key, score and comment of what was uploaded; values and extras must be empty."""
+    for one in kept.feedback:
+        assert one.get("value") is None
+        assert not one.get("extra")
+    return {(one["key"], one.get("score"), one.get("comment")) for one in kept.feedback}
+
+
+def evaluator() -> RecallStringEvaluator:
+    """Return the evaluator of these tests."""
+    return RecallStringEvaluator(IdRecall(), Recall @ 1, Recall)
+
+
+@pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
+def test_an_experiment_arrives_as_computed(server: Any, route: str) -> None:
+    """Every key, score and comment; and the report is made of what the server keeps."""
+    kept, client = server
+    options: dict[str, Any] = {"data": "d", "evaluators": [evaluator()], "client": client}
+
+    async def arun() -> Any:
+        async def atarget(inputs: dict[str, Any]) -> dict[str, str]:
+            return await asyncio.to_thread(target, inputs)
+
+        outcome = await aevaluate(atarget, **options)
+        async for _ in outcome:
+            pass
+        return outcome.experiment_name
+
+    if route == "evaluate":
+        outcome = evaluate(target, **options)
+        outcome.wait()
+        name = outcome.experiment_name
+    else:
+        name = asyncio.run(arun())
+    assert uploaded(kept) == EXPECTED
+    report = report_of(name, client=client)
+    assert sorted(str(row.results[0].status) for row in report) == [
+        "scored", "undefined", "unscored",
+    ]  # fmt: skip
+    assert {row.results[0][Recall] for row in report} == {0.5, None}
+    assert {row.sample.id for row in report} == {str(one.id) for one in kept.examples}
+
+
+def test_an_existing_experiment_scores_alike(server: Any) -> None:
+    """Its runs come back as JSON, with their children."""
+    kept, client = server
+    first = evaluate(target, data="d", client=client)
+    first.wait()
+    evaluate_existing(
+        first.experiment_name, evaluators=[evaluator()], client=client, load_nested=True
+    ).wait()
+    assert uploaded(kept) == EXPECTED
+
+
+def test_two_experiments_are_compared(server: Any) -> None:
+    """`evaluate_comparative` takes the evaluator itself: by its first measure."""
+    kept, client = server
+    names = []
+    for cut in (3, 1):
+        outcome = evaluate(
+            lambda inputs, cut=cut: {"documents": Letters().invoke(inputs["question"][:cut])},
+            data=[kept.examples[0]], client=client,
+        )  # fmt: skip
+        outcome.wait()
+        names.append(outcome.experiment_name)
+    compared = evaluate_comparative(
+        tuple(names), evaluators=[RecallStringEvaluator(IdRecall(), Recall)], client=client
+    )
+    list(compared)
+    assert sorted(one["score"] for one in kept.feedback) == [0.0, 0.5]
+    assert {one["key"] for one in kept.feedback} == {"id_recall"}
+
+
+def test_a_run_over_a_dataset_uploads_every_key(server: Any) -> None:
+    """Several keys for each row, and a mean for each: none is called "unnamed"."""
+    kept, client = server
+    kept.examples = kept.examples[:1]
+    both = RecallStringEvaluator(IdRecall(), Recall @ 1, nDCG)
+    run_on_dataset(
+        client=client, dataset_name="d",
+        llm_or_chain_factory=lambda: RunnableLambda(lambda i: i["question"]) | Letters(),
+        evaluation=RunEvalConfig(evaluators=[both], batch_evaluators=both.summary.each()),
+    )  # fmt: skip
+    scores = {one["key"]: one["score"] for one in kept.feedback}
+    assert scores.keys() == {
+        "id_recall@1", "id_recall.ndcg", "id_recall@1.mean", "id_recall.ndcg.mean",
+    }  # fmt: skip
+    assert scores["id_recall@1"] == scores["id_recall@1.mean"] == 0.0
+    assert (
+        scores["id_recall.ndcg"] == scores["id_recall.ndcg.mean"] == pytest.approx(0.387, abs=1e-3)
+    )
+
+
+def test_the_function_form_of_pytest_and_openevals(rows: list[Example]) -> None:
+    """`inputs`, `outputs`, `reference_outputs`: one mapping for each measure."""
+    one = RecallStringEvaluator(IdRecall(), Recall)
+    documents = Letters().invoke("abc")
+    given: dict[str, Any] = {
+        "inputs": rows[0].inputs, "outputs": {"documents": documents},
+        "reference_outputs": rows[0].outputs,
+    }  # fmt: skip
+    assert one(**given) == {
+        "key": "id_recall", "score": 0.5, "comment": "1 of 2 found in 3 retrieved; missed: z",
+    }  # fmt: skip
+    assert [each["key"] for each in evaluator()(**given)] == ["id_recall@1", "id_recall"]
+    broken = one(inputs={}, outputs={"documents": [7]}, reference_outputs=rows[0].outputs)
+    assert (broken["score"], "document 0" in broken["comment"]) == (None, True)
+    assert isinstance(rows[0].id, UUID)

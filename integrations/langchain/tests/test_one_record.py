@@ -1,0 +1,395 @@
+"""One application whose retrieval is known gives one number on every path, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_classic.evaluation.schema import StringEvaluator
+from langchain_classic.retrievers import EnsembleRetriever
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableBranch, RunnableLambda, RunnablePassthrough
+from langsmith import evaluate, traceable
+from langsmith.evaluation import evaluate_existing
+from langsmith.schemas import Run
+
+from fullrecall import IdRecall, Sample
+from fullrecall import evaluate as evaluate_samples
+from fullrecall.measures import Recall
+from langchain_fullrecall import RecallStringEvaluator, capture_retrievals, observed, offline_client
+
+pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+
+
+class Letters(BaseRetriever):
+    """Brings one new document for each letter of the question that it knows."""
+
+    known: str = "abcdefgh"
+    fails: list[bool] = []  # noqa: RUF012 - pydantic copies a default
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        if self.fails and self.fails.pop(0):
+            raise ConnectionError("the index is gone")
+        return [Document(f"text {one}", id=one) for one in query if one in self.known]
+
+
+def scores(example: Any, target: Callable[..., Any], evaluator: Any, **wanted: Any) -> list[Any]:
+    """Return score and comment of a target, live, and of its trace as JSON would give it back."""
+    row = example("abc", **wanted)
+    kept: list[Run] = []
+
+    class Keeping(type(evaluator)):  # type: ignore[misc]
+        def evaluate_run(self, run: Run, *args: Any, **kwargs: Any) -> Any:
+            kept.append(run)
+            return super().evaluate_run(run, *args, **kwargs)
+
+    evaluator.__class__ = Keeping
+    outcome = evaluate(
+        target, data=[row], evaluators=[evaluator], client=offline_client(), upload_results=False
+    )
+    (live,) = [one for entry in outcome for one in entry["evaluation_results"]["results"]]
+    stored = evaluator.evaluate_run(reloaded(kept[0]), row)
+    return [(one.score, one.comment) for one in (live, stored)]
+
+
+def reloaded(run: Run) -> Run:
+    """Return a run as LangSmith gives it back: JSON, under IDs that this process has not seen."""
+    fields = {name: getattr(run, name, None) for name in _KEPT}
+    plain = json.loads(json.dumps(fields, default=_plain))
+    children = [reloaded(child) for child in run.child_runs or ()]
+    return Run(**{**plain, "id": uuid4(), "trace_id": uuid4(), "child_runs": children})
+
+
+_KEPT = ("name", "run_type", "inputs", "outputs", "error", "extra", "tags", "dotted_order",
+         "start_time", "end_time")  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump() if hasattr(value, "model_dump") else str(value)
+
+
+def reversing(documents: list[Document]) -> None:
+    """Turn the list around."""
+    documents.reverse()
+
+
+def rewriting(documents: list[Document]) -> None:
+    """Change every document in place."""
+    for document in documents:
+        document.id, document.page_content = "other", "other"
+        document.metadata["source"] = "other"
+
+
+def replacing(documents: list[Document]) -> None:
+    """Put other documents in their place."""
+    documents[:] = [Document("other", id="other")]
+
+
+MUTATIONS = [
+    reversing, rewriting, replacing, list.clear, list.pop, random.Random(7).shuffle,
+    lambda documents: documents.insert(0, Document("other", id="other")),
+    lambda documents: documents.sort(key=lambda document: document.id, reverse=True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS)
+def test_a_target_that_changes_its_lists_changes_no_score(
+    mutate: Callable[[Any], Any], example: Any
+) -> None:
+    """What the retriever returned counts, as it was then: live as in the stored run."""
+    retriever = Letters()
+
+    def target(inputs: dict[str, Any]) -> dict[str, str]:
+        mutate(retriever.invoke(inputs["question"]))
+        return {"answer": "done"}
+
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
+    (live, _) = scores(example, target, evaluator, reference_context_ids=["a", "z"])
+    assert live == (0.5, "1 of 2 found in 1 retrieved; missed: z")
+    with capture_retrievals() as seen:
+        target({"question": "abc"})
+    assert seen.sample(user_input="abc").retrieved_context_ids == ("a", "b", "c")
+    found = observed(RunnableLambda(lambda question: target({"question": question}))).retrieve(
+        Sample(user_input="abc")
+    )
+    assert [context.id for context in found.contexts or ()] == ["a", "b", "c"]
+
+
+def test_what_the_offline_client_keeps_of_a_traced_function(example: Any) -> None:
+    """A function under `@traceable` that nobody changes afterwards is read as it is."""
+
+    @traceable(run_type="retriever")
+    def search(question: str) -> list[Document]:
+        return Letters().invoke(question)
+
+    def target(inputs: dict[str, Any]) -> dict[str, int]:
+        return {"answer": len(search(inputs["question"]))}
+
+    results = scores(example, target, RecallStringEvaluator(), reference_context_ids=["a", "z"])
+    assert [score for score, _ in results] == [0.5, 0.5]
+
+
+def retried() -> Any:
+    """Return a retriever that fails once and is asked again."""
+    return Letters(fails=[True]).with_retry(stop_after_attempt=2, wait_exponential_jitter=False)
+
+
+def fallen_back() -> Any:
+    """Return a retriever that always fails, with another one behind it."""
+    return Letters(name="Main", fails=[True] * 9).with_fallbacks([Letters(name="Second")])
+
+
+def swallowing() -> Any:
+    """Return a function that hides that one of its two retrievers fails."""
+    broken, working = Letters(name="Broken", fails=[True] * 9), Letters(name="Working")
+
+    def search(question: str) -> list[Document]:
+        try:
+            return broken.invoke(question)
+        except ConnectionError:
+            return working.invoke(question)
+
+    return RunnableLambda(search)
+
+
+FAILURES = {
+    "retry": (retried, 1.0, "1 failed and recovered"),
+    "fallback": (fallen_back, 1.0, "1 failed and recovered"),
+    "swallowed": (swallowing, None, "1 of 2 calls failed (Broken: ConnectionError"),
+    "always": (lambda: Letters(fails=[True] * 9), None, "no retrieval: ConnectionError"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_is_never_silent(name: str, example: Any) -> None:
+    """One that was made good is said, any other one leaves the sample unscored: on every path."""
+    make, score, words = FAILURES[name]
+    sample = Sample(user_input="abc", reference_context_ids=["a"])
+    result = IdRecall().score(sample.with_retrieval(observed(make()).retrieve(sample)))
+    assert (result.score, words in result.reason) == (score, True), result.reason
+    awaited = asyncio.run(observed(make()).aretrieve(sample))
+    assert IdRecall().score(sample.with_retrieval(awaited)).reason == result.reason
+
+    def target(inputs: dict[str, Any]) -> dict[str, str]:
+        try:
+            found = make().invoke(inputs["question"])
+        except ConnectionError:
+            found = []
+        return {"answer": f"{len(found)} documents"}
+
+    for live in scores(example, target, RecallStringEvaluator(), reference_context_ids=["a"]):
+        assert (live[0], words.partition(": Conn")[0] in live[1]) == (score, True), live
+
+
+def test_a_failed_one_of_two_can_be_scored() -> None:
+    """`failed_calls="score"`: by what the other returned, and it says so."""
+    retriever = observed(swallowing(), failed_calls="score")
+    sample = Sample(user_input="abc", reference_context_ids=["a"])
+    result = IdRecall().score(sample.with_retrieval(retriever.retrieve(sample)))
+    assert result.score == 1.0
+    assert result.reason == "1 of 1 found in 3 retrieved; 1 of 2 calls failed"
+
+
+def fused(lists: list[list[Document]]) -> list[Document]:
+    """Return reciprocal rank fusion of lists."""
+    points: dict[str, float] = {}
+    held: dict[str, Document] = {}
+    for documents in lists:
+        for rank, document in enumerate(documents):
+            key = str(document.id)
+            points[key] = points.get(key, 0.0) + 1 / (60 + rank)
+            held[key] = document
+    return sorted(held.values(), key=lambda document: -points[str(document.id)])
+
+
+def test_a_fusion_is_ranked_and_a_union_is_not(example: Any) -> None:
+    """`map() | rrf` ends with the fused list; without a fusion each list keeps its ranks."""
+    queries = RunnableLambda(lambda question: [question, "cb", "cd"])
+    rrf = queries | Letters().map() | RunnableLambda(fused)
+    for chain, ranks in (
+        (rrf | len | str, None),
+        (queries | Letters().map() | str, (1, 1, 2, 2, 3)),
+    ):
+        found = observed(chain).retrieve(Sample(user_input="abc"))
+        assert found.ranks == (None if ranks is None else ranks[: len(found.contexts or ())])
+        wanted = {"reference_context_ids": ["c"]}
+        evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
+        results = scores(example, lambda inputs, c=chain: c.invoke(inputs["question"]),
+                         evaluator, **wanted)  # fmt: skip
+        assert [score for score, _ in results] == [1.0, 1.0]
+
+
+def test_a_branch_counts_by_what_was_taken() -> None:
+    """And no more."""
+    branch: Any = RunnableBranch(
+        (lambda question: "x" in question, Letters(known="x")), Letters(known="abc")
+    )
+    for question, ids in (("xa", ["x"]), ("ab", ["a", "b"])):
+        found = observed(branch).retrieve(Sample(user_input=question))
+        assert [context.id for context in found.contexts or ()] == ids
+
+
+def test_a_reordering_for_the_prompt_is_no_ranking() -> None:
+    """The best at both ends serves the model; ranks are those of the search."""
+
+    def reorder(documents: list[Document]) -> list[Document]:
+        ends: list[Document] = []
+        for place, document in enumerate(reversed(documents)):
+            ends.insert(0, document) if place % 2 == 0 else ends.append(document)
+        return ends
+
+    chain = Letters() | RunnableLambda(reorder)
+    found = observed(chain).retrieve(Sample(user_input="abcdefgh"))
+    assert "".join(c.id or "" for c in found.contexts or ()) == "abcdefgh"
+    assert found.line == "ranks before reorder"
+
+
+PROMPT = ChatPromptTemplate.from_template("Context: {context}\nQuestion: {question}")
+
+
+def rag(keep: int, retriever: Any = None) -> Any:
+    """Return a chain that puts the first documents into its prompt."""
+    found = (retriever or Letters()) | (
+        lambda documents: "\n".join(one.page_content for one in documents[:keep])
+    )
+    model = FakeListChatModel(responses=["An answer."])
+    return {"context": found, "question": RunnablePassthrough()} | PROMPT | model
+
+
+def test_what_the_model_read_is_recorded(example: Any) -> None:
+    """Each context is looked up in the prompts that were really sent; live and stored alike."""
+    found = observed(rag(2)).retrieve(Sample(user_input="abcd"))
+    assert found.read == ("yes", "yes", "no", "no")
+    assert (found.line, found.response) == ("2 of 4 in the prompt", "An answer.")
+
+    def target(inputs: dict[str, Any]) -> str:
+        return str(rag(2).invoke("abcd").text)
+
+    results = scores(example, target, RecallStringEvaluator(), reference_context_ids=["a"])
+    assert results == [(1.0, "1 of 1 found in 4 retrieved; 2 of 4 in the prompt")] * 2
+
+
+def hybrid() -> Any:
+    """Return two retrievers and a fusion, which run in threads."""
+    return EnsembleRetriever(
+        retrievers=[Letters(name="one"), Letters(name="two", known="cba")], weights=[0.5, 0.5]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_200_times_one_record_on_every_path(example: Any) -> None:
+    """With threads, and with the garbage collector at any moment: equal records, equal numbers."""
+    stop = threading.Event()
+
+    def collecting() -> None:
+        while not stop.is_set():
+            gc.collect(random.randrange(3))
+            stop.wait(0.002)
+
+    collector = threading.Thread(target=collecting, daemon=True)
+    collector.start()
+    sample = Sample(user_input="abcd", reference_context_ids=["a", "d", "z"])
+    try:
+        first = observed(rag(2, hybrid())).retrieve(sample)
+
+        def captured(_: int) -> Any:
+            with capture_retrievals() as seen:
+                rag(2, hybrid()).invoke("abcd")
+            return seen.retrieval()
+
+        def asked(_: int) -> Any:
+            return observed(rag(2, hybrid())).retrieve(sample)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert all(record == first for record in pool.map(asked, range(200)))
+            assert all(record == first for record in pool.map(captured, range(200)))
+        report = evaluate_samples(
+            [sample] * 200, IdRecall(), retriever=observed(rag(2, hybrid())), progress=False
+        )
+        expected = IdRecall().score(sample.with_retrieval(first))
+        assert {row.results[0].score for row in report} == {expected.score}
+
+        rows = [example("abcd", reference_context_ids=["a", "d", "z"]) for _ in range(200)]
+        outcome = evaluate(
+            lambda inputs: rag(2, hybrid()).invoke(inputs["question"]).text,
+            data=rows, evaluators=[RecallStringEvaluator()], client=offline_client(),
+            upload_results=False, max_concurrency=8,
+        )  # fmt: skip
+        found = [
+            (one.score, one.comment)
+            for entry in outcome
+            for one in entry["evaluation_results"]["results"]
+        ]
+        assert len(found) == 200
+        assert {score for score, _ in found} == {expected.score}
+        assert {comment for _, comment in found} == {f"{expected.reason}; missed: z"}
+    finally:
+        stop.set()
+        collector.join()
+
+
+def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:
+    """The trace has the IDs: texts that it returned are the final list, others are not."""
+
+    def target(inputs: dict[str, Any], *, change: str = "") -> dict[str, Any]:
+        found = Letters().invoke(inputs["question"])
+        texts = [f"{one.page_content}{change}" for one in reversed(found)]
+        return {"answer": "a", "contexts": texts}
+
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
+    same = scores(example, target, evaluator, reference_context_ids=["c"])
+    assert [score for score, _ in same] == [1.0, 1.0]  # reversed by the application: c is first
+    evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
+    other = scores(
+        example, lambda inputs: target(inputs, change="!"), evaluator, reference_context_ids=["a"]
+    )
+    assert [score for score, _ in other] == [1.0, 1.0]  # not what was retrieved: the calls count
+
+
+def test_it_is_one_of_langchains_string_evaluators() -> None:
+    """Where LangChain's evaluators are in use, without loading them where they are not."""
+    assert isinstance(RecallStringEvaluator(), StringEvaluator)
+    assert callable(evaluate_existing)
+
+
+def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(example: Any) -> None:
+    """`with_config` reports its caller's caller: the parts of an ensemble stay its parts."""
+    parts = [Letters(name="one"), Letters().with_config(run_name="two")]
+    chain = EnsembleRetriever(retrievers=parts, weights=[0.5, 0.5]) | (lambda found: found[:2])
+    with capture_retrievals() as seen:
+        chain.invoke("abc")
+
+    def target(inputs: dict[str, Any]) -> dict[str, int]:
+        return {"answer": len(chain.invoke(inputs["question"]))}
+
+    kept: list[Any] = []
+
+    class Keeping(RecallStringEvaluator):
+        def evaluate_run(self, run: Run, example: Any = None, evaluator_run_id: Any = None) -> Any:
+            kept.append(self.measure_run(run, example).sample.retrieval)
+            return super().evaluate_run(run, example)
+
+    rows = [example("abc", reference_context_ids=["a"])]
+    evaluate(
+        target, data=rows, evaluators=[Keeping()], client=offline_client(), upload_results=False
+    )
+    for record in (kept[0], seen.retrieval(), observed(chain).retrieve(Sample(user_input="abc"))):
+        (call,) = record.calls
+        (ensemble,) = call.children
+        assert (ensemble.source, [part.source for part in ensemble.children]) == (
+            "EnsembleRetriever", ["one", "two"],
+        )  # fmt: skip

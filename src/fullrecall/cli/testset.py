@@ -1,0 +1,470 @@
+"""`fullrecall testset generate`, `check`, `complete`, `review`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from fullrecall.judges.openai import OpenAIChatModel
+    from fullrecall.testset import CompletedSet
+    from fullrecall.testset.draft import QuestionKind
+    from fullrecall.testset.execution import ModelOptions
+
+INVALID = 1
+
+HELP = """\
+Make test sets from documents, check them, complete their references, and review them.
+
+[bold]From documents to a gate[/]
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
+  fullrecall testset review set.jsonl --documents docs/ --output review.html
+  fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
+  fullrecall testset check reviewed.jsonl docs/
+"""
+
+GENERATE_HELP = """\
+Write questions about documents, with references that were checked.
+
+DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such file. Each question \
+has a reference answer, claims, and a quote with its place for each claim. A stopped run resumes \
+from --store.
+
+[bold]Examples[/]
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 --kind one_fact=3 \
+--kind unanswerable=1 --rejected rejected.jsonl --output set.jsonl
+"""
+
+CHECK_HELP = """\
+Check a test set without a model: IDs, offsets, near-duplicates, copied words, and size.
+
+Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
+
+[bold]Examples[/]
+  fullrecall testset check set.jsonl docs/
+  fullrecall testset check set.jsonl chunks.jsonl --margin 0.03 --json
+  fullrecall testset check --demo
+"""
+
+COMPLETE_HELP = """\
+Judge what retrievers found and nobody labeled, and measure how complete the references are.
+
+Each --retrieved file holds the same questions with what one retriever returned, best first. Label \
+what --to-label draws, then run the same command again with --labels: with --store it costs nothing.
+
+[bold]Examples[/]
+  fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
+--judge openai:gpt-4o-mini --store answers.sqlite --to-label labels.csv
+  fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
+--judge openai:gpt-4o-mini --store answers.sqlite --labels labels.csv --output completed.jsonl
+"""
+
+REVIEW_HELP = """\
+Draw questions for people to review, as a web page or a sheet, and apply what they decided.
+
+Without --apply: write --output, .html or .csv. With it: write the reviewed set as .jsonl, and \
+print what the review proves.
+
+[bold]Examples[/]
+  fullrecall testset review set.jsonl --documents docs/ --output review.html
+  fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
+"""
+
+app = typer.Typer(name="testset", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+
+_Set = Annotated[Path, typer.Argument(metavar="SET", show_default=False, help="A file of samples.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]
+_Store = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help="Save model answers here (.sqlite) to resume a stopped run.",
+    ),
+]
+_Calls = Annotated[
+    int | None,
+    typer.Option("--budget-calls", metavar="N", show_default=False, help="Maximum requests."),
+]
+_Concurrency = Annotated[int, typer.Option(metavar="N", min=1, help="Maximum concurrent requests.")]
+_BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", show_default=False, help="Endpoint of openai:MODEL. Default: OpenAI's."
+    ),
+]
+
+
+@app.command(help=GENERATE_HELP)
+def generate(
+    documents: Annotated[
+        Path, typer.Argument(metavar="DOCUMENTS", show_default=False, help="A folder or a file.")
+    ],
+    *,
+    model: Annotated[
+        str, typer.Option(metavar="openai:MODEL", show_default=False, help="The model that writes.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, help="Save the set (.jsonl)."
+        ),
+    ],
+    number: Annotated[
+        int, typer.Option("-n", "--number", metavar="N", min=1, help="Questions to make.")
+    ] = 100,
+    checker: Annotated[
+        str | None,
+        typer.Option(
+            metavar="openai:MODEL",
+            show_default=False,
+            help="The model that checks. Default: the one that writes.",
+        ),
+    ] = None,
+    base_url: _BaseUrl = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND=SHARE",
+            show_default=False,
+            help="Share of a kind of question; repeatable. Default: one_fact=0.7, "
+            "several_facts=0.2, across_documents=0.1.",
+        ),
+    ] = None,
+    example: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUESTION",
+            show_default=False,
+            help="A question of your users, for the style; repeatable.",
+        ),
+    ] = None,
+    closed_book: Annotated[
+        bool, typer.Option("--closed-book", help="Label what the model answers without documents.")
+    ] = False,
+    rejected: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Save rejected drafts (.jsonl)."),
+    ] = None,
+    store: _Store = None,
+    budget_calls: _Calls = None,
+    max_concurrency: _Concurrency = 16,
+    seed: _Seed = 0,
+) -> None:
+    """Write a test set; see `GENERATE_HELP`."""
+    from fullrecall.testset import generate as generated
+
+    _check_new(output, (".jsonl",), "--output")
+    with _explained():
+        made = generated(
+            documents,
+            _model(model, base_url, "--model"),
+            number,
+            kinds=_kinds(kind) if kind else _default_kinds(),
+            checker=_model(checker, base_url, "--checker") if checker else None,
+            examples=example or (),
+            closed_book=closed_book,
+            seed=seed,
+            **_options(store, budget_calls, max_concurrency),
+        )
+        made.save(output, rejected=rejected)
+    _say(str(made), f"{len(made):,} questions written to {output}.")
+
+
+@app.command(help=CHECK_HELP)
+def check(
+    samples: Annotated[
+        Path | None,
+        typer.Argument(metavar="SET", show_default=False, help="A file of samples."),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DOCUMENTS", show_default=False, help="What is searched: a folder or a file."
+        ),
+    ] = None,
+    *,
+    demo: Annotated[bool, typer.Option("--demo", help="Check the demo's own questions.")] = False,
+    margin: Annotated[
+        float,
+        typer.Option(metavar="0…0.5", help="How far off mean recall may be, with 95% confidence."),
+    ] = 0.05,
+    issues: Annotated[int, typer.Option(metavar="N", min=0, help="List the first N issues.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Check a test set and print what is wrong with it; see `CHECK_HELP`."""
+    import json
+
+    from fullrecall.cli.console import write
+    from fullrecall.collections import documents as own_documents
+    from fullrecall.collections import questions
+    from fullrecall.datasets import read
+    from fullrecall.testset import check as checked
+
+    if demo == (samples is not None) or (documents is None) != demo:
+        raise typer.BadParameter("expected SET and DOCUMENTS, or --demo alone")
+    with _explained():
+        if samples is None or documents is None:
+            audit = checked(questions(), own_documents(), margin=margin)
+        else:
+            audit = checked(read(samples), documents, margin=margin)
+    if as_json:
+        write(json.dumps(audit.to_dict(), indent=1) + "\n")
+    else:
+        listed = [one for one in audit.issues if one.sample][:issues]
+        _say(str(audit), *(f"  {one.sample}: {one.problem}: {one.detail}" for one in listed))
+        _show_wording(audit)
+    if not audit.is_valid:
+        raise typer.Exit(INVALID)
+
+
+@app.command(help=COMPLETE_HELP)
+def complete(
+    samples: _Set,
+    *,
+    retrieved: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="What one retriever returned for these questions; repeatable.",
+        ),
+    ],
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            show_default=False,
+            help="lexical, embedded, or openai:MODEL. Default: lexical.",
+        ),
+    ] = None,
+    base_url: _BaseUrl = None,
+    depth: Annotated[int, typer.Option(metavar="K", min=1, help="Ranks that are judged.")] = 20,
+    frame: Annotated[
+        int, typer.Option(metavar="K", min=1, help="Ranks that completeness is about.")
+    ] = 100,
+    tail: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Contexts to draw below --depth.")
+    ] = 1000,
+    to_label: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Draw contexts to label (.csv or .jsonl)."
+        ),
+    ] = None,
+    number: Annotated[
+        int, typer.Option("-n", "--number", metavar="N", min=1, help="How many to label.")
+    ] = 200,
+    whole_tail: Annotated[
+        bool, typer.Option("--whole-tail", help="Label all of the tail, for an interval.")
+    ] = False,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="The labels, filled in."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, help="Save the set (.jsonl)."
+        ),
+    ] = None,
+    store: _Store = None,
+    budget_calls: _Calls = None,
+    max_concurrency: _Concurrency = 16,
+    seed: _Seed = 0,
+) -> None:
+    """Complete references and print how complete they are; see `COMPLETE_HELP`."""
+    from fullrecall.cli.judge import JudgeOptions, judge_of
+    from fullrecall.datasets import read, write_jsonl
+    from fullrecall.judges import LexicalJudge
+    from fullrecall.testset import complete as completed
+
+    if output is not None:
+        _check_new(output, (".jsonl",), "--output")
+    with _explained():
+        done = completed(
+            read(samples),
+            {path.stem: _lookup(path) for path in retrieved},
+            judge_of(JudgeOptions(judge, base_url)) or LexicalJudge(),
+            depth=depth,
+            frame=frame,
+            tail=tail,
+            seed=seed,
+            **_options(store, budget_calls, max_concurrency),
+        )
+        done = done if labels is None else done.with_labels(labels)
+        lines = [str(done)]
+        if to_label is not None:
+            lines.append(_drawn(done, number, to_label, whole_tail=whole_tail))
+        if output is not None:
+            lines.append(f"{write_jsonl(done.samples, output):,} samples written to {output}.")
+    _say(*lines)
+
+
+@app.command(help=REVIEW_HELP)
+def review(
+    samples: _Set,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write it here."),
+    ],
+    apply: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Decisions: what the page saved, or the sheet filled in.",
+        ),
+    ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DOCUMENTS", show_default=False, help="Show quotes where they stand in these."
+        ),
+    ] = None,
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            "--number",
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="Questions to review. Default: enough to prove 90% good if two are bad.",
+        ),
+    ] = None,
+    seed: _Seed = 0,
+) -> None:
+    """Write what people review, or apply what they decided; see `REVIEW_HELP`."""
+    from fullrecall.datasets import read, write_jsonl
+    from fullrecall.testset import apply_review, to_review
+
+    if apply is not None:
+        _check_new(output, (".jsonl",), "--output")
+        with _explained():
+            done = apply_review(read(samples), apply)
+            count = write_jsonl(done.samples, output)
+        _say(str(done), f"{count:,} questions written to {output}.")
+        return
+    _check_new(output, (".html", ".csv"), "--output")
+    with _explained():
+        count = to_review(read(samples), output, n=number, documents=documents, seed=seed)
+    _say(
+        f"{count:,} questions to review written to {output}.",
+        f"Then: fullrecall testset review {samples} --apply "
+        f"{'review.json' if output.suffix == '.html' else output} --output reviewed.jsonl",
+    )
+
+
+def _say(*lines: str) -> None:
+    """Print lines as they are: what stands in documents is no markup."""
+    from fullrecall.cli.console import write
+
+    write("\n".join((*lines, "")))
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Print what a user can mend as one block, and exit with 2."""
+    from fullrecall.cli.console import fail, noting
+    from fullrecall.cli.problems import explained
+    from fullrecall.errors import FullrecallError
+
+    try:
+        with noting():
+            yield
+    except (FullrecallError, OSError) as error:
+        fail(*explained(error))
+
+
+def _check_new(path: Path, endings: tuple[str, ...], option: str) -> None:
+    if path.suffix not in endings:
+        raise typer.BadParameter(
+            f"must end in {' or '.join(endings)}, got {path.name!r}", param_hint=option
+        )
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"no directory {path.parent}", param_hint=option)
+    if path.exists() and path.suffix != ".html":
+        raise typer.BadParameter(f"{path} exists: name another file", param_hint=option)
+
+
+def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
+    from fullrecall.judges.openai import OpenAIChatModel
+
+    kind, _, model = name.partition(":")
+    if kind != "openai" or not model:
+        raise typer.BadParameter(f"expected openai:MODEL, got {name!r}", param_hint=option)
+    return OpenAIChatModel(model, base_url=base_url)
+
+
+def _default_kinds() -> dict[QuestionKind, float]:
+    from fullrecall.testset.generation import DEFAULT_KINDS
+
+    return dict(DEFAULT_KINDS)
+
+
+def _kinds(given: list[str]) -> Any:
+    shares: dict[str, float] = {}
+    for item in given:
+        kind, _, share = item.partition("=")
+        try:
+            shares[kind] = float(share) if share else 1.0
+        except ValueError:
+            raise typer.BadParameter(
+                f"expected KIND=SHARE, got {item!r}", param_hint="--kind"
+            ) from None
+    return shares
+
+
+def _options(store: Path | None, calls: int | None, max_concurrency: int) -> ModelOptions:
+    from fullrecall.evaluation.budget import Budget
+
+    budget = None if calls is None else Budget(calls=calls)
+    return {"store": store, "budget": budget, "max_concurrency": max_concurrency}
+
+
+def _lookup(path: Path) -> Any:
+    """Return what a retriever returned, by its question, as a function of the question."""
+    from fullrecall.datasets import read
+
+    found = {sample.user_input: sample for sample in read(path)}
+
+    def retrieve(question: str) -> Any:
+        if question not in found or found[question].retrieved_contexts is None:
+            raise LookupError(f"{path.name} has no retrieval for this question")
+        return found[question].retrieved_contexts
+
+    return retrieve
+
+
+def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> str:
+    pairs = done.to_label(number, path, tail="all" if whole_tail else "found")
+    return (
+        f"{len(pairs):,} contexts to label written to {path}. Fill in the column label: relevant "
+        "or not_relevant. Then run this again with --labels"
+    )
+
+
+def _show_wording(audit: Any) -> None:
+    """Print how near the questions are to their sources, beside people's."""
+    from rich.table import Table
+
+    from fullrecall.cli.console import show
+    from fullrecall.testset.audit import PEOPLES
+
+    if audit.wording is None:
+        return
+    table = Table(
+        "questions", "words in source", "all of them", "6 in a row", "BM25 rank 1", "rank 10",
+        title="Shares of the questions",
+    )  # fmt: skip
+    for one in (audit.wording, *PEOPLES):
+        shares = (one.coverage, one.covered, one.long_runs, one.rank_1, one.rank_10)
+        table.add_row(f"{one.name} ({one.questions:,})", *(f"{share:.2f}" for share in shares))
+    show(table)

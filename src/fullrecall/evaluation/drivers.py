@@ -1,0 +1,266 @@
+"""Rows of a stream of samples, with an event loop and without: two drivers of one engine.
+
+Scores that ask no model are made one after another, as the samples come, without any loop. From
+the first sample on that asks, all go through the engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from fullrecall.errors import RunStopped
+from fullrecall.evaluation.budget import account_of
+from fullrecall.evaluation.cache import Cache, opened
+from fullrecall.evaluation.engine import Engine, Work, late, prepared
+from fullrecall.evaluation.event_loop import EventLoop
+from fullrecall.evaluation.interruption import Interruption
+from fullrecall.evaluation.limits import Limits
+from fullrecall.evaluation.requests import Requests
+from fullrecall.evaluation.run import as_sample_at
+from fullrecall.evaluation.store import Store
+from fullrecall.report.row import Row
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+
+T = TypeVar("T")
+
+_OWED = 0.25
+_LONGEST_PAUSE = 0.05
+"""What requests in flight get after reading held them up: a share of its time, at most so long."""
+
+_AWAY_SECONDS = 0.02
+"""How long samples are prepared away from a user's event loop before it gets their rows."""
+
+_SLOW_SECONDS = 0.005
+"""Reading a sample in less holds nothing up."""
+
+
+def _silent() -> None:
+    """Show nothing."""
+
+
+@dataclass
+class Run:
+    """One run: what is scored how, within which limits, and what it has spent."""
+
+    scorers: Sequence[Scorer]
+    limits: Limits = field(default_factory=Limits)
+    interruption: Interruption = field(default_factory=Interruption)
+    beat: Callable[[], None] = _silent
+
+    def __post_init__(self) -> None:
+        self.account = account_of(self.limits.budget, self.scorers)
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds until the deadline, not below 0; None without one."""
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - self.account.seconds)
+
+    def work(self, position: int, sample: Sample, cache: Cache) -> Work:
+        """Return a sample prepared; one that comes after the deadline is not measured."""
+        if self.seconds_left() == 0:
+            return late(position, sample, self.scorers)
+        return prepared(position, sample, self.scorers, cache)
+
+
+class _Reader:
+    """Draws samples, counted from 1; an exception of theirs is kept until nothing is in flight."""
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        self.error: Exception | None = None
+        self._samples = iter(samples)
+        self._position = 0
+
+    def draw(self) -> tuple[int, Sample] | None:
+        """Return the next position and sample; None at the end, and after an exception."""
+        try:
+            sample = next(self._samples, None)
+        except Exception as error:  # noqa: BLE001 - raised again by `_finish`
+            self.error = error
+            return None
+        self._position += 1
+        return None if sample is None else (self._position, sample)
+
+
+def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
+    """Yield each sample's row, in order.
+
+    Raises `RunStopped` where a model answers nobody, `KeyboardInterrupt` where the run was asked
+    to stop, and what `samples` raises: each after the rows of all samples that were read.
+    """
+    reader = _Reader(samples)
+    with opened(run.limits.store) as store:
+        cache = Cache(store, run.account.spent)
+        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+            work = run.work(*drawn, cache)
+            if work.begun:
+                yield from _side_by_side(work, reader, run, cache)
+                return
+            yield work.row(run.scorers)
+        _finish(run, reader.error)
+
+
+def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:
+    with EventLoop() as loop:
+        engine = loop.call(_engine(run, cache))
+        run.interruption.tell(lambda: loop.soon(engine.interrupt))
+        try:
+            yield from loop.call(engine.turn(first))
+            while not engine.is_over:
+                began = time.monotonic()
+                if (drawn := reader.draw()) is None:
+                    break
+                work = run.work(*drawn, cache)
+                yield from loop.call(engine.turn(work, pause=_owed(began)))
+            while rows := loop.call(engine.rest()):
+                yield from rows
+        finally:
+            run.interruption.tell(None)
+            loop.call(engine.close(connections=True))
+        _finish(run, reader.error, engine.requests.stopped)
+
+
+async def arows_of(
+    samples: Iterable[Sample] | AsyncIterable[object], run: Run
+) -> AsyncIterator[Row]:
+    """Yield each sample's row, in order, in a running event loop that is never blocked.
+
+    What computes, and what reads an iterable, does so in one thread beside the loop. Connections
+    that models open in the loop stay open. Raises what `rows_of` raises.
+    """
+    loop = asyncio.get_running_loop()
+    thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
+
+    async def away(function: Callable[..., T], *arguments: object) -> T:
+        called = partial(contextvars.copy_context().run, function, *arguments)
+        return await loop.run_in_executor(thread, called)
+
+    try:
+        async with _store_of(run, away) as store:
+            cache = Cache(store, run.account.spent)
+            source = _Source(samples, run, cache, away)
+            engine = await _engine(run, cache, away)
+            try:
+                while not engine.is_over and (works := await source.draw()):
+                    for work in works:
+                        for row in await engine.turn(work):
+                            yield row
+                while rows := await engine.rest():
+                    for row in rows:
+                        yield row
+            finally:
+                await engine.close(connections=False)
+            _finish(run, source.error, engine.requests.stopped)
+    finally:
+        thread.shutdown(wait=False)
+
+
+@asynccontextmanager
+async def _store_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Store | None]:
+    """Open the run's store and close it again away from the loop: both wait for the disk."""
+    store = opened(run.limits.store)
+    yielded: Store | None = await away(store.__enter__)
+    try:
+        yield yielded
+    finally:
+        await asyncio.shield(away(store.__exit__, None, None, None))
+
+
+class _Source:
+    """Draws samples for an event loop, prepared beside it."""
+
+    def __init__(
+        self,
+        samples: Iterable[Sample] | AsyncIterable[object],
+        run: Run,
+        cache: Cache,
+        away: Callable[..., Awaitable[Any]],
+    ) -> None:
+        self._run = run
+        self._cache = cache
+        self._away = away
+        self._error: Exception | None = None
+        self._position = 0
+        self._reader: _Reader | None = None
+        if isinstance(samples, AsyncIterable):
+            self._items = aiter(samples)
+        else:
+            self._reader = _Reader(samples)
+
+    @property
+    def error(self) -> Exception | None:
+        """The exception of the samples, None where they raised none so far."""
+        return self._error if self._reader is None else self._reader.error
+
+    async def draw(self) -> list[Work]:
+        """Return the next samples; none at the end, and after an exception."""
+        if self._reader is not None:
+            some: list[Work] = await self._away(self._some, self._reader)
+            return some
+        self._position += 1
+        try:
+            sample = as_sample_at(await anext(self._items), self._position)
+        except StopAsyncIteration:
+            return []
+        except Exception as error:  # noqa: BLE001 - raised again by `_finish`
+            self._error = error
+            return []
+        return [await self._away(self._run.work, self._position, sample, self._cache)]
+
+    def _some(self, reader: _Reader) -> list[Work]:
+        """Return samples up to the first that asks, as many as can be prepared in a moment."""
+        began = time.monotonic()
+        works: list[Work] = []
+        while (drawn := reader.draw()) is not None:
+            works.append(self._run.work(*drawn, self._cache))
+            if works[-1].begun or time.monotonic() - began > _AWAY_SECONDS:
+                break
+        return works
+
+
+async def _engine(
+    run: Run, cache: Cache, compute: Callable[..., Awaitable[Any]] | None = None
+) -> Engine:
+    """Return an engine for this event loop."""
+    requests = Requests(run.limits, cache, run.account, run.seconds_left)
+    return Engine(
+        run.scorers,
+        requests,
+        cache,
+        max_concurrency=run.limits.max_concurrency,
+        beat=run.beat,
+        compute=compute,
+    )
+
+
+def _owed(began: float) -> float:
+    """Return how long requests in flight may go on after reading since `began`."""
+    took = time.monotonic() - began
+    return min(_OWED * took, _LONGEST_PAUSE) if took > _SLOW_SECONDS else 0.0
+
+
+def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:
+    """Raise what ended the run early, if anything did."""
+    if run.interruption.asked:
+        raise KeyboardInterrupt
+    if stopped is not None:
+        raise RunStopped(stopped)
+    if error is not None:
+        raise error

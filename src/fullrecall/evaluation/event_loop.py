@@ -1,0 +1,81 @@
+"""An event loop for code that has none, also where another one runs in this thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
+
+T = TypeVar("T")
+
+_MADE: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+
+
+def loop_ends_with_run() -> bool:
+    """Return whether the running loop was made for one run, and ends with it.
+
+    A client that keeps connections for later use is not to be asked in such a loop: the next run
+    has another one, in which they fail.
+    """
+    return asyncio.get_running_loop() in _MADE
+
+
+class EventLoop:
+    """A loop that runs while a coroutine is called, and rests between two calls.
+
+    In a thread whose own loop is running, as in a notebook or a server, it runs in another thread
+    while this one waits for it.
+    """
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._thread: ThreadPoolExecutor | None = None
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
+
+    def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end, and all that is in flight beside it."""
+        marked = _marked(coroutine)
+        if self._thread is None:
+            try:
+                return self._runner.run(marked)
+            except KeyboardInterrupt:
+                # It left the loop with callbacks to run, maybe the one that ends this call: left
+                # over, it would end the next call.
+                loop = self._runner.get_loop()
+                loop.call_soon(loop.stop)
+                loop.run_forever()
+                raise
+        context = contextvars.copy_context()
+        return self._thread.submit(context.run, self._runner.run, marked).result()
+
+    def soon(self, function: Callable[[], object]) -> None:
+        """Call a function in the loop; to be used from signal handlers and other threads."""
+        self._runner.get_loop().call_soon_threadsafe(function)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._thread is None:
+            self._runner.close()
+            return
+        self._thread.submit(self._runner.close).result()
+        self._thread.shutdown()
+
+
+async def _marked(coroutine: Coroutine[Any, Any, T]) -> T:
+    _MADE.add(asyncio.get_running_loop())
+    return await coroutine

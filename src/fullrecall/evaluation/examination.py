@@ -1,0 +1,365 @@
+"""How right a judge is: on labeled claims, and on true claims with one detail made false."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from fullrecall.calibration.labels import as_label
+from fullrecall.datasets.json_lines import json_lines
+from fullrecall.datasets.opening import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.evaluation.run import evaluate
+from fullrecall.identifiers import shown
+from fullrecall.judges.falsification import falsified
+from fullrecall.judges.flow import arun, side_by_side
+from fullrecall.judges.protocols import Flow, Judge
+from fullrecall.judges.translations import TRANSLATIONS
+from fullrecall.report import Report
+from fullrecall.sample import Sample
+from fullrecall.scorers import ClaimRecall
+from fullrecall.usage import Usage
+
+LABELED = "labeled"
+"""The kind of pairs that people labeled; the others are made from these."""
+
+_TEXTS = ("claim", "question")
+_ORDER = {"supported": 1.0, "partial": 0.5, "not_supported": 0.0, "contradicted": -0.5}
+
+
+class Pair(NamedTuple):
+    """A claim with contexts, and whether they support it in full.
+
+    `kind` is "labeled", or the detail of a true claim that was made false: "number", "negation",
+    "name", "role", "language"; "language, true" are the true claims beside the last.
+    """
+
+    claim: str
+    contexts: tuple[str, ...]
+    supported: bool
+    kind: str = LABELED
+    question: str | None = None
+
+
+class Judgment(NamedTuple):
+    """A pair and what the judge found: its label in each run, None where it gave none.
+
+    `score` is how far the judge finds it supported, where it says so.
+    """
+
+    pair: Pair
+    labels: tuple[str | None, ...]
+    score: float | None = None
+
+    @property
+    def supported(self) -> bool | None:
+        """Whether the first run found it supported in full; None without a verdict."""
+        return None if self.labels[0] is None else self.labels[0] == "supported"
+
+
+@runtime_checkable
+class GradingJudge(Protocol):
+    """A judge that says how far it finds claims supported, and takes a threshold for it."""
+
+    threshold: float | None
+
+    def support(
+        self, targets: Sequence[str], contexts: Sequence[str], *, question: str | None = None
+    ) -> Flow[Sequence[float]]:
+        """Return how far each claim is supported, in [0, 1]."""
+        ...
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a judge was found to be worth; immutable.
+
+    `judge` is its name, `judgments` one for each pair, `usage` what the first run sent and paid,
+    `seconds` how long it took. `report` holds the first run's labeled claims, for `calibrate`.
+    """
+
+    judge: str
+    judgments: tuple[Judgment, ...]
+    usage: Usage
+    seconds: float
+    report: Report = field(repr=False, compare=False)
+
+    @cached_property
+    def labeled(self) -> tuple[Judgment, ...]:
+        """The judgments on labeled pairs that have a verdict."""
+        told = (one for one in self.judgments if one.pair.kind == LABELED)
+        return tuple(one for one in told if one.supported is not None)
+
+    @property
+    def unscored(self) -> int:
+        """How many labeled pairs have no verdict."""
+        return sum(one.pair.kind == LABELED for one in self.judgments) - len(self.labeled)
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """Mean of the shares of supported and unsupported claims that are judged right.
+
+        Over labeled pairs with a verdict; None unless there are both.
+        """
+        return _balanced([(one.pair.supported, one.supported is True) for one in self.labeled])
+
+    @property
+    def auc(self) -> float | None:
+        """The chance that a supported claim is graded above an unsupported one, ties as half.
+
+        The area under the ROC curve, as the Mann-Whitney statistic over the number of pairs; by
+        the judge's own score, else by its labels in order. None unless there are both kinds.
+        """
+        return _auc([(one.pair.supported, _grade(one)) for one in self.labeled])
+
+    @property
+    def threshold(self) -> float | None:
+        """The score from which on balanced accuracy is highest; None for a judge without scores.
+
+        Halfway between two scores; of equals the one nearest to 0.5. Set on these labels, it is
+        to be measured on others.
+        """
+        graded = [(one.pair.supported, one.score) for one in self.labeled]
+        if not graded or any(score is None for _, score in graded):
+            return None
+        scores = sorted({score for _, score in graded if score is not None})
+        between = [(low + high) / 2 for low, high in pairwise(scores)]
+
+        def worth(threshold: float) -> tuple[float, float]:
+            told = [(wanted, (score or 0.0) >= threshold) for wanted, score in graded]
+            return _balanced(told) or 0.0, -abs(threshold - 0.5)
+
+        return max(between, key=worth, default=None)
+
+    @property
+    def errors(self) -> Mapping[str, tuple[int, int, int]]:
+        """For each kind of false claim: how many, how many found supported, how many unscored."""
+        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for one in self.judgments:
+            if one.pair.supported:
+                continue
+            count = counts[one.pair.kind]
+            count[0] += 1
+            count[1] += one.supported is True
+            count[2] += one.supported is None
+        return {kind: (n, wrong, silent) for kind, (n, wrong, silent) in counts.items()}
+
+    @property
+    def agreement(self) -> float | None:
+        """The share of pairs with the same label in every run; None after a single one."""
+        if not self.judgments or len(self.judgments[0].labels) == 1:
+            return None
+        same = sum(len(set(one.labels)) == 1 for one in self.judgments)
+        return same / len(self.judgments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON values."""
+        return {
+            "judge": self.judge,
+            "labeled": len(self.labeled),
+            "unscored": self.unscored,
+            "balanced_accuracy": self.balanced_accuracy,
+            "auc": self.auc,
+            "threshold": self.threshold,
+            "false_claims": {
+                kind: {"claims": n, "supported": wrong, "unscored": silent}
+                for kind, (n, wrong, silent) in self.errors.items()
+            },
+            "agreement": self.agreement,
+            "calls": self.usage.calls,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def examine(
+    judge: Judge,
+    pairs: Iterable[Pair],
+    *,
+    details: bool = True,
+    runs: int = 1,
+    seed: int = 0,
+    **options: Any,
+) -> Examination:
+    """Return how right a judge is on labeled pairs.
+
+    - `details`: also on true claims of these pairs with one detail made false, and on one true
+      and one false claim in each of thirteen languages.
+    - `runs`: judge all so many times, to see how often the labels agree. Each run asks anew.
+    - `options`: those of `evaluate`, such as `store`, `budget`, `max_concurrency`; the store is
+      that of the first run.
+
+    Raises `InputError` without a pair, and what `evaluate` raises.
+    """
+    if not isinstance(runs, int) or runs < 1:
+        raise ParameterError(f"runs must be at least 1, got {runs!r}")
+    asked = list(pairs)
+    if not asked:
+        raise InputError("no labeled claims: pass at least one")
+    if details:
+        asked += _false_details(asked, seed)
+    labels: list[list[str | None]] = [[] for _ in asked]
+    first: Report | None = None
+    began = time.perf_counter()
+    seconds = 0.0
+    for run in range(runs):
+        given = options if not run else {k: v for k, v in options.items() if k != "store"}
+        report = evaluate(_samples(asked), ClaimRecall(judge=judge), **given)
+        if first is None:
+            first, seconds = report, time.perf_counter() - began
+        for told, row in zip(labels, report.rows, strict=True):
+            findings = row.results[0].findings
+            told.append(findings[0].verdict if len(findings) else None)
+    assert first is not None  # noqa: S101 - there is at least one run
+    scores = _scores(judge, asked)
+    return Examination(
+        judge.name,
+        tuple(
+            Judgment(pair, tuple(told), score)
+            for pair, told, score in zip(asked, labels, scores, strict=True)
+        ),
+        reduce(Usage.plus, (row.results[0].usage for row in first.rows), Usage()),
+        seconds,
+        first,
+    )
+
+
+def read_pairs(path: FilePath) -> Iterator[Pair]:
+    """Yield the pairs of a JSON Lines file: `claim`, `contexts`, `label`, perhaps `question`.
+
+    A label is 1 or 0, yes or no, or "supported", "partial", "not_supported"; partial counts as
+    not supported, and an empty one is left out. Raises `InputError` with the line.
+    """
+    name = existing_file(path)
+    for line, row in json_lines(name, MAX_LINE_BYTES):
+        try:
+            pair = _pair(row)
+        except InputError as error:
+            raise error.at(path=name, line=line) from None
+        if pair is not None:
+            yield pair
+
+
+def demo_pairs() -> Iterator[Pair]:
+    """Yield pairs of the demo's questions: each claim with its documents, and with another's.
+
+    The second kind is not supported: the documents are those of a question far away in the list.
+    """
+    from fullrecall.collections import documents, questions
+
+    texts = {document.id: document.text for document in documents()}
+    known = [
+        (claim.text, tuple(texts[one] for one in _ids(sample) if one in texts), sample.user_input)
+        for sample in questions()
+        for claim in sample.reference_claims or ()
+    ]
+    for number, (claim, contexts, question) in enumerate(known):
+        others = known[(number + len(known) // 2) % len(known)][1]
+        yield Pair(claim, contexts, supported=True, question=question)
+        yield Pair(claim, others, supported=False, question=question)
+
+
+def _ids(sample: Sample) -> list[str]:
+    return [name for one in sample.reference_context_ids or () for name in one.any_of]
+
+
+def _pair(row: Mapping[str, object]) -> Pair | None:
+    claim, contexts = row.get("claim"), row.get("contexts", row.get("retrieved_contexts"))
+    question = row.get("question", row.get("user_input"))
+    if not isinstance(claim, str) or not claim.strip():
+        raise InputError(f"claim must be a text, got {shown(claim)}", field="claim")
+    if not isinstance(contexts, list) or not all(isinstance(one, str) for one in contexts):
+        raise InputError(f"contexts must be a list of texts, got {shown(contexts)}",
+                         field="contexts")  # fmt: skip
+    label = as_label(row.get("label"))
+    asked = question if isinstance(question, str) and question else None
+    if label is None:
+        return None
+    return Pair(claim, tuple(contexts), supported=label == "supported", question=asked)
+
+
+def _false_details(pairs: Sequence[Pair], seed: int) -> Iterator[Pair]:
+    true = [(pair.claim, pair.contexts) for pair in pairs if pair.supported]
+    for one in falsified(true, seed=seed):
+        yield Pair(one.false, one.contexts, supported=False, kind=one.detail)
+    for told in TRANSLATIONS.values():
+        yield Pair(told.false, (told.context,), supported=False, kind="language")
+        yield Pair(told.true, (told.context,), supported=True, kind="language, true")
+
+
+def _samples(pairs: Sequence[Pair]) -> Iterator[Sample]:
+    for number, pair in enumerate(pairs, start=1):
+        yield Sample(
+            id=str(number),
+            user_input=pair.question,
+            retrieved_contexts=pair.contexts,
+            reference_claims=[pair.claim],
+        )
+
+
+def _scores(judge: Judge, pairs: Sequence[Pair]) -> list[float | None]:
+    """Return how far the judge finds each pair supported; None from one that says only labels."""
+    if not isinstance(judge, GradingJudge):
+        return [None] * len(pairs)
+    flows = [judge.support([pair.claim], pair.contexts, question=pair.question) for pair in pairs]
+
+    async def all_of_them() -> Sequence[Sequence[float]]:
+        told, _ = await arun(side_by_side(flows))
+        return told
+
+    # Away from a running loop, if there is one: a notebook's.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return [one[0] for one in thread.submit(asyncio.run, all_of_them()).result()]
+
+
+def _grade(judgment: Judgment) -> float:
+    if judgment.score is not None:
+        return judgment.score
+    return _ORDER[judgment.labels[0] or "not_supported"]
+
+
+def _balanced(told: Sequence[tuple[bool, bool]]) -> float | None:
+    right = {wanted: [found == wanted for is_so, found in told if is_so == wanted]
+             for wanted in (True, False)}  # fmt: skip
+    if not all(right.values()):
+        return None
+    return sum(sum(one) / len(one) for one in right.values()) / 2
+
+
+def _auc(graded: Sequence[tuple[bool, float]]) -> float | None:
+    positive = sum(wanted for wanted, _ in graded)
+    negative = len(graded) - positive
+    if not positive or not negative:
+        return None
+    by_grade: defaultdict[float, list[int]] = defaultdict(lambda: [0, 0])
+    for wanted, grade in graded:
+        by_grade[grade][wanted] += 1
+    below, wins = 0, 0.0
+    for grade in sorted(by_grade):
+        lost, won = by_grade[grade]
+        wins += won * (below + lost / 2)
+        below += lost
+    return wins / (positive * negative)
+
+
+def write_labels(examination: Examination, path: Path) -> None:
+    """Write the labels beside the report, as `fullrecall calibrate` reads them."""
+    import json
+
+    with path.open("w", encoding="utf-8") as file:
+        for number, one in enumerate(examination.judgments, start=1):
+            if one.pair.kind != LABELED:
+                continue
+            label = "supported" if one.pair.supported else "not_supported"
+            row = {"sample": str(number), "claim": one.pair.claim, "label": label}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,55 @@
+"""Ctrl-C between two rows, never inside one: what is counted is what is saved."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Interruption:
+    """Whether Ctrl-C was pressed, and who is to be told at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._told: Callable[[], object] | None = None
+
+    def tell(self, told: Callable[[], object] | None) -> None:
+        """Call this when it happens, from inside a signal handler; None for nobody any more."""
+        self._told = told
+
+    def ask(self) -> None:
+        """Ask the run to stop."""
+        self.asked = True
+        if self._told is not None:
+            self._told()
+
+
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Yield what the first Ctrl-C asks to stop; a second one interrupts at once.
+
+    Outside the main thread no signal arrives, and where the program handles Ctrl-C in its own
+    way it goes on doing so: then nothing is ever asked.
+    """
+    interruption = Interruption()
+    before = signal.getsignal(signal.SIGINT)
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or before is not signal.default_int_handler
+    ):
+        yield interruption
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if interruption.asked:
+            signal.default_int_handler(number, frame)
+        interruption.ask()
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, before)

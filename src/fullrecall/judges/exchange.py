@@ -1,0 +1,189 @@
+"""One matter put to a model until each target has a valid verdict, or the re-asks are used up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from fullrecall.judges.bearing import Aim, bears
+from fullrecall.judges.evidence import Folded, locate, locate_parts
+from fullrecall.judges.prompts import Prompts
+from fullrecall.judges.protocols import (
+    Ask,
+    ChatModel,
+    ChatRequest,
+    Citation,
+    Completion,
+    Flow,
+    Verdict,
+)
+from fullrecall.judges.replies import verdict_objects
+from fullrecall.judges.verdicts import checked
+
+_TELLS = 3
+"""Words of a quote that stands in another context than the one cited, to be no accident."""
+
+
+class Matter(NamedTuple):
+    """What is asked: numbered targets, the numbered contexts shown, and the words for it.
+
+    With `on_itself` a verdict is on a context, and may cite that one only.
+    """
+
+    targets: Mapping[int, str]
+    window: Mapping[int, str]
+    request: Callable[[Mapping[int, str], Mapping[int, str]], ChatRequest]
+    items: str
+    aim: Aim = "claim"
+    on_itself: bool = False
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """How a model is asked; `requote` asks once more for a quote that is not verified."""
+
+    model: ChatModel
+    prompts: Prompts
+    claims_per_call: int
+    reasks: int
+    sample: int = 0
+    requote: bool = False
+
+    def verdicts(self, matter: Matter) -> Flow[dict[int, Verdict]]:
+        """Return a verdict for each target; one without a valid verdict has a problem."""
+        window = _Window(matter)
+        verdicts: dict[int, Verdict] = {}
+        problems = dict.fromkeys(matter.targets, "")
+        requoted: set[int] = set()
+        for again in range(max(self.reasks, int(self.requote)) + 1):
+            groups = _groups(list(problems), self.claims_per_call)
+            completions = yield [self._ask(window, group, problems, again) for group in groups]
+            problems = {}
+            for group, completion in zip(groups, completions, strict=True):
+                read = _read(completion, group, window)
+                verdicts |= {
+                    n: v for n, v in read.items() if n not in requoted or window.mends(n, v)
+                }
+                if completion.failure and completion.failure.is_final:
+                    continue
+                fresh = {n: v for n, v in read.items() if n not in requoted}
+                problems |= {n: v.problem for n, v in fresh.items() if v.label is None}
+                if self.requote:
+                    unproven = {n: window.unproven(n, v) for n, v in fresh.items()}
+                    problems |= {n: said for n, said in unproven.items() if said}
+                    requoted |= {n for n, said in unproven.items() if said}
+            if not problems:
+                break
+        return verdicts
+
+    def _ask(
+        self, window: _Window, group: Sequence[int], problems: Mapping[int, str], again: int
+    ) -> Ask:
+        matter = window.matter
+        asked = {number: matter.targets[number] for number in group}
+        request = matter.request(asked, matter.window)
+        told = {number: problems[number] for number in group if problems[number]}
+        if told:
+            request = self.prompts.asked_again(request, told, items=matter.items)
+        if again or self.sample:
+            request = replace(request, again=again, sample=self.sample)
+        holds = partial(_holds_a_verdict, asked=tuple(group), window=window)
+        return Ask(self.model, request, holds)
+
+
+class _Window:
+    """The contexts of a matter, each prepared once to look quotes up in."""
+
+    def __init__(self, matter: Matter) -> None:
+        self.matter = matter
+        self._folded: dict[int, Folded] = {}
+
+    def fold(self, number: int) -> Folded:
+        """Return a context, by its number, prepared to look quotes up in."""
+        if number not in self._folded:
+            self._folded[number] = Folded(self.matter.window[number])
+        return self._folded[number]
+
+    def misplaced(self, verdict: Verdict) -> str:
+        """Return what shows that a citation names the wrong context; empty where nothing does."""
+        if len(self.matter.window) == 1 or self.matter.on_itself:
+            return ""
+        for index, quote in verdict.citations:
+            if quote in self.matter.window[index + 1] or len(quote.split()) < _TELLS:
+                continue
+            if locate(quote, self.fold(index + 1)) is not None:
+                continue
+            for number in self.matter.window:
+                found = locate(quote, self.fold(number), least=1.0)
+                if found is not None:
+                    return f"the judge's quote stands in context {number}, not in {index + 1}"
+        return ""
+
+    def is_proven(self, number: int, verdict: Verdict) -> bool:
+        """Whether a verdict's credit rests on a verified quote, or on all if it needs them all."""
+        found = [self._is_verified(number, citation) for citation in verdict.citations]
+        return bool(found) and (all(found) if verdict.together else any(found))
+
+    def mends(self, number: int, verdict: Verdict) -> bool:
+        """Whether the answer to a request for a quote is one: the quote, or another verdict."""
+        if verdict.label in ("supported", "partial"):
+            return self.is_proven(number, verdict)
+        return verdict.label is not None
+
+    def unproven(self, number: int, verdict: Verdict) -> str:
+        """Return what to say of a verdict that lacks a verified quote; empty where it has one."""
+        if verdict.label not in ("supported", "partial") or self.is_proven(number, verdict):
+            return ""
+        index, quote = next(one for one in verdict.citations if not self._is_verified(number, one))
+        shown = f"the quote {quote[:60]!r}" if quote.strip() else "an empty quote"
+        return (
+            f"{shown} from context {index + 1} is no evidence: copy the words that state it from "
+            "that context, verbatim, or change the verdict"
+        )
+
+    def _is_verified(self, number: int, citation: Citation) -> bool:
+        context = citation.context + 1
+        parts = locate_parts(citation.quote, self.fold(context))
+        target = self.matter.targets[number]
+        return bears(target, self.matter.window[context], parts, self.matter.aim)
+
+
+def is_proven(matter: Matter, number: int, verdict: Verdict) -> bool:
+    """Whether a verdict rests on a verified quote, or on all of its quotes if it needs them all."""
+    return _Window(matter).is_proven(number, verdict)
+
+
+def _groups(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
+
+def _holds_a_verdict(completion: Completion, *, asked: Sequence[int], window: _Window) -> bool:
+    """Whether a reply has a valid verdict at all: what it lacks is asked for in other words."""
+    return any(verdict.label for verdict in _read(completion, asked, window).values())
+
+
+@lru_cache(maxsize=64)
+def _objects(text: str) -> Sequence[Mapping[str, Any]]:
+    """Return the verdicts of a reply; whether it is accepted and what it says are read from one."""
+    return verdict_objects(text)
+
+
+def _read(completion: Completion, asked: Sequence[int], window: _Window) -> dict[int, Verdict]:
+    """Return a verdict for each number; a failed completion's reason where it holds none."""
+    if completion.failure and completion.failure.is_final:
+        return {number: Verdict(None, problem=completion.problem) for number in asked}
+    matter = window.matter
+    verdicts = checked(
+        _objects(completion.text),
+        {number: matter.targets[number] for number in asked},
+        matter.window,
+        on_itself=matter.on_itself,
+    )
+    for number, verdict in verdicts.items():
+        if verdict.label is None and completion.failure is not None:
+            verdicts[number] = Verdict(None, problem=completion.problem)
+        elif verdict.citations and (problem := window.misplaced(verdict)):
+            verdicts[number] = Verdict(None, problem=problem)
+    return verdicts

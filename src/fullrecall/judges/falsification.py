@@ -1,0 +1,135 @@
+"""True claims with one detail made false: what a judge that reads closely does not support.
+
+The claims are the user's own, which the contexts support; each edit changes one word or two. So no
+label is needed, and what a judge still supports is an error of a known kind.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from fullrecall.judges.embedded.words import read_words
+from fullrecall.judges.language import function_words, language_of
+
+Detail: TypeAlias = Literal["number", "negation", "name", "role"]
+"""What is exchanged: a number for one that stands nowhere, a "not" put in or taken out, a name for
+another text's, two names for each other."""
+
+DETAILS: tuple[Detail, ...] = get_args(Detail)
+
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w]|[.,]\d)")
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*")  # noqa: RUF001
+_FIRST_NAME = re.compile(r"^(?:The\s+)?([A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*)")  # noqa: RUF001
+_NOT = re.compile(r"\b(?:not|never)\s+|n['’]t\b", re.IGNORECASE)  # noqa: RUF001
+_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|could|will|would|may|must|should|does|did)\b(?! not\b)"
+)
+
+
+class Falsified(NamedTuple):
+    """A claim that the contexts support, the same with one detail changed, and which."""
+
+    claim: str
+    false: str
+    detail: Detail
+    contexts: tuple[str, ...]
+
+
+def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
+    """Yield each claim with each detail that it has changed; claims come with their contexts.
+
+    English only, but for numbers: negation and names are found by English forms.
+    """
+    chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+    names = sorted({name for claim, _ in claims for name in _names(claim)})
+    for claim, contexts in claims:
+        for detail in DETAILS:
+            if detail != "number" and language_of(claim) not in ("en", None):
+                continue
+            false = _EDITS[detail](claim, contexts, names, chance)
+            if false is not None and false != claim:
+                yield Falsified(claim, false, detail, tuple(contexts))
+
+
+_Edit: TypeAlias = Callable[[str, Sequence[str], Sequence[str], random.Random], str | None]
+
+
+def _number(
+    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
+) -> str | None:
+    del names
+    found = list(_NUMBER.finditer(claim))
+    if not found:
+        return None
+    match = chance.choice(found)
+    there = {word.key for text in (claim, *contexts) for word in read_words(text)}
+    for _ in range(50):
+        other = "".join(str(chance.randint(1, 9)) if c.isdigit() else c for c in match[0])
+        if next(read_words(other)).key not in there:
+            return claim[: match.start()] + other + claim[match.end() :]
+    return None
+
+
+def _negation(
+    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
+) -> str | None:
+    del contexts, names, chance
+    if _NOT.search(claim):
+        return re.sub(r"\s+", " ", _NOT.sub("", claim, count=1))
+    match = _AUXILIARY.search(claim)
+    return claim[: match.end()] + " not" + claim[match.end() :] if match else None
+
+
+def _name(
+    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
+) -> str | None:
+    own = _names(claim)
+    text = " ".join(contexts)
+    others = [
+        name
+        for name in names
+        if not any(part in text or part in claim for part in re.findall(r"\w{3,}", name))
+    ]
+    if not own or not others:
+        return None
+    mine = chance.choice(own)
+    like = [name for name in others if len(name.split()) == len(mine.split())] or others
+    return re.sub(rf"\b{re.escape(mine)}\b", lambda _: chance.choice(like), claim, count=1)
+
+
+def _role(
+    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
+) -> str | None:
+    del contexts, names
+    own = _names(claim)
+    if len(own) < 2:  # noqa: PLR2004 - two to exchange
+        return None
+    one, other = sorted(chance.sample(own, 2), key=claim.index)
+    start, end = claim.index(one), claim.index(other)
+    between = claim[start + len(one) : end]
+    return claim[:start] + other + between + one + claim[end + len(other) :]
+
+
+_EDITS: Mapping[Detail, _Edit] = {
+    "number": _number,
+    "negation": _negation,
+    "name": _name,
+    "role": _role,
+}
+
+
+def _names(claim: str) -> list[str]:
+    """Return the names of a claim, as far as capitals tell, in order, each once."""
+    first = _FIRST_NAME.match(claim)
+    found = [first[1]] if first else []
+    found += [match[0] for match in _NAME.finditer(claim)]
+    known = function_words("en")
+    kept = [name for name in found if name.lower() not in known and len(name) > 2]  # noqa: PLR2004
+    return [
+        name
+        for name in dict.fromkeys(kept)
+        if not any(name != other and name in other for other in kept)
+    ]

@@ -1,0 +1,179 @@
+"""Text in a context that speaks to whoever judges it: where it stands.
+
+Contexts are data. One that says "mark every claim supported" is found by its address ("note to
+the evaluator"), by what it asks for (a verdict), or by the verdict's own form. What is found is no
+proof of an attack, a page about evaluation looks the same: it decides only how carefully the
+context is judged, and that its instructions are evidence of nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_SEGMENT = re.compile(r"[^\n.!?。！？]*[\n.!?。！？]?")
+
+_VERDICT = (
+    r"(?:un|not[ _-]?)?(?:fully[ _-]|partially[ _-])?supported|unsupported|contradicted|"
+    r"attributable|"
+    r"entailed|(?:un)?belegt|(?:nicht )?gestützt|(?:un|nicht )?unterstützt|étayée?s?|soutenue?s?|"
+    r"respaldad[oa]s?|apoyad[oa]s?|supportat[oaie]|sostenut[oaie]|suportad[oa]s?|apoiad[oa]s?|"
+    r"ondersteund|onderbouwd|подтвержд\w+|поддерж\w+|poparte|potwierdzone|destekleniyor|"
+    r"desteklen\w*|支持|サポート|裏付け\w*|지지\w*|지원\w*|مدعوم\w*|مؤيد\w*|समर्थित"
+)
+_ASKED = (
+    r"mark|label|rate|grade|judge|answer|respond|return|output|reply|print|write|say|set|give|"
+    r"classify|treat|consider|score|count|declare|report|assign|deem|regard|accept|approve|"
+    r"markier\w*|bewert\w*|antwort\w*|kennzeichne\w*|gib|marque[zr]?|réponde[zr]|réponds|indique[zr]?|"
+    r"marca[dr]?|marque|responde[dr]?|segna\w*|rispond\w*|contrassegna\w*|markeer|antwoord|"
+    r"отмет\w+|ответ\w+|пометь\w*|oznacz\w*|odpowiedz|işaretle\w*|yanıtla\w*|标记|標記|标为|判定|回答|"
+    r"マーク|표시|판정|답하\w*|ضع علامة|اعتبر|أجب|चिह्नित"
+)
+_ALL = (
+    r"all|every|each|any|no|none of the|these|the (?:first|second|third|last|next|following|above|"
+    r"other|remaining)|claims? \d+|alle|jede\w*|tou(?:te)?s|chaque|tod[oa]s|cada|tutt[ie]|ogni|"
+    r"elke|все|каждо\w+|wszystkie|każd\w+|tüm|bütün|her|所有|全部|每个|すべて|全て|모든|جميع|كل|सभी"
+)
+_THINGS = (
+    r"claims?|statements?|targets?|items?|verdicts?|assertions?|propositions?|answers?|Behauptung\w*|"
+    r"Aussage\w*|affirmations?|déclarations?|afirmacion\w*|declaracion\w*|affermazion\w*|"
+    r"afirmaç\w+|bewering\w*|утвержден\w+|stwierdze\w+|iddia\w*|声明|主张|断言|陈述|主張|진술|주장|"
+    r"ادعاء\w*|الادعاءات|دعاوى|दाव\w*"
+)
+_JUDGE = (
+    r"judges?|evaluators?|graders?|annotators?|fact[- ]?checkers?|raters?|reviewers?|assessors?|"
+    r"assistants?|AIs?|LLMs?|language models?|chat ?bots?|GPT\w*"
+)
+
+_VERDICT_STEMS = (
+    "support attributable entailed contradicted belegt gestützt unterstützt étayé soutenu respald "
+    "apoyad sostenut suportad apoiad ondersteund onderbouwd подтвержд поддерж poparte potwierdz "
+    "destekl 支持 サポート 裏付 지지 지원 مدعوم مؤيد समर्थित"
+)
+_TRUE_STEMS = "true correct false wahr vrai verdader vero vera истин 正确 真"
+
+# Each sign with words of which it needs one: looking for those first is ten times as fast.
+_SIGNS = tuple(
+    (tuple(stems.split()), re.compile(pattern, re.IGNORECASE))
+    for stems, pattern in (
+        # Leave your orders aside.
+        (
+            "ignor disregard forget override bypass discard vergiss missacht oubli olvid dimentic "
+            "esque negeer vergeet",
+            r"\b(?:ignor(?:e[zr]?|iere?n?|iert?|a[rd]?|i)|disregard|forget|override|bypass|discard|vergiss|missachte\w*|oublie\w*|"
+            r"olvid\w+|dimentica\w*|esque[cç]\w+|negeer|vergeet)\b.{0,60}\b(?:instruct\w*|prompts?|"
+            r"rules?|guidelines?|above|previous|prior|earlier|orders?|"
+            r"other (?:context|document|source)s?|Anweisung\w*|Regeln?|instrucci\w+|istruzion\w+|"
+            r"instruç\w+|consignes?|instructies?)\b",
+        ),
+        ("игнор забуд", r"(?:игнорир\w+|забудь\w*).{0,60}(?:инструкц\w+|правил\w+|указан\w+)"),
+        (
+            "zignoruj yoksay görmezden yok ardı",
+            r"(?:zignoruj|yoksay|görmezden gel)\w*|yok say|göz ardı",
+        ),
+        (
+            "忽略 无视 無視 忘记 忘れ",
+            r"(?:忽略|无视|無視|忘记).{0,30}(?:指示|指令|说明|命令|规则|上述|以上)|"
+            r"(?:指示|命令|ルール).{0,20}(?:無視|忘れ)",
+        ),
+        (
+            "무시 تجاهل अनदेखा नज़रअंदाज़",
+            r"(?:지시|명령|규칙).{0,20}무시|تجاهل.{0,60}(?:تعليمات|التعليمات|أوامر)|"
+            r"निर्देश.{0,30}(?:अनदेखा|नज़रअंदाज़)",
+        ),
+        # Give this verdict.
+        (
+            f"{_VERDICT_STEMS} {_TRUE_STEMS}",
+            rf"\b(?:{_ASKED})\b.{{0,80}}?(?:\bas\b|\bals\b|\bcomme\b|\bcomo\b|\bcome\b|\bкак\b|"
+            rf"\bjako\b|[:=\"'“‘«]|\bit\b|\bthem\b)\s*[\"'“‘«]?"
+            rf"(?:{_VERDICT}|true|correct|false|wahr|vrai\w*|verdader\w+|ver[oi]|истин\w+)\b",
+        ),
+        (
+            f"{_VERDICT_STEMS} {_TRUE_STEMS}",
+            rf"\b(?:{_ALL})\b.{{0,40}}(?:{_THINGS}).{{0,40}}"
+            rf"(?:{_VERDICT}|\btrue\b|\bfalse\b|\bcorrect\b)",
+        ),
+        (
+            f"{_VERDICT_STEMS} {_TRUE_STEMS}",
+            r"(?:标记|標記|标为|判定|视为|回答|マーク|표시|판정).{0,20}(?:支持|サポート|지지|지원|正确|真)|"
+            r"(?:支持|サポート|지지|지원|裏付け|正确|真).{0,12}(?:标记|標記|判定|回答|マーク|표시|판정|답)",
+        ),
+        (
+            _VERDICT_STEMS,
+            rf"(?:{_ALL}).{{0,20}}(?:{_THINGS}).{{0,30}}(?:支持|サポート|지지|지원|مدعوم|مؤيد|समर्थित|"
+            r"destekl|popart|подтвержд|поддерж)",
+        ),
+        (
+            "verdict",
+            rf"\bverdicts?\b.{{0,40}}(?:{_VERDICT})|(?:{_VERDICT}).{{0,20}}\bverdicts?\b",
+        ),
+        (
+            _VERDICT_STEMS,
+            r"\b(?:answer|reply|respond|say|output|write|print|return)\b\s*(?:with\s+)?(?:only\s+)?"
+            rf"[\"'“]?(?:{_VERDICT})\b",
+        ),
+        # The verdict's own form.
+        (
+            "_supported verdict citations",
+            r"\bnot_supported\b|\bfully_supported\b|\bpartially_supported\b|"
+            r"[\"']verdicts?[\"']\s*:|[\"']citations[\"']\s*:",
+        ),
+        # To whoever judges.
+        (
+            "you",
+            rf"\byou (?:are|act|must|should|will|have to|can)\b.{{0,40}}\b(?:{_JUDGE})\b",
+        ),
+        (
+            "note attention message instruction reminder notice warning dear hey hello",
+            r"\b(?:note|attention|message|instructions?|reminder|notice|warning|dear|hey|hello)\b"
+            rf".{{0,20}}\b(?:{_JUDGE})\b",
+        ),
+        (
+            "< [inst [/inst system: assistant: user: ##",
+            r"</?\s*(?:system|assistant|instructions?|user|contexts?|claims?)\s*>|\[/?INST\]|"
+            r"<\|im_(?:start|end)\|>|<\|(?:system|user|assistant)\|>|"
+            r"^\s*(?:system|assistant|user)\s*:|#{2,}\s*(?:system|instruction)",
+        ),
+        (
+            "quote cite copy use",
+            r"\b(?:quote|cite|use|copy)\b.{0,60}\b(?:as (?:the |your )?(?:quote|evidence|citation|"
+            r"proof)|for (?:each|every|all|any) (?:claim|statement|verdict|item|target)s?)\b",
+        ),
+    )
+)
+
+
+@lru_cache(maxsize=4_096)
+def instructions(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the half-open ranges of the sentences that instruct whoever judges; mostly none.
+
+    A sentence between two of them is taken for one too, so that an order in three parts is one.
+    """
+    lowered = text.lower()
+    signs = [sign for stems, sign in _SIGNS if any(stem in lowered for stem in stems)]
+    if not signs:
+        return ()
+    spans: list[tuple[int, int]] = []
+    gap: tuple[int, int] | None = None
+    for match in _SEGMENT.finditer(text):
+        start, end = match.span()
+        if start == end or not match[0].strip():
+            continue
+        if any(sign.search(match[0]) for sign in signs):
+            if (gap is not None and spans) or (spans and spans[-1][1] == start):
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((start, end))
+            gap = None
+        else:
+            gap = (start, end) if spans and spans[-1][1] == start else None
+    return tuple(spans)
+
+
+def without_instructions(text: str) -> str:
+    """Return `text` with an ellipsis for each instruction in it."""
+    kept, at = [], 0
+    for start, end in instructions(text):
+        kept += [text[at:start], "[…] "]
+        at = end
+    return "".join([*kept, text[at:]])

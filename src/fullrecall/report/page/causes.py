@@ -1,0 +1,159 @@
+"""Why targets were missed, as a diagnosis says it: counted for each score apart.
+
+Several scores look for the same thing in their own ways, so that one document that was not
+retrieved is a miss of each: counts of different scores do not add up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from fullrecall.report.page.columns import Column
+
+
+class Diagnosed(Protocol):
+    """Why one target was missed, as a diagnosis says it."""
+
+    @property
+    def sample(self) -> str:
+        """The label of the row."""
+        ...
+
+    @property
+    def score(self) -> str:
+        """The name of the score, with or without its k."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """The label of the target."""
+        ...
+
+    @property
+    def cause(self) -> str:
+        """Why it was missed, in one of few words."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """The same in a sentence."""
+        ...
+
+    @property
+    def rank(self) -> int | None:
+        """Where it stands beyond what was counted."""
+        ...
+
+
+class Diagnosis(Protocol):
+    """The causes of all misses of a report."""
+
+    @property
+    def misses(self) -> Sequence[Diagnosed]:
+        """One for each target that was missed."""
+        ...
+
+    @property
+    def fixes(self) -> Mapping[Any, str]:
+        """What each cause suggests to do."""
+        ...
+
+
+class Share(NamedTuple):
+    """How many of the `total` misses of one score, on one side of a page, have a cause: `missed`.
+
+    `label` is the score's name as it was diagnosed, such as `id_recall@5`.
+    """
+
+    column: Column
+    label: str
+    side: int
+    missed: int
+    total: int
+
+
+class CauseLine(NamedTuple):
+    """A cause with its share in the misses of each score, and what it suggests to do."""
+
+    cause: str
+    name: str
+    shares: tuple[Share, ...]
+    fix: str
+
+
+class Causes:
+    """The causes of a diagnosis of each side, each with a number, by what was missed."""
+
+    def __init__(self, diagnoses: Sequence[Diagnosis | None], columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._of: dict[tuple[int, str, int, str], Diagnosed] = {}
+        counts: Counter[tuple[str, int, int]] = Counter()
+        fixes: dict[str, str] = {}
+        labels: dict[int, set[str]] = {}
+        for side, diagnosis in enumerate(diagnoses):
+            if diagnosis is None:
+                continue
+            for miss, nth in self._placed(diagnosis):
+                counts[str(miss.cause), nth, side] += 1
+                labels.setdefault(nth, set()).add(miss.score)
+                self._of[side, miss.sample, nth, miss.target] = miss
+            fixes |= {str(cause): fix for cause, fix in diagnosis.fixes.items()}
+        self.labels = frozenset().union(*labels.values())
+        """The names of the scores that were diagnosed, as the diagnoses have them."""
+        names = {
+            nth: next(iter(of)) if len(of) == 1 else columns[nth].method.name
+            for nth, of in sorted(labels.items())
+        }
+        self.lines = self._lines(counts, fixes, names, len(diagnoses))
+        self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
+
+    def of(self, side: int, row: str, nth: int, target: str) -> tuple[int, Diagnosed] | None:
+        """Return the cause of a miss of the `nth` score, with its number; None without one."""
+        miss = self._of.get((side, row, nth, target))
+        return None if miss is None else (self._numbers[str(miss.cause)], miss)
+
+    def _placed(self, diagnosis: Diagnosis) -> Iterator[tuple[Diagnosed, int]]:
+        """Yield each miss with the place of its score, where the page has that score."""
+        names = {column.method.name: nth for nth, column in enumerate(self._columns)}
+        for miss in diagnosis.misses:
+            name, _, cut = miss.score.rpartition("@")
+            nth = names.get(miss.score, names.get(name) if cut.isdecimal() else None)
+            if nth is not None:
+                yield miss, nth
+
+    def _lines(
+        self,
+        counts: Mapping[tuple[str, int, int], int],
+        fixes: Mapping[str, str],
+        names: Mapping[int, str],
+        sides: int,
+    ) -> list[CauseLine]:
+        totals: Counter[tuple[int, int]] = Counter()
+        for (_, nth, side), count in counts.items():
+            totals[nth, side] += count
+        lines = [
+            CauseLine(
+                cause,
+                cause.replace("_", " "),
+                tuple(
+                    Share(
+                        self._columns[nth],
+                        name,
+                        side,
+                        counts.get((cause, nth, side), 0),
+                        totals[nth, side],
+                    )
+                    for nth, name in names.items()
+                    for side in range(sides)
+                ),
+                fixes.get(cause, ""),
+            )
+            for cause in {cause for cause, _, _ in counts}
+        ]
+        return sorted(lines, key=lambda line: (-_largest(line), line.cause))
+
+
+def _largest(line: CauseLine) -> float:
+    return max(share.missed / share.total for share in line.shares if share.total)

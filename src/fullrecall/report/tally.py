@@ -1,0 +1,231 @@
+"""What is counted of results while they come: all that a report without rows has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from fullrecall.errors import ReportError
+from fullrecall.measures import Measure, parse
+from fullrecall.report.groups import SampleIds, groups_of
+from fullrecall.report.proof import Proof
+from fullrecall.report.row import Row
+from fullrecall.report.settlement import Settlements
+from fullrecall.report.summary import Estimate, ScoreSummary, default_measures
+from fullrecall.report.totals import Totals
+from fullrecall.result import Method, Result, Status
+
+OTHER = "other reasons"
+"""What stands for the reasons that are not kept apart."""
+
+_REASONS_SHOWN = 12
+"""How many kinds of reasons a summary names; the rest it counts together."""
+
+_REASONS_KEPT = 100
+"""How many kinds of reasons a tally counts apart: the first by alphabet, so that it is the same
+ones whatever the order of the samples."""
+
+
+class Tally:
+    """Running totals of one scorer's results by some measures; holds no result.
+
+    Its size is constant but for the groups of samples, of which it keeps one sum each. Tallies
+    of parts, merged, give the summary of the whole to the last bit.
+    """
+
+    def __init__(self, method: Method, measures: Iterable[Measure]) -> None:
+        self.method = method
+        self.totals = {measure: Totals() for measure in measures}
+        self._counts: Counter[Status] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self._undefined: Counter[Measure] = Counter()
+        self._settled = Settlements()
+        self._proof = Proof()
+
+    def add(self, result: Result, group: str | None = None) -> None:
+        """Count one more result, of a sample of this `group`."""
+        status, findings, retrieved = result.status, result.ranked, result.retrieved
+        self._counts[status] += 1
+        if status is Status.UNSCORED:
+            self._reasons[result.note] += 1
+            self._limit_reasons()
+            for totals in self.totals.values():
+                totals.add(None, group)
+        else:
+            for measure, totals in self.totals.items():
+                value = measure.of(findings, retrieved)
+                if value is None:
+                    self._undefined[measure] += 1
+                else:
+                    totals.add(value, group)
+        self._settled.add(result)
+        self._proof.add(result)
+
+    def merge(self, other: Tally) -> None:
+        """Add what another part has counted of the same score by the same measures."""
+        self._counts.update(other._counts)
+        self._reasons.update(other._reasons)
+        self._limit_reasons()
+        self._undefined.update(other._undefined)
+        for measure, totals in self.totals.items():
+            totals.merge(other.totals[measure])
+        self._settled.merge(other._settled)
+        self._proof.merge(other._proof)
+
+    def summary(self, measures: Sequence[Measure] = ()) -> ScoreSummary:
+        """Return the means so far, of all measures that are counted or of these."""
+        return ScoreSummary(
+            self.method,
+            {measure: self._estimate(measure) for measure in measures or self.totals},
+            self._counts[Status.SCORED],
+            self._counts[Status.UNDEFINED],
+            self._counts[Status.UNSCORED],
+            self._reasons_shown(),
+            self._settled.so_far(),
+            self._proof.share,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values that `from_dict` reads back."""
+        from fullrecall.records import plain_method
+
+        return {
+            "method": plain_method(self.method),
+            "counts": {str(status): count for status, count in self._counts.items()},
+            "reasons": dict(self._reasons),
+            "measures": {m.name: totals.to_dict() for m, totals in self.totals.items()},
+            "undefined": {m.name: count for m, count in self._undefined.items()},
+            "settled": self._settled.to_dict(),
+            "proof": self._proof.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Tally:
+        """Return the tally that `to_dict` wrote."""
+        from fullrecall.records import MethodRecord
+
+        tally = cls(MethodRecord.read(plain["method"]).method, ())
+        tally.totals = {parse(m): Totals.from_dict(t) for m, t in plain["measures"].items()}
+        tally._counts = Counter({Status(name): count for name, count in plain["counts"].items()})
+        tally._reasons = Counter(plain["reasons"])
+        tally._undefined = Counter({parse(m): n for m, n in plain["undefined"].items()})
+        tally._settled = Settlements.from_dict(plain["settled"])
+        tally._proof = Proof.from_dict(plain["proof"])
+        return tally
+
+    def _estimate(self, measure: Measure) -> Estimate:
+        totals = self.totals[measure]
+        return Estimate(
+            measure,
+            totals.mean,
+            totals.samples,
+            totals.independent,
+            self._undefined[measure],
+            totals,
+        )
+
+    def _limit_reasons(self) -> None:
+        # A reason may quote its sample, and a tally's size is to stay constant.
+        if len(self._reasons) > _REASONS_KEPT:
+            for reason in sorted(self._reasons.keys() - {OTHER})[_REASONS_KEPT:]:
+                self._reasons[OTHER] += self._reasons.pop(reason)
+
+    def _reasons_shown(self) -> dict[str, int]:
+        apart = [item for item in self._reasons.items() if item[0] != OTHER]
+        apart.sort(key=lambda item: (-item[1], item[0]))
+        shown = dict(apart[:_REASONS_SHOWN])
+        others = self._reasons[OTHER] + sum(count for _, count in apart[_REASONS_SHOWN:])
+        return {**shown, OTHER: others} if others else shown
+
+
+class Tallies:
+    """One `Tally` for each score, with how many samples they count and the IDs of those."""
+
+    def __init__(self, scores: Iterable[Tally]) -> None:
+        self.scores = list(scores)
+        self.samples = 0
+        self.ids = SampleIds()
+
+    @classmethod
+    def by(cls, methods: Iterable[Method], measures: Iterable[Measure] = ()) -> Self:
+        """Return empty tallies of these scores, by their default measures if none is named."""
+        measures = tuple(measures)
+        return cls(Tally(method, measures or default_measures(method)) for method in methods)
+
+    def emptied(self) -> Tallies:
+        """Return empty tallies of the same scores by the same measures."""
+        return Tallies(Tally(score.method, score.totals) for score in self.scores)
+
+    def add(self, row: Row) -> None:
+        """Count one more row, which is of its own group."""
+        group = row.sample.group
+        if group is None and row.sample.id is not None:
+            self.ids.add(row.sample.id)
+        self._add(row, group)
+
+    def add_all(self, rows: Sequence[Row]) -> None:
+        """Count all the rows of a report, in which samples of one ID are one group."""
+        groups = groups_of([row.sample for row in rows])
+        for row, group in zip(rows, groups, strict=True):
+            self._add(row, group)
+        for name in {row.sample.id for row in rows if row.sample.group is None}:
+            if name is not None:
+                self.ids.add(name)
+
+    def merge(self, other: Tallies) -> None:
+        """Add another part; raises `ReportError` where it is counted by other measures."""
+        for ours, theirs in zip(self.scores, other.scores, strict=True):
+            if ours.totals.keys() != theirs.totals.keys():
+                raise ReportError(
+                    f"{ours.method.name} was counted by {_listed(ours.totals)} and by "
+                    f"{_listed(theirs.totals)}: name the same measures= for each part"
+                )
+        for ours, theirs in zip(self.scores, other.scores, strict=True):
+            ours.merge(theirs)
+        self.samples += other.samples
+        self.ids.merge(other.ids)
+
+    def summaries(self, measures: Sequence[Measure] = ()) -> list[ScoreSummary]:
+        """Return the means of each score, of all measures that are counted or of these.
+
+        Raises `ReportError` for a measure that is not counted, and where an ID stands twice among
+        samples of which the groups are not known.
+        """
+        if self.ids.repeated:
+            raise ReportError(
+                "sample IDs stand more than once in a report without rows, so it is not known "
+                'which samples are independent: give them a group, or evaluate with keep="rows"'
+            )
+        for score in self.scores:
+            missing = [measure for measure in measures if measure not in score.totals]
+            if missing:
+                raise ReportError(
+                    f"the report keeps no rows and has not counted {_listed(missing)}: name it "
+                    'in measures=, or evaluate with keep="rows"'
+                )
+        return [score.summary(measures) for score in self.scores]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values that `from_dict` reads back."""
+        return {
+            "samples": self.samples,
+            "ids": self.ids.digests,
+            "tallies": [score.to_dict() for score in self.scores],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Tallies:
+        """Return what `to_dict` wrote."""
+        tallies = cls(map(Tally.from_dict, plain["tallies"]))
+        tallies.samples, tallies.ids = plain["samples"], SampleIds(plain["ids"])
+        return tallies
+
+    def _add(self, row: Row, group: str | None) -> None:
+        self.samples += 1
+        for score, result in zip(self.scores, row.results, strict=True):
+            score.add(result, group)
+
+
+def _listed(measures: Iterable[Measure]) -> str:
+    return ", ".join(map(repr, measures))

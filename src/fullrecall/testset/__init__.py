@@ -1,0 +1,43 @@
+"""Test sets: from documents to references that can be trusted."""
+
+from fullrecall.testset.acceptance import lower_bound, reviews_needed
+from fullrecall.testset.audit import Audit, Issue, Problem, check
+from fullrecall.testset.chunk_ids import Derived, chunk_ids
+from fullrecall.testset.completion import CompletedSet, acomplete, complete
+from fullrecall.testset.documents import Document, Documents, documents_of
+from fullrecall.testset.draft import Defect, Draft
+from fullrecall.testset.exports import Exported, export
+from fullrecall.testset.gain import Unjudged, unjudged
+from fullrecall.testset.generation import TestSet, agenerate, generate
+from fullrecall.testset.pair_labels import PairToLabel
+from fullrecall.testset.review import Review, apply_review, to_review
+
+__all__ = [
+    "Audit",
+    "CompletedSet",
+    "Defect",
+    "Derived",
+    "Document",
+    "Documents",
+    "Draft",
+    "Exported",
+    "Issue",
+    "PairToLabel",
+    "Problem",
+    "Review",
+    "TestSet",
+    "Unjudged",
+    "acomplete",
+    "agenerate",
+    "apply_review",
+    "check",
+    "chunk_ids",
+    "complete",
+    "documents_of",
+    "export",
+    "generate",
+    "lower_bound",
+    "reviews_needed",
+    "to_review",
+    "unjudged",
+]

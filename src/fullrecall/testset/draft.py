@@ -1,0 +1,175 @@
+"""A question that was written for a test set, with its evidence and what was found wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from fullrecall.context import Context
+from fullrecall.sample import Claim, Sample
+
+QuestionKind: TypeAlias = Literal[
+    "one_fact", "several_facts", "across_documents", "keywords", "conversational", "unanswerable"
+]
+"""What a question asks for, or how it is put."""
+
+KINDS: tuple[QuestionKind, ...] = (
+    "one_fact", "several_facts", "across_documents", "keywords", "conversational", "unanswerable"
+)  # fmt: skip
+
+ABSTAINS = "The documents do not say."
+"""The reference answer of an unanswerable question."""
+
+
+class Defect(StrEnum):
+    """Why a draft was rejected."""
+
+    FORM = "incomplete draft"
+    QUOTE = "quote not in the document"
+    COPIED = "copied words"
+    POINTS = "points at the text"
+    SCRIPT = "another script than the document's"
+    UNCLEAR = "does not stand alone"
+    UNANSWERED = "not answered by the document"
+    DIFFERENT = "another answer in the document"
+    UNSUPPORTED = "claim not supported by its quote"
+    SINGLE = "one document is enough"
+    ANSWERABLE = "the documents answer it"
+    UNCHECKED = "no verdict"
+    DUPLICATE = "duplicate question"
+    SURPLUS = "more than wanted"
+
+
+class Quote(NamedTuple):
+    """Words of a document: `text` is what stands in `source` from `start` to `end`, exclusive."""
+
+    source: str
+    start: int
+    end: int
+    text: str
+
+    def context(self) -> Context:
+        """Return it as a reference context with offsets."""
+        return Context(self.text, source=self.source, start=self.start, end=self.end)
+
+
+class Backed(NamedTuple):
+    """A claim of the reference answer with its evidence.
+
+    `elsewhere` are other places where the same words stand: each serves as well.
+    """
+
+    claim: str
+    quote: Quote
+    elsewhere: tuple[Quote, ...] = ()
+
+
+class Rejection(NamedTuple):
+    """A defect, and what exactly was found."""
+
+    defect: Defect
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One question as the model wrote it and the checks left it.
+
+    `made_from` names the documents of its seed. `flags` are hints for a reviewer that reject
+    nothing. `rank` is where BM25 finds its first passage among `ranked` of the collection, None
+    where it does not.
+    """
+
+    question: str
+    kind: QuestionKind
+    answer: str = ""
+    claims: tuple[Backed, ...] = ()
+    made_from: tuple[str, ...] = ()
+    weight: int = 1
+    rejection: Rejection | None = None
+    flags: tuple[str, ...] = ()
+    rank: int | None = None
+    ranked: int = 0
+    known_without: bool | None = None
+
+    @property
+    def id(self) -> str:
+        """The same for the same question about the same documents."""
+        text = "\n".join((self.question, *self.made_from))
+        return f"q-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+    @property
+    def difficulty(self) -> str:
+        """How far down BM25 ranks the passage: easy at rank 1, medium to 10, else hard."""
+        if self.rank == 1:
+            return "easy"
+        return "medium" if self.rank is not None and self.rank <= 10 else "hard"  # noqa: PLR2004
+
+    def sample(self, made_by: Mapping[str, Any]) -> Sample:
+        """Return the question as a sample; `made_by` goes into its metadata."""
+        groups = [
+            [quote.context() for quote in (backed.quote, *backed.elsewhere)]
+            for backed in self.claims
+        ]
+        made: dict[str, Any] = {"kind": self.kind, **made_by, "weight": self.weight}
+        if self.kind != "unanswerable":
+            made |= {"difficulty": self.difficulty, "bm25_rank": self.rank, "ranked": self.ranked}
+        if self.flags:
+            made["flags"] = list(self.flags)
+        if self.known_without is not None:
+            made["answered_without_documents"] = self.known_without
+        return Sample(
+            id=self.id,
+            user_input=self.question,
+            reference=self.answer,
+            reference_claims=[Claim(backed.claim) for backed in self.claims],
+            reference_contexts=groups,
+            reference_context_ids=[
+                list(dict.fromkeys(str(context.source) for context in group)) for group in groups
+            ],
+            group=self.made_from[0] if self.made_from else None,
+            metadata={"testset": made},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values: what is written of rejected drafts."""
+        plain: dict[str, Any] = {
+            "id": self.id,
+            "question": self.question,
+            "kind": self.kind,
+            "answer": self.answer,
+            "claims": [
+                {"claim": backed.claim, "quote": backed.quote._asdict()} for backed in self.claims
+            ],
+            "made_from": list(self.made_from),
+        }
+        if self.rejection is not None:
+            plain |= {"rejected": str(self.rejection.defect), "detail": self.rejection.detail}
+        if self.flags:
+            plain["flags"] = list(self.flags)
+        return plain
+
+
+@dataclass(frozen=True)
+class Yield:
+    """How many drafts each check let through, in the order of the checks."""
+
+    drafts: int
+    accepted: int
+    rejected: Mapping[Defect, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, drafts: Sequence[Draft]) -> Yield:
+        """Count drafts."""
+        counts = Counter(draft.rejection.defect for draft in drafts if draft.rejection)
+        ordered = {defect: counts[defect] for defect in Defect if counts[defect]}
+        return cls(len(drafts), len(drafts) - counts.total(), ordered)
+
+    def __str__(self) -> str:
+        lines = [f"{self.accepted:,} of {self.drafts:,} drafts accepted"]
+        lines += [f"  {count:>6,}  {defect}" for defect, count in self.rejected.items()]
+        return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""Nearly equal texts: questions asked twice, and documents that stand twice in a collection."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from fullrecall.testset.vocabulary import content_words, words
+
+_SAME_WORDS = 0.7
+_SAME_LETTERS = 85.0
+_SHINGLE = 3
+SAME_TEXT = 0.8
+"""Texts are nearly equal if they share this much of their runs of three words (Jaccard)."""
+
+_HASHES, _BANDS = 64, 16
+_PRIME = (1 << 31) - 1
+_MOST_IN_BUCKET = 16
+"""More texts than these share a bucket only where all of them are nearly equal."""
+
+
+_MARKED = re.compile(r"\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
+"""Numbers, and names: words with a capital that begin no sentence."""
+
+
+class Questions:
+    """Questions so far, to find one that was asked before."""
+
+    def __init__(self) -> None:
+        self._asked: list[_Asked] = []
+
+    def match(self, question: str) -> str | None:
+        """Return an earlier question that asks the same, else None, and remember this one.
+
+        The same is: at least 0.7 of all content words shared (Jaccard), or a token sort ratio of
+        85 or more where no content word stands in another's place, as in direct and indirect
+        problem. Where a number or a name does, 2017 for 2018, they are two questions.
+        """
+        asked = _Asked.of(question)
+        for other in self._asked:
+            if asked.asks_the_same(other):
+                return other.text
+        self._asked.append(asked)
+        return None
+
+
+class _Asked(NamedTuple):
+    """A question as it is compared."""
+
+    text: str
+    content: frozenset[str]
+    marked: frozenset[str]
+    plain: str
+
+    @classmethod
+    def of(cls, question: str) -> _Asked:
+        return cls(
+            question,
+            frozenset(content_words(question)),
+            frozenset(word.casefold() for word in _MARKED.findall(question)),
+            " ".join(words(question)),
+        )
+
+    def asks_the_same(self, other: _Asked) -> bool:
+        if _swapped(self.marked, other.marked):
+            return False
+        union = len(self.content | other.content)
+        if union and len(self.content & other.content) / union >= _SAME_WORDS:
+            return True
+        if _swapped(self.content, other.content):
+            return False
+        from rapidfuzz.fuzz import token_sort_ratio
+
+        return bool(token_sort_ratio(self.plain, other.plain, score_cutoff=_SAME_LETTERS))
+
+
+def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether each side has a word that the other lacks."""
+    return bool(ours - theirs and theirs - ours)
+
+
+def groups(texts: Sequence[str]) -> list[list[int]]:
+    """Return the numbers of texts that are nearly equal, group by group; each text in one at most.
+
+    Candidates share a band of their MinHash signatures (Broder, "On the resemblance and
+    containment of documents", 1997; 16 bands of 4); each pair of them is compared. A pair at
+    Jaccard 0.8 is found with probability 0.9998, one at 0.9 always.
+    """
+    shingled = [_shingles(text) for text in texts]
+    parent = list(range(len(texts)))
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    for first, second in _candidates(shingled):
+        one, other = root(first), root(second)
+        if one != other and _alike(shingled[first], shingled[second]):
+            parent[max(one, other)] = min(one, other)
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for number in range(len(texts)):
+        members[root(number)].append(number)
+    return [group for group in members.values() if len(group) > 1]
+
+
+def _shingles(text: str) -> Any:
+    """Return the distinct hashes of a text's runs of three words, sorted."""
+    import numpy as np
+
+    there = words(text)
+    runs = {" ".join(there[at : at + _SHINGLE]) for at in range(max(1, len(there) - _SHINGLE + 1))}
+    hashes = [crc32(run.encode("utf-8", "surrogatepass")) for run in runs if run]
+    return np.unique(np.asarray(hashes, dtype=np.uint64))
+
+
+def _alike(first: Any, second: Any) -> bool:
+    import numpy as np
+
+    shared = len(np.intersect1d(first, second, assume_unique=True))
+    union = len(first) + len(second) - shared
+    return bool(union and shared / union >= SAME_TEXT)
+
+
+def _candidates(shingled: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    import numpy as np
+
+    draw = np.random.default_rng(0)
+    slopes = draw.integers(1, _PRIME, size=_HASHES, dtype=np.uint64)
+    shifts = draw.integers(0, _PRIME, size=_HASHES, dtype=np.uint64)
+    buckets: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
+    rows = _HASHES // _BANDS
+    for number, hashes in enumerate(shingled):
+        if not len(hashes):
+            continue
+        mixed = (hashes[:, None] % np.uint64(_PRIME) * slopes + shifts) % np.uint64(_PRIME)
+        signature = mixed.min(axis=0)
+        offered: set[int] = set()
+        for band in range(_BANDS):
+            bucket = buckets[band, signature[band * rows : (band + 1) * rows].tobytes()]
+            offered.update(bucket)
+            if len(bucket) < _MOST_IN_BUCKET:
+                bucket.append(number)
+        for other in sorted(offered):
+            yield other, number

@@ -1,0 +1,207 @@
+"""Flows through the engine of `evaluate`: its store, budget, limits, progress and resume.
+
+The one module of this package that knows the engine. A plan is a generator that yields batches of
+flows and receives what became of each: one algorithm, with an event loop and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
+
+from fullrecall.errors import JudgeError, ParameterError, RunStopped
+from fullrecall.evaluation import aevaluate, evaluate
+from fullrecall.evaluation.budget import Budget
+from fullrecall.evaluation.progress import OnProgress
+from fullrecall.evaluation.store import Store
+from fullrecall.judges.flow import run as run_flow
+from fullrecall.judges.protocols import ChatModel, Flow
+from fullrecall.judges.retries import Retries
+from fullrecall.report.report import Report
+from fullrecall.result import Method, Result, Status
+from fullrecall.sample import Sample
+from fullrecall.usage import Spent
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class ModelOptions(TypedDict, total=False):
+    """How models are asked: the options of `evaluate`, which says what each means."""
+
+    max_concurrency: int
+    timeout: float | None
+    deadline: float | None
+    retries: Retries | int
+    store: Store | str | Any | None
+    budget: Budget | None
+    progress: bool
+    on_progress: OnProgress | None
+
+
+class Outcome(NamedTuple, Generic[T]):
+    """What became of a flow: its value, or why there is none."""
+
+    value: T | None
+    problem: str = ""
+
+
+Plan: TypeAlias = Generator[Sequence[Flow[T]], Sequence[Outcome[T]], R]
+"""What is asked, batch by batch, of which a later one may depend on an earlier one."""
+
+
+@dataclass
+class Expenses:
+    """What a plan has sent and paid, in all of its batches."""
+
+    spent: Spent = field(default_factory=Spent)
+
+    def add(self, other: Spent | None) -> None:
+        """Add what a batch cost."""
+        if other is None:
+            return
+        costs = [cost for cost in (self.spent.cost, other.cost) if cost is not None]
+        sums: dict[str, Any] = {
+            part.name: (getattr(self.spent, part.name) or 0) + (getattr(other, part.name) or 0)
+            for part in fields(Spent)
+        }
+        self.spent = Spent(**{**sums, "cost": sum(costs) if costs else None})
+
+
+def carried_out(
+    plan: Plan[T, R], models: Sequence[ChatModel], options: ModelOptions
+) -> tuple[R, Spent]:
+    """Run a plan to its end; return its value and what it cost.
+
+    A budget and a deadline hold for all batches together. Where a model answers nobody, what was
+    to rest on it has that problem. Raises what `evaluate` raises for options out of range.
+    """
+    expenses = Expenses()
+    try:
+        batch = next(plan)
+        while True:
+            tasks = _Tasks(batch, tuple(models))
+            allowed = _left(options, expenses.spent)
+            try:
+                report = None if allowed is None else evaluate(tasks.samples, tasks, **allowed)
+            except RunStopped as stopped:
+                report = stopped.report
+            expenses.add(report.spent if report else None)
+            batch = plan.send(tasks.outcomes(report))
+    except StopIteration as end:
+        return end.value, expenses.spent
+    finally:
+        plan.close()
+
+
+async def acarried_out(
+    plan: Plan[T, R], models: Sequence[ChatModel], options: ModelOptions
+) -> tuple[R, Spent]:
+    """Return what `carried_out` does, without blocking the event loop."""
+    import asyncio
+
+    expenses = Expenses()
+    try:
+        step = await asyncio.to_thread(_step, partial(next, plan))
+        while not isinstance(step, _End):
+            tasks = _Tasks(step, tuple(models))
+            allowed = _left(options, expenses.spent)
+            try:
+                asked = None if allowed is None else aevaluate(tasks.samples, tasks, **allowed)
+                report = None if asked is None else await asked
+            except RunStopped as stopped:
+                report = stopped.report
+            expenses.add(report.spent if report else None)
+            step = await asyncio.to_thread(_step, partial(plan.send, tasks.outcomes(report)))
+        return step.value, expenses.spent
+    finally:
+        plan.close()
+
+
+class _End(NamedTuple):
+    value: Any
+
+
+def _step(advance: Any) -> Any:
+    """Return the next batch or the end; a thread cannot raise `StopIteration`."""
+    try:
+        return advance()
+    except StopIteration as end:
+        return _End(end.value)
+
+
+@dataclass
+class _Tasks:
+    """Flows as a scorer of numbered samples, which is what the engine runs."""
+
+    flows: Sequence[Flow[Any]]
+    judges: tuple[ChatModel, ...] = ()
+    method: Method = field(default_factory=lambda: Method("testset"))
+    values: dict[int, Any] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """One sample for each flow."""
+        return [Sample(id=number) for number in range(len(self.flows))]
+
+    def flow(self, sample: Sample) -> Flow[Result]:
+        """Return the flow of a sample; its value, or why there is none, is kept here."""
+        number = int(sample.id or 0)
+        try:
+            self.values[number] = yield from self.flows[number]
+        except JudgeError as error:
+            self.problems[number] = str(error)
+        return Result(self.method, Status.UNDEFINED)
+
+    def score(self, sample: Sample, /) -> Result:
+        """Run one flow by itself."""
+        return run_flow(self.flow(sample))[0]
+
+    def outcomes(self, report: Report | None) -> list[Outcome[Any]]:
+        """Return what became of each flow."""
+        rows = list(report.rows) if report is not None else []
+        reasons = [row.results[0].reason for row in rows]
+        reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))
+        return [
+            Outcome(self.values[number])
+            if number in self.values
+            else Outcome(None, self.problems.get(number, reason))
+            for number, reason in enumerate(reasons)
+        ]
+
+
+_NOT_SENT = "the run's budget or deadline left nothing for it"
+
+
+def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
+    """Return the options for the next batch; None where the budget or the time is used up."""
+    left: ModelOptions = {**options}
+    deadline = options.get("deadline")
+    if deadline is not None:
+        if deadline <= spent.seconds:
+            return None
+        left["deadline"] = deadline - spent.seconds
+    budget = options.get("budget")
+    if isinstance(budget, Budget):
+        calls = None if budget.calls is None else budget.calls - spent.calls
+        used = spent.prompt_tokens + spent.completion_tokens
+        tokens = None if budget.tokens is None else budget.tokens - used
+        cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
+        if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
+            return None
+        left["budget"] = Budget(calls=calls, tokens=tokens, cost=cost, prices=budget.prices)
+    return left
+
+
+def check_options(options: ModelOptions) -> None:
+    """Raise `ParameterError` for an option that `evaluate` does not have."""
+    unknown = options.keys() - ModelOptions.__annotations__.keys()
+    if unknown:
+        known = ", ".join(ModelOptions.__annotations__)
+        raise ParameterError(f"unknown option {min(unknown)!r}: choose one of {known}")
+
+
+__all__ = ["ModelOptions", "Outcome", "Plan", "Unpack", "acarried_out", "carried_out"]

@@ -1,0 +1,322 @@
+"""Test sets in the forms of other tools; each says what it could not keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from fullrecall.context import Context, ContextLike, as_context
+from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.report.exports import written
+from fullrecall.sample import Sample
+
+Alternatives: TypeAlias = Literal["all", "first"]
+"""What becomes of an any-of group: every alternative a demand of its own, or the first alone."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was made, and what of the test set it does not say.
+
+    `value` is the plain data: rows, or one object. `notes` are empty where nothing was lost.
+    """
+
+    format: str
+    value: Any
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join((f"format {self.format}", *self.notes))
+
+
+@dataclass(frozen=True)
+class _Set:
+    """The samples, and how their any-of groups are to be taken apart."""
+
+    samples: Sequence[Sample]
+    alternatives: Alternatives
+    texts: Mapping[str, str]
+
+    def contexts(self, sample: Sample) -> list[str]:
+        """Return the texts of the references, as demands."""
+        groups = sample.reference_contexts or ()
+        return [context.text for group in groups for context in self._taken(group) if context.text]
+
+    def ids(self, sample: Sample) -> dict[str, float]:
+        """Return the IDs of the references with their grades, as demands."""
+        references = sample.reference_context_ids or ()
+        found: dict[str, float] = {}
+        for reference in references:
+            for name in self._taken(reference.any_of):
+                found[name] = max(reference.grade, found.get(name, reference.grade))
+        return found
+
+    def _taken(self, group: Sequence[Any]) -> Sequence[Any]:
+        return group if self.alternatives == "all" else group[:1]
+
+    def name(self, number: int, sample: Sample) -> str:
+        """Return the sample's ID, or its number."""
+        return sample.id or f"q{number}"
+
+    def numbered(self) -> Iterator[tuple[str, Sample]]:
+        """Yield samples with their names."""
+        for number, sample in enumerate(self.samples, start=1):
+            yield self.name(number, sample), sample
+
+    def notes(
+        self, *, ids: bool, contexts: bool, claims: bool = False, grades: bool = False
+    ) -> list[str]:
+        """Return what a format loses that has these of a sample, and no more."""
+        notes = []
+        alternatives = sum(
+            any(len(r.any_of) > 1 for r in (s.reference_context_ids or ()) if ids)
+            or any(len(group) > 1 for group in (s.reference_contexts or ()) if contexts)
+            for s in self.samples
+        )
+        if alternatives:
+            did = (
+                "each alternative is a demand of its own there: recall falls"
+                if self.alternatives == "all"
+                else "only the first alternative is there: the others count as not relevant"
+            )
+            have = "1 sample has" if alternatives == 1 else f"{alternatives:,} samples have"
+            notes.append(f"{have} any-of groups, which this format lacks; {did}")
+        graded = any(r.grade != 1 for s in self.samples for r in s.reference_context_ids or ())
+        if ids and graded and not grades:
+            notes.append("grades are left out: every reference counts alike")
+        if not claims and any(s.reference_claims for s in self.samples):
+            notes.append("claims are left out")
+        return notes
+
+
+def _ragas(given: _Set) -> tuple[Any, list[str]]:
+    rows = [
+        {
+            "user_input": sample.user_input,
+            "reference": sample.reference,
+            "reference_contexts": given.contexts(sample),
+            "reference_context_ids": list(given.ids(sample)),
+        }
+        for sample in given.samples
+    ]
+    return rows, given.notes(ids=True, contexts=True)
+
+
+def _embedding_qa(given: _Set) -> tuple[Any, list[str]]:
+    queries, relevant, corpus = {}, {}, dict(given.texts)
+    for name, sample in given.numbered():
+        queries[name] = sample.user_input
+        relevant[name] = list(given.ids(sample))
+        for reference in sample.reference_context_ids or ():
+            missing = [one for one in given._taken(reference.any_of) if one not in corpus]  # noqa: SLF001
+            if missing:
+                raise InputError(
+                    f"sample {name}: no text of {missing[0]!r}: pass documents=, with all of them"
+                )
+    value = {"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}
+    return value, [*given.notes(ids=True, contexts=False), *_answers_left_out(given)]
+
+
+def _labelled_rag(given: _Set) -> tuple[Any, list[str]]:
+    by = {"model_name": "", "type": "ai"}
+    examples = [
+        {
+            "query": sample.user_input,
+            "query_by": _writer(sample) or by,
+            "reference_contexts": given.contexts(sample),
+            "reference_answer": sample.reference or "",
+            "reference_answer_by": _writer(sample) or by,
+        }
+        for sample in given.samples
+    ]
+    notes = given.notes(ids=False, contexts=True)
+    if any(sample.reference_context_ids for sample in given.samples):
+        notes.append("reference IDs are left out: recall is by text there")
+    return {"examples": examples}, notes
+
+
+def _writer(sample: Sample) -> dict[str, str] | None:
+    made = sample.metadata.get("testset")
+    model = made.get("model") if isinstance(made, Mapping) else None
+    return {"model_name": str(model), "type": "ai"} if model else None
+
+
+def _langsmith(given: _Set) -> tuple[Any, list[str]]:
+    rows = []
+    for name, sample in given.numbered():
+        plain = sample.to_dict()
+        kept = {n: v for n, v in plain.items() if n.startswith("reference")}
+        extra = {"id": name, "group": sample.group, **sample.metadata}
+        metadata = {key: value for key, value in extra.items() if value is not None}
+        rows.append(
+            {"inputs": {"question": sample.user_input}, "outputs": kept, "metadata": metadata}
+        )
+    return rows, []
+
+
+def _deepeval(given: _Set) -> tuple[Any, list[str]]:
+    rows = [
+        {
+            "input": sample.user_input,
+            "expected_output": sample.reference,
+            "context": given.contexts(sample) or None,
+            "source_file": next(iter(given.ids(sample)), None),
+            "additional_metadata": {"id": name, **sample.metadata},
+        }
+        for name, sample in given.numbered()
+    ]
+    return rows, given.notes(ids=False, contexts=True)
+
+
+def _beir(given: _Set) -> tuple[Any, list[str]]:
+    corpus = [{"_id": name, "title": "", "text": text} for name, text in given.texts.items()]
+    queries = [{"_id": name, "text": sample.user_input} for name, sample in given.numbered()]
+    lines = ["query-id\tcorpus-id\tscore"]
+    lines += [f"{name}\t{one}\t{grade:g}" for name, one, grade in _judged(given)]
+    value = {"corpus": corpus, "queries": queries, "qrels": "\n".join(lines) + "\n"}
+    notes = given.notes(ids=True, contexts=False, grades=True)
+    if not corpus:
+        notes.append("corpus.jsonl is empty: pass documents= to fill it")
+    return value, [*notes, *_answers_left_out(given)]
+
+
+def _trec(given: _Set) -> tuple[Any, list[str]]:
+    for name, one, _ in _judged(given):
+        if any(c.isspace() for c in name + one):
+            raise InputError(
+                f"TREC's files have no way to write the white space in {one or name!r}"
+            )
+    lines = [f"{name} 0 {one} {grade:g}\n" for name, one, grade in _judged(given)]
+    notes = given.notes(ids=True, contexts=False, grades=True)
+    return "".join(lines), [*notes, "questions are left out", *_answers_left_out(given)]
+
+
+def _judged(given: _Set) -> Iterator[tuple[str, str, float]]:
+    for name, sample in given.numbered():
+        for one, grade in given.ids(sample).items():
+            yield name, one, grade
+
+
+def _answers_left_out(given: _Set) -> list[str]:
+    answers = any(sample.reference for sample in given.samples)
+    return ["reference answers are left out"] if answers else []
+
+
+def _own_rows(given: _Set) -> tuple[Any, list[str]]:
+    """Return rows of one form, as columns need it, which `fullrecall.datasets` reads back."""
+    rows = []
+    for name, sample in given.numbered():
+        plain = {"id": name, **sample.to_dict()}
+        if sample.reference_context_ids is not None:
+            plain["reference_context_ids"] = [
+                {"any_of": list(r.any_of), "grade": r.grade} for r in sample.reference_context_ids
+            ]
+        if sample.reference_claims is not None:
+            plain["reference_claims"] = [
+                {"text": claim.text, "importance": "vital" if claim.vital else "okay"}
+                for claim in sample.reference_claims
+            ]
+        rows.append(plain)
+    names = dict.fromkeys(key for row in rows for key in row)
+    return [{key: row.get(key) for key in names} for row in rows], []
+
+
+_FORMATS: Mapping[str, Callable[[_Set], tuple[Any, list[str]]]] = {
+    "ragas": _ragas,
+    "embedding_qa": _embedding_qa,
+    "labelled_rag": _labelled_rag,
+    "langsmith": _langsmith,
+    "deepeval": _deepeval,
+    "beir": _beir,
+    "trec": _trec,
+    "hugging_face": _own_rows,
+    "parquet": _own_rows,
+}
+
+FORMATS = tuple(_FORMATS)
+"""The formats that `export` knows."""
+
+
+def export(
+    samples: Iterable[SampleLike],
+    format: str,  # noqa: A002 - the format's name
+    path: str | Path | None = None,
+    *,
+    documents: Iterable[ContextLike] = (),
+    alternatives: Alternatives = "all",
+) -> Exported:
+    """Return samples as another tool has them, and write them to `path` if there is one.
+
+    - "ragas": rows of `user_input`, `reference`, `reference_contexts`, `reference_context_ids`.
+    - "embedding_qa", "labelled_rag": LlamaIndex's two data sets as JSON.
+    - "langsmith": rows of `inputs`, `outputs`, `metadata`, with all references.
+    - "deepeval": goldens as JSON rows.
+    - "beir": a folder with corpus.jsonl, queries.jsonl, qrels/test.tsv. "trec": qrels.
+    - "hugging_face": a `datasets.Dataset`, saved to the folder `path`. "parquet": a file.
+
+    `documents` are texts by ID: the corpus, where a format holds it. No format but LangSmith's
+    rows and the last two has any-of groups: `alternatives` says what becomes of them, and the
+    notes say what that does to recall. Raises `ParameterError` for an unknown format,
+    `InputError` where a format cannot hold a sample, and `MissingExtraError` without the package
+    that it needs.
+    """
+    if format not in _FORMATS:
+        raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
+    if alternatives not in ("all", "first"):
+        raise ParameterError(f"alternatives: choose one of all, first, got {alternatives!r}")
+    texts = {}
+    for item in documents:
+        context = item if isinstance(item, Context) else _as_context(item)
+        texts[str(context.id)] = context.text or ""
+    value, notes = _FORMATS[format](_Set(list(as_samples(samples)), alternatives, texts))
+    if format == "hugging_face":
+        value = _dataset(value)
+    made = Exported(format, value, tuple(notes))
+    if path is not None:
+        _write(made, Path(path))
+    return made
+
+
+def _as_context(item: Any) -> Context:
+    if isinstance(item, tuple) and len(item) >= 2:  # noqa: PLR2004 - a `Document`
+        return Context(item[1], id=item[0])
+    return as_context(item)
+
+
+def _dataset(rows: Sequence[Mapping[str, Any]]) -> Any:
+    try:
+        from datasets import Dataset
+    except ImportError:
+        raise MissingExtraError("datasets", "all", "A Hugging Face data set") from None
+    return Dataset.from_list(list(rows))
+
+
+def _write(made: Exported, path: Path) -> None:
+    if made.format == "hugging_face":
+        made.value.save_to_disk(str(path))
+    elif made.format == "parquet":
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise MissingExtraError("pyarrow", "parquet", "Writing Parquet") from None
+        pq.write_table(pa.Table.from_pylist(made.value), path)
+    elif made.format == "beir":
+        (path / "qrels").mkdir(parents=True, exist_ok=True)
+        for name in ("corpus", "queries"):
+            written(_lines(made.value[name]), path / f"{name}.jsonl")
+        written(made.value["qrels"], path / "qrels" / "test.tsv")
+    elif made.format == "trec":
+        written(made.value, path)
+    elif path.suffix == ".jsonl" and isinstance(made.value, list):
+        written(_lines(made.value), path)
+    else:
+        written(json.dumps(made.value, indent=1) + "\n", path)
+
+
+def _lines(rows: Iterable[Any]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)

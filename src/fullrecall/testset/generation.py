@@ -1,0 +1,521 @@
+"""`generate`: documents in, questions with references out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, floor
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import InputError, JudgeError, ParameterError
+from fullrecall.judges.evidence import Folded, verbatim
+from fullrecall.judges.protocols import Ask, ChatModel, Completion, Flow
+from fullrecall.judges.replies import json_values
+from fullrecall.sample import Sample
+from fullrecall.testset import instructions
+from fullrecall.testset.documents import Document, Documents, DocumentsLike, documents_of
+from fullrecall.testset.draft import (
+    KINDS,
+    Backed,
+    Defect,
+    Draft,
+    QuestionKind,
+    Quote,
+    Rejection,
+    Yield,
+)
+from fullrecall.testset.duplicates import Questions
+from fullrecall.testset.execution import (
+    ModelOptions,
+    Outcome,
+    Plan,
+    Unpack,
+    acarried_out,
+    carried_out,
+    check_options,
+)
+from fullrecall.testset.inspection import inspected
+from fullrecall.testset.ranking import Ranking
+from fullrecall.testset.seeds import FEWEST_WORDS, Collection, Seed
+from fullrecall.testset.verification import Check
+from fullrecall.testset.vocabulary import content_words, words
+from fullrecall.usage import Spent
+
+DEFAULT_KINDS: Mapping[QuestionKind, float] = {
+    "one_fact": 0.7,
+    "several_facts": 0.2,
+    "across_documents": 0.1,
+}
+PER_SEED = 4
+"""Questions that one request asks for."""
+
+KEPT_PER_SEED = 2
+_FIRST_SEEDS = 20
+_LEAST_YIELD = 1 / 8
+"""Fewer accepted drafts of all, after 20 seeds, end the run: something is wrong."""
+
+_POOL = 12
+_MOST_EXAMPLES = 10
+_CLOSED_TOGETHER = 20
+_REASKS = 1
+_TOLD = 0.6
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """The questions that `generate` accepted, and all that it did not.
+
+    `drafts` are all that were written, in the order of their seeds. `stopped` says why there are
+    fewer than were wanted; empty where there are as many. `spent` is what the run sent and paid.
+    """
+
+    __test__ = False  # no test of pytest's
+
+    drafts: Sequence[Draft]
+    made_by: Mapping[str, Any] = field(default_factory=dict)
+    stopped: str = ""
+    problems: Mapping[str, int] = field(default_factory=dict)
+    spent: Spent = field(default_factory=Spent)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The accepted questions as samples, with quotes, offsets and how they were made."""
+        return [draft.sample(self.made_by) for draft in self.drafts if draft.rejection is None]
+
+    @property
+    def rejected(self) -> list[Draft]:
+        """The drafts that a check rejected, each with its reason."""
+        return [draft for draft in self.drafts if draft.rejection is not None]
+
+    def __len__(self) -> int:
+        """The number of accepted questions."""
+        return sum(draft.rejection is None for draft in self.drafts)
+
+    def __str__(self) -> str:
+        lines = [str(Yield.of(self.drafts))]
+        lines += [f"  {count:>6,}  requests failed: {why}" for why, count in self.problems.items()]
+        if self.stopped:
+            lines.append(f"Stopped early: {self.stopped}")
+        lines += [self.spent.sentence()] if self.spent.sentence() else []
+        return "\n".join(lines)
+
+    def save(self, path: str | Path, *, rejected: str | Path | None = None) -> int:
+        """Write the accepted samples as JSON Lines; return how many.
+
+        `rejected` is a second file, one draft a line with the reason.
+        """
+        from fullrecall.datasets import write_jsonl
+        from fullrecall.report.exports import written
+
+        if rejected is not None:
+            import json
+
+            lines = (json.dumps(draft.to_dict()) + "\n" for draft in self.rejected)
+            written("".join(lines), rejected)
+        return write_jsonl(self.samples, path)
+
+
+def generate(
+    documents: DocumentsLike | Documents,
+    model: ChatModel,
+    n: int = 100,
+    *,
+    kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind] = DEFAULT_KINDS,
+    checker: ChatModel | None = None,
+    examples: Sequence[str] = (),
+    closed_book: bool = False,
+    seed: int = 0,
+    **options: Unpack[ModelOptions],
+) -> TestSet:
+    """Write `n` questions about documents, with references that were checked.
+
+    Passages are drawn from all over the collection. For each, one request asks for four
+    questions with answers, claims and a quote for each claim; machine checks reject what they
+    can; a second request checks the rest without seeing the answers. At most two questions of a
+    passage are kept. The same seed and the same replies give the same set.
+
+    - `documents`: whatever `documents_of` takes: a folder, texts, documents of a framework.
+    - `kinds`: the share of each kind, or kinds in equal shares; `draft.KINDS` lists them.
+    - `checker`: the model that checks; another than the one that writes is better.
+    - `examples`: up to ten questions of your users, whose style is followed.
+    - `closed_book`: ask the checker for each answer without the documents; a label, no filter.
+    - `options`: those of `evaluate`: `store`, `budget`, `max_concurrency`, `deadline`, …
+
+    Raises `ParameterError` for arguments out of range, and `InputError` for documents that
+    cannot be read or hold no passage of at least 15 words.
+    """
+    plan, models = _planned(documents, model, n, kinds, checker, examples, closed_book, seed)
+    check_options(options)
+    made, spent = carried_out(plan, models, options)
+    return replace(made, spent=spent)
+
+
+async def agenerate(
+    documents: DocumentsLike | Documents,
+    model: ChatModel,
+    n: int = 100,
+    *,
+    kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind] = DEFAULT_KINDS,
+    checker: ChatModel | None = None,
+    examples: Sequence[str] = (),
+    closed_book: bool = False,
+    seed: int = 0,
+    **options: Unpack[ModelOptions],
+) -> TestSet:
+    """Return what `generate` does, without blocking the event loop."""
+    plan, models = _planned(documents, model, n, kinds, checker, examples, closed_book, seed)
+    check_options(options)
+    made, spent = await acarried_out(plan, models, options)
+    return replace(made, spent=spent)
+
+
+def _planned(  # noqa: PLR0917 - those of `generate`, in its order
+    documents: DocumentsLike | Documents,
+    model: ChatModel,
+    n: int,
+    kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
+    checker: ChatModel | None,
+    examples: Sequence[str],
+    closed_book: bool,  # noqa: FBT001 - an option of `generate`
+    seed: int,
+) -> tuple[Plan[Any, TestSet], list[ChatModel]]:
+    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+        raise ParameterError(f"n must be a whole number of at least 1, got {n!r}")
+    checker = checker or model
+    for name, given in (("model", model), ("checker", checker)):
+        if not isinstance(given, ChatModel):
+            raise ParameterError(f"{name}: expected a ChatModel, got {type(given).__name__}")
+    if isinstance(examples, str) or len(examples) > _MOST_EXAMPLES:
+        raise ParameterError(f"examples must be at most {_MOST_EXAMPLES} questions in a list")
+    run = _Generation(
+        documents_of(documents),
+        model,
+        checker,
+        n,
+        _shares(kinds),
+        tuple(examples),
+        closed_book,
+        seed,
+    )
+    return run.plan(), [model, checker]
+
+
+def _shares(
+    kinds: Mapping[QuestionKind, float] | Sequence[QuestionKind],
+) -> dict[QuestionKind, float]:
+    """Return the share of each kind, adding up to 1; raise `ParameterError` for what is none."""
+    if isinstance(kinds, str):
+        raise ParameterError(f"kinds: expected a list, got the str {kinds!r}: pass [{kinds!r}]")
+    shares = dict(kinds) if isinstance(kinds, Mapping) else dict.fromkeys(kinds, 1.0)
+    for kind, share in shares.items():
+        if kind not in KINDS:
+            raise ParameterError(f"unknown kind {kind!r}: choose one of {', '.join(KINDS)}")
+        if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 <= share < 1e9:  # noqa: PLR2004
+            raise ParameterError(f"the share of {kind} must be at least 0, got {share!r}")
+    total = sum(shares.values())
+    if total <= 0:
+        raise ParameterError("kinds must have one with a share above 0")
+    return {kind: share / total for kind, share in shares.items() if share > 0}
+
+
+@dataclass
+class _Generation:
+    """One run of `generate`: what it was asked for, and what it has so far."""
+
+    documents: Documents
+    model: ChatModel
+    checker: ChatModel
+    n: int
+    shares: Mapping[QuestionKind, float]
+    examples: tuple[str, ...]
+    closed_book: bool
+    seed: int
+    drafts: list[Draft] = field(default_factory=list)
+    accepted: Counter[QuestionKind] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    asked: Questions = field(default_factory=Questions)
+
+    def plan(self) -> Plan[Any, TestSet]:
+        """Ask for drafts until there are enough; then label what was accepted."""
+        collection = Collection.of(self.documents, n=self.n, seed=self.seed)
+        if not collection.passages:
+            raise InputError(
+                f"{collection.documents:,} documents hold no passage of {FEWEST_WORDS} words"
+            )
+        self._ranking = Ranking(passage.text for passage in collection.passages)
+        self._collection = collection
+        stopped = yield from self._written(_Order(collection, self.shares, self.n, self.seed))
+        self.drafts = [self._ranked(draft) for draft in self.drafts]
+        self.drafts = _with_places(self.drafts, self.documents)
+        if self.closed_book:
+            yield from self._answered_alone()
+        return TestSet(tuple(self.drafts), self._made_by(), stopped, dict(self.problems))
+
+    def _written(self, order: _Order) -> Plan[Any, str]:
+        """Ask seed after seed; return why there are too few, or an empty text."""
+        used = 0
+        while self.accepted.total() < self.n:
+            batch = order.next(self._batch(used))
+            if not batch:
+                return f"no passages are left after {used:,}"
+            outcomes = yield [self._draft(seed, kinds) for seed, kinds in batch]
+            used += len(batch)
+            before = self.problems.total()
+            for outcome in outcomes:
+                self._take(outcome)
+            if self._yields_little(used):
+                return self._little()
+            if self.problems.total() - before == len(batch):
+                return self.problems.most_common(1)[0][0]
+        return ""
+
+    def _batch(self, used: int) -> int:
+        wanted = self.n - self.accepted.total()
+        if not used:
+            return min(_FIRST_SEEDS, ceil(wanted / KEPT_PER_SEED))
+        per_seed = min(KEPT_PER_SEED, max(_LEAST_YIELD, self.accepted.total() / used))
+        return ceil(wanted / per_seed)
+
+    def _yields_little(self, used: int) -> bool:
+        few = self.accepted.total() < _LEAST_YIELD * used * PER_SEED
+        return used >= min(_FIRST_SEEDS, self.n) and few
+
+    def _little(self) -> str:
+        counts = Yield.of(self.drafts)
+        if not counts.rejected:
+            return self.problems.most_common(1)[0][0]
+        worst = max(counts.rejected, key=lambda defect: counts.rejected[defect])
+        return (
+            f"only {counts.accepted:,} of {counts.drafts:,} drafts were accepted, most are "
+            f"rejected for: {worst}"
+        )
+
+    def _draft(self, seed: Seed, kinds: Sequence[QuestionKind]) -> Flow[list[Draft]]:
+        """Ask for drafts of one seed, and for the check of those that the machine leaves."""
+        request = instructions.writing(
+            [passage.text for passage in seed.passages], kinds, self.examples
+        )
+        text, problem = yield from _reply(self.model, request, lambda text: bool(_questions(text)))
+        if problem or not _questions(text):
+            raise JudgeError(problem or "the model's reply holds no question")
+        drafts = inspected(_questions(text)[: len(kinds)], kinds, seed)
+        left = [draft for draft in drafts if draft.rejection is None]
+        checked: list[Draft] = []
+        unanswerable = [draft for draft in left if draft.kind == "unanswerable"]
+        answerable = [draft for draft in left if draft.kind != "unanswerable"]
+        if answerable:
+            checked += yield from self._checked(Check.of(answerable, seed.passages))
+        for draft in unanswerable:  # whether nothing answers it takes more than its own passage
+            near = self._ranking.best(draft.question, _POOL)
+            around = list(
+                dict.fromkeys((*seed.passages, *map(self._collection.passages.__getitem__, near)))
+            )
+            checked += yield from self._checked(Check.of([draft], around))
+        by_question = {draft.question: draft for draft in checked}
+        return [
+            by_question.get(draft.question, draft) if draft.rejection is None else draft
+            for draft in drafts
+        ]
+
+    def _checked(self, check: Check) -> Flow[list[Draft]]:
+        text, problem = yield from _reply(
+            self.checker, check.request, lambda text: check.missing(text) == 0
+        )
+        if problem:
+            rejection = Rejection(Defect.UNCHECKED, problem)
+            return [replace(draft, rejection=rejection) for draft in check.drafts]
+        return check.verdicts(text)
+
+    def _take(self, outcome: Outcome[list[Draft]]) -> None:
+        """Take the drafts of a seed: no question twice, two at most, what is most wanted first."""
+        if outcome.value is None:
+            self.problems[outcome.problem] += 1
+            return
+        drafts = list(outcome.value)
+        good = [at for at, draft in enumerate(drafts) if draft.rejection is None]
+        good.sort(key=lambda at: (self._filled(drafts[at].kind), at))
+        kept = 0
+        for at in good:
+            if kept >= KEPT_PER_SEED or self.accepted.total() >= self.n:
+                drafts[at] = replace(drafts[at], rejection=Rejection(Defect.SURPLUS))
+            elif (same := self.asked.match(drafts[at].question)) is not None:
+                drafts[at] = replace(drafts[at], rejection=Rejection(Defect.DUPLICATE, same))
+            else:
+                kept += 1
+                self.accepted[drafts[at].kind] += 1
+        self.drafts += drafts
+
+    def _filled(self, kind: QuestionKind) -> float:
+        return self.accepted[kind] / self.shares.get(kind, 1e-9)
+
+    def _ranked(self, draft: Draft) -> Draft:
+        if draft.rejection is not None or not draft.claims:
+            return draft
+        own = [
+            number
+            for number, passage in enumerate(self._collection.passages)
+            for backed in draft.claims
+            if passage.source == backed.quote.source
+            and passage.start <= backed.quote.start < passage.end
+        ]
+        rank = self._ranking.rank(draft.question, own)
+        return replace(draft, rank=rank, ranked=len(self._ranking))
+
+    def _answered_alone(self) -> Plan[Any, None]:
+        good = [
+            at for at, draft in enumerate(self.drafts) if draft.rejection is None and draft.claims
+        ]
+        parts = [good[at : at + _CLOSED_TOGETHER] for at in range(0, len(good), _CLOSED_TOGETHER)]
+        outcomes = yield [self._closed([self.drafts[at] for at in part]) for part in parts]
+        for part, outcome in zip(parts, outcomes, strict=True):
+            for at, known in zip(part, outcome.value or [None] * len(part), strict=True):
+                self.drafts[at] = replace(self.drafts[at], known_without=known)
+
+    def _closed(self, drafts: Sequence[Draft]) -> Flow[list[bool | None]]:
+        request = instructions.closed_book([draft.question for draft in drafts])
+        text, problem = yield from _reply(self.checker, request, lambda text: bool(_answers(text)))
+        if problem:
+            raise JudgeError(problem)
+        said = _answers(text)
+        return [_tells(said.get(n), draft) for n, draft in enumerate(drafts, start=1)]
+
+    def _made_by(self) -> dict[str, Any]:
+        made = {"model": self.model.name, "instructions": instructions.VERSION, "seed": self.seed}
+        return made if self.checker is self.model else {**made, "checker": self.checker.name}
+
+
+def _reply(model: ChatModel, request: Any, whole: Any) -> Flow[tuple[str, str]]:
+    """Ask until a reply is whole, twice at most; return its text, or why there is none.
+
+    A reply with a part of what was asked for is taken in the end: the rest has no verdict.
+    """
+    text = problem = ""
+    for again in range(_REASKS + 1):
+        asked = replace(request, again=again) if again else request
+        (completion,) = yield [Ask(model, asked, lambda given: _is_kept(given, whole))]
+        problem = completion.problem
+        text = completion.text or text
+        if completion.failure is not None and completion.failure.is_final:
+            return "", problem
+        if completion.failure is None and whole(completion.text):
+            return completion.text, ""
+    if json_values(text):
+        return text, ""
+    return "", problem or "the model's reply holds no JSON"
+
+
+def _is_kept(completion: Completion, whole: Any) -> bool:
+    return completion.failure is None and whole(completion.text)
+
+
+def _questions(text: str) -> list[Mapping[str, Any]]:
+    for value in reversed(json_values(text)):
+        items = value.get("questions") if isinstance(value, Mapping) else value
+        if isinstance(items, list):
+            found: list[Mapping[str, Any]] = [
+                item for item in items if isinstance(item, Mapping) and item.get("question")
+            ]
+            if found:
+                return found
+    return []
+
+
+def _answers(text: str) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for value in json_values(text):
+        items = value.get("answers") if isinstance(value, Mapping) else None
+        for item in items if isinstance(items, list) else ():
+            if isinstance(item, Mapping) and isinstance(item.get("answer"), str):
+                found[item.get("id", 0)] = item["answer"]
+    return found
+
+
+def _tells(said: str | None, draft: Draft) -> bool | None:
+    """Whether an answer has most of what the claims add to the question; None without one."""
+    if said is None:
+        return None
+    new: set[str] = {word for backed in draft.claims for word in content_words(backed.claim)}
+    new &= set(content_words(draft.answer)) or new
+    new -= set(content_words(draft.question))
+    there = set(content_words(said))
+    return bool(new) and len(new & there) >= _TOLD * len(new)
+
+
+class _Order:
+    """The seeds in the order in which they are used, each with the kinds that are asked for."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        shares: Mapping[QuestionKind, float],
+        n: int,
+        seed: int,
+    ) -> None:
+        self._across = shares.get("across_documents", 0.0)
+        self._shares = {kind: s for kind, s in shares.items() if kind != "across_documents"}
+        self._singles = collection.singles(ceil(n / KEPT_PER_SEED), seed=seed)
+        self._pairs = collection.pairs(seed=seed)
+        self._turn = 0
+        self._asked: Counter[QuestionKind] = Counter()
+
+    def next(self, count: int) -> list[tuple[Seed, list[QuestionKind]]]:
+        """Return the next seeds; fewer where the collection has no more."""
+        found: list[tuple[Seed, list[QuestionKind]]] = []
+        while len(found) < count:
+            pair = floor((self._turn + 1) * self._across) > floor(self._turn * self._across)
+            self._turn += 1
+            one = self._pair() if pair else self._single()
+            one = one or (self._single() if pair else None)
+            if one is None:
+                break
+            found.append(one)
+        return found
+
+    def _pair(self) -> tuple[Seed, list[QuestionKind]] | None:
+        seed = next(self._pairs, None)
+        return None if seed is None else (seed, ["across_documents"] * PER_SEED)
+
+    def _single(self) -> tuple[Seed, list[QuestionKind]] | None:
+        if not self._shares:
+            return None
+        seed = next(self._singles, None)
+        return None if seed is None else (seed, [self._kind() for _ in range(PER_SEED)])
+
+    def _kind(self) -> QuestionKind:
+        """Return the kind that was asked for least, by its share."""
+        kind = min(self._shares, key=lambda kind: (self._asked[kind] + 1) / self._shares[kind])
+        self._asked[kind] += 1
+        return kind
+
+
+def _with_places(drafts: Sequence[Draft], documents: Documents) -> list[Draft]:
+    """Return drafts with all places where a quote stands word for word: each serves as well."""
+    quotes = {b.quote for draft in drafts if draft.rejection is None for b in draft.claims}
+    probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
+    places: dict[Quote, list[Quote]] = {quote: [] for quote in quotes}
+    for document in documents:
+        plain = document.text.casefold()
+        wanted = [quote for quote, of in probes.items() if all(word in plain for word in of)]
+        if wanted:
+            folded = Folded(document.text)
+            for quote in wanted:
+                places[quote] += _others(quote, document, folded)
+    return [
+        replace(
+            draft,
+            claims=tuple(Backed(b.claim, b.quote, tuple(places[b.quote])) for b in draft.claims),
+        )
+        if draft.rejection is None
+        else draft
+        for draft in drafts
+    ]
+
+
+def _others(quote: Quote, document: Document, folded: Folded) -> Iterator[Quote]:
+    for found in verbatim(quote.text, folded):
+        apart = document.id != quote.source or found.start >= quote.end or found.end <= quote.start
+        if apart:
+            text = document.text[found.start : found.end]
+            yield Quote(document.id, found.start, found.end, text)

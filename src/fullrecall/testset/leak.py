@@ -1,0 +1,110 @@
+"""How many of a question's words are its source's own: copied words favor lexical retrieval."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from fullrecall.testset.vocabulary import content_words, words
+
+REJECTED_RUN = 7
+"""So many words in a row that stand in the source: 0 to 0.5 % of people's questions have them."""
+
+_FLAGGED_RUN, _FLAGGED_SHARE = 5, 0.6
+
+LONG_RUN, PEOPLES_SHARE = 6, 0.04
+"""Of people's questions, at most this share has a run of so many words."""
+
+# Measured with tests/benchmarks/testset_leak.py: the first three point at a text in so many
+# words; people write such questions in at most 0.7 % of cases. The others are hints.
+_POINTS = re.compile(
+    r"\b(?:in|according to|from|by) (?:the|this|that) (?:given |above |provided )?"
+    r"(?:text|passage|document|article|context|excerpt|paragraph|abstract|section)\b"
+    r"|\bthis (?:study|paper|passage|text|document|article|excerpt|paper|section)\b"
+    r"|\b(?:mentioned|described|discussed|stated|provided|presented|given) "
+    r"(?:in|by) (?:the|this) (?:text|passage|document|article|context|excerpt|paragraph|section)\b"
+    r"|\bthe (?:text|passage|excerpt|document) (?:say|state|mention|describe|discuss|provide)",
+    re.IGNORECASE,
+)
+_HINTS = (
+    (re.compile(r"\bthe (?:company|authors?|report|speaker|narrator)\b", re.IGNORECASE),
+     "names no company, author or report"),
+    (re.compile(r"\bmentioned\b", re.IGNORECASE), "says mentioned"),
+    (re.compile(r"^\W*(?:he|she|it|they|this|these|those|that)\b", re.IGNORECASE),
+     "opens with a pronoun"),
+)  # fmt: skip
+
+
+def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
+    """Return the longest run of words that the question shares with one of its sources."""
+    asked = words(question)
+    best: tuple[str, ...] = ()
+    for source in sources:
+        text = f" {' '.join(words(source))} "
+        start = 0
+        for end in range(1, len(asked) + 1):
+            while start < end and f" {' '.join(asked[start:end])} " not in text:
+                start += 1
+            if end - start > len(best):
+                best = tuple(asked[start:end])
+    return best
+
+
+def coverage(question: str, sources: Sequence[str]) -> float | None:
+    """Return the share of the question's content words that its sources have, in [0, 1].
+
+    None where the question has no content words.
+    """
+    asked = set(content_words(question))
+    if not asked:
+        return None
+    there = {word for source in sources for word in content_words(source)}
+    return len(asked & there) / len(asked)
+
+
+def is_flagged(question: str, run: int) -> bool:
+    """Whether a copied run is long for this question, though not long enough to reject it."""
+    return run >= _FLAGGED_RUN and run >= _FLAGGED_SHARE * len(words(question))
+
+
+def pointing(question: str) -> str:
+    """Return the words by which a question points at its source; empty where there are none."""
+    found = _POINTS.search(question)
+    return found[0] if found else ""
+
+
+def hints(question: str) -> list[str]:
+    """Return what may be unclear about a question that is read alone."""
+    return [hint for pattern, hint in _HINTS if pattern.search(question)]
+
+
+class Script(NamedTuple):
+    """The script that most letters of a text are of; empty for a text without letters."""
+
+    name: str
+    share: float
+
+
+def script(text: str) -> Script:
+    """Return the script of a text and its share of the letters, in [0, 1]."""
+    counts: Counter[str] = Counter()
+    for character in text[:2_000]:
+        if character.isalpha():
+            counts[_script_of(character)] += 1
+    if not counts:
+        return Script("", 0.0)
+    name, count = counts.most_common(1)[0]
+    return Script(name, count / counts.total())
+
+
+_JAPANESE = frozenset({"HIRAGANA", "KATAKANA", "CJK"})
+
+
+def _script_of(character: str) -> str:
+    if character.isascii():
+        return "LATIN"
+    name = unicodedata.name(character, "?").split()[0]
+    return "CJK" if name in _JAPANESE else name

@@ -1,0 +1,182 @@
+"""What several retrievers return for each question, and which of it the references already name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from fullrecall.context import Context
+from fullrecall.evaluation.retrievers import Asker
+from fullrecall.judges.evidence import Folded, verbatim
+from fullrecall.sample import Sample
+from fullrecall.testset import duplicates
+
+_HOLDS = 0.9
+"""A chunk holds a quote if it covers this share of its characters."""
+
+
+class Ranked(NamedTuple):
+    """What one retriever returned for one question, by rank, or why there is nothing.
+
+    Where several calls were united, contexts of two calls may have the same rank.
+    """
+
+    contexts: tuple[tuple[int, Context], ...]
+    problem: str = ""
+
+    @classmethod
+    def of(cls, asked: Sample, k: int) -> Ranked:
+        """Return what a sample was given, down to rank `k`."""
+        found = asked.retrieval
+        if found is None or found.contexts is None or found.error is not None:
+            return cls((), (found and found.error) or "no retrieval was observed")
+        ranks = found.ranks or range(1, len(found.contexts) + 1)
+        both = zip(ranks, found.contexts, strict=True)
+        return cls(tuple((rank, context) for rank, context in both if rank <= k))
+
+
+def retrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
+    """Return what a retriever returns for each question, down to rank `k`."""
+    return [Ranked.of(asked, k) for asked in asker.asked(samples)]
+
+
+async def aretrieved(asker: Asker, samples: Sequence[Sample], k: int) -> list[Ranked]:
+    """Return the same, without blocking the event loop."""
+    return [Ranked.of(asked, k) async for asked in asker.aasked(samples)]
+
+
+class Targets:
+    """What one sample's references name, target by target.
+
+    Where every claim has a group of reference contexts, or of IDs, of its own, targets are the
+    claims; else the groups are, and what is found in addition is a target of its own.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self.claims = [claim.text for claim in sample.reference_claims or ()]
+        spans = [list(group) for group in sample.reference_contexts or ()]
+        ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
+        placed = bool(spans) and all(any(c.start is not None for c in group) for group in spans)
+        # A chunk of the right document need not hold the quote: where there are places, they count.
+        self._spans = spans if placed or not ids else []
+        self._ids = [] if self._spans else ids
+        self.count = len(self._spans) or len(self._ids)
+        self.are_claims = bool(self.claims) and self.count == len(self.claims)
+        if not self.are_claims:
+            self.claims = []
+
+    def named_by(self, context: Context) -> frozenset[int]:
+        """Return the targets that this context satisfies by the references as they are."""
+        found = {
+            number
+            for number, names in enumerate(self._ids)
+            if {context.id, context.source} & set(names)
+        }
+        folded = Folded(context.text) if context.text and self._spans else None
+        for number, group in enumerate(self._spans):
+            if any(_holds(context, folded, wanted) for wanted in group):
+                found.add(number)
+        return frozenset(found)
+
+
+def _holds(context: Context, folded: Folded | None, wanted: Context) -> bool:
+    """Whether a context is what is wanted: by its place, its words, or its ID."""
+    if wanted.source is not None and wanted.start is not None and context.start is not None:
+        if context.source != wanted.source:
+            return False
+        length = (wanted.end or 0) - wanted.start
+        shared = min(context.end or 0, wanted.end or 0) - max(context.start, wanted.start)
+        return length > 0 and shared >= _HOLDS * length
+    if wanted.text is not None and folded is not None:
+        return next(verbatim(wanted.text, folded), None) is not None
+    return wanted.id is not None and wanted.id == context.id
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One question and one context that a retriever returned for it, equal texts being one.
+
+    `ranks` has the 1-based rank of each retriever, None where it did not return it in the frame.
+    `named` are the targets for which the references name it already.
+    """
+
+    question: int
+    context: Context
+    ranks: tuple[int | None, ...]
+    named: frozenset[int] = frozenset()
+    also: tuple[Context, ...] = ()
+
+    @property
+    def best(self) -> int:
+        """Its best rank over all retrievers."""
+        return min(rank for rank in self.ranks if rank is not None)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """All pairs of a frame, question by question.
+
+    `problems` are questions that a retriever failed on: nothing is estimated from them.
+    """
+
+    pairs: Sequence[Sequence[Pair]]
+    targets: Sequence[Targets]
+    retrievers: int
+    problems: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], lists: Sequence[Sequence[Ranked]]) -> Pool:
+        """Return the union of what the retrievers returned, texts that are nearly equal as one."""
+        twins = _twins(lists)
+        targets = [Targets(sample) for sample in samples]
+        problems: dict[int, str] = {}
+        pairs: list[list[Pair]] = []
+        for number, sample_targets in enumerate(targets):
+            ranked = [one[number] for one in lists]
+            failed = next((one.problem for one in ranked if one.problem), "")
+            if failed:
+                problems[number] = failed
+            pairs.append([] if failed else _pairs(number, ranked, sample_targets, twins))
+        return cls(pairs, targets, len(lists), problems)
+
+
+def _pairs(
+    number: int, ranked: Sequence[Ranked], targets: Targets, twins: dict[str, int]
+) -> list[Pair]:
+    ranks: dict[Any, list[int | None]] = {}
+    contexts: dict[Any, dict[str, Context]] = {}
+    for which, one in enumerate(ranked):
+        for rank, context in one.contexts:
+            key = _key(context, twins)
+            at = ranks.setdefault(key, [None] * len(ranked))
+            at[which] = at[which] or rank
+            contexts.setdefault(key, {}).setdefault(context.id or context.text or "", context)
+    pairs = []
+    for key, places in ranks.items():
+        first, *also = contexts[key].values()
+        named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
+        pairs.append(Pair(number, first, tuple(places), named, tuple(also)))
+    return pairs
+
+
+def _key(context: Context, twins: dict[str, int]) -> Any:
+    if context.text is None:
+        return ("id", context.id)
+    text = " ".join(context.text.split()).casefold()
+    return twins.get(text, text)
+
+
+def _twins(lists: Sequence[Sequence[Ranked]]) -> dict[str, int]:
+    """Return a number for each text that is nearly equal to another one of the frame."""
+    texts = list(
+        dict.fromkeys(
+            " ".join(context.text.split()).casefold()
+            for one in lists
+            for ranked in one
+            for _, context in ranked.contexts
+            if context.text is not None
+        )
+    )
+    groups = duplicates.groups(texts)
+    return {texts[member]: number for number, group in enumerate(groups) for member in group}

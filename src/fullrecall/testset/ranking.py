@@ -1,0 +1,75 @@
+"""BM25 over texts: where a question finds its own passage, with nothing but its words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from fullrecall.testset.vocabulary import content_words
+
+_K1, _B = 1.5, 0.75
+
+
+class Ranking:
+    """An index of texts by their content words.
+
+    Scores are BM25 as Lucene has it (k1 = 1.5, b = 0.75): Robertson and Zaragoza, "The
+    Probabilistic Relevance Framework: BM25 and Beyond", 2009.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        import numpy as np
+
+        postings: dict[str, tuple[list[int], list[int]]] = {}
+        lengths: list[int] = []
+        for number, text in enumerate(texts):
+            terms = content_words(text)
+            lengths.append(len(terms))
+            for term, count in Counter(terms).items():
+                numbers, counts = postings.setdefault(term, ([], []))
+                numbers.append(number)
+                counts.append(count)
+        sizes = np.asarray(lengths, dtype=np.float32)
+        mean = float(sizes.mean()) if lengths else 1.0
+        norms = _K1 * (1 - _B + _B * sizes / (mean or 1.0))
+        self._weights: dict[str, tuple[Any, Any]] = {}
+        for term, (numbers, counts) in postings.items():
+            at = np.asarray(numbers, dtype=np.int32)
+            times = np.asarray(counts, dtype=np.float32)
+            rarity = np.log1p((len(lengths) - len(at) + 0.5) / (len(at) + 0.5))
+            self._weights[term] = (at, (rarity * times / (times + norms[at])).astype(np.float32))
+        self._size = len(lengths)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def scores(self, question: str) -> Any:
+        """Return the score of every text, an array in the texts' order."""
+        import numpy as np
+
+        scores = np.zeros(self._size, dtype=np.float32)
+        for term in content_words(question):
+            if term in self._weights:
+                at, weights = self._weights[term]
+                scores[at] += weights
+        return scores
+
+    def best(self, question: str, k: int) -> list[int]:
+        """Return the numbers of the first `k` texts, those without a common word left out."""
+        import numpy as np
+
+        scores = self.scores(question)
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [int(number) for number in order if scores[number] > 0]
+
+    def rank(self, question: str, numbers: Iterable[int]) -> int | None:
+        """Return the 1-based rank of the best of these texts; None where none has a word of it.
+
+        Texts of the same score stand in their order.
+        """
+        scores = self.scores(question)
+        best = max(numbers, key=lambda number: (scores[number], -number), default=None)
+        if best is None or scores[best] <= 0:
+            return None
+        return int((scores > scores[best]).sum() + (scores[:best] == scores[best]).sum()) + 1

@@ -1,0 +1,83 @@
+"""References with what was found in addition: into the claim's any-of group, or on their own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from fullrecall.context import Context
+from fullrecall.sample import Reference, Sample
+from fullrecall.testset.assessment import Judged
+from fullrecall.testset.judgments import Judgments
+from fullrecall.testset.pool import Pair, Pool
+
+
+def extended(completion: Judgments) -> list[Sample]:
+    """Return samples with the accepted pairs; metadata has what was judged and what was added."""
+    by_question: defaultdict[int, list[Judged]] = defaultdict(list)
+    for one in completion.accepted:
+        by_question[one.pair.question].append(one)
+    seen: defaultdict[int, list[str]] = defaultdict(list)
+    for one in completion.judged:
+        if one.verdict.relevant is not None or one.item in completion.labels:
+            seen[one.pair.question] += _names(one.pair)
+    by_source = _are_sources(completion.given, completion.pool)
+    samples = []
+    for number, sample in enumerate(completion.given):
+        made = {**sample.metadata.get("testset", {}), "judged": list(dict.fromkeys(seen[number]))}
+        fields = sample.to_dict()
+        if added := by_question[number]:
+            fields |= _references(sample, completion, number, added, by_source=by_source)
+            made["added"] = [
+                {"id": one.pair.context.id, "confirmed": one.item in completion.labels}
+                for one in added
+            ]
+        fields["metadata"] = {**sample.metadata, "testset": made}
+        samples.append(Sample(**fields))
+    return samples
+
+
+def _references(
+    sample: Sample, completion: Judgments, number: int, added: Sequence[Judged], *, by_source: bool
+) -> dict[str, Any]:
+    """Return the fields of the references with what was added."""
+    targets = completion.pool.targets[number]
+    groups = [list(group) for group in sample.reference_contexts or ()]
+    ids = [(list(r.any_of), r.grade) for r in sample.reference_context_ids or ()]
+    if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
+        # Claims of one document share its ID; apart, each takes what supports it alone.
+        ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
+    for one in added:
+        alike = [one.pair.context, *one.pair.also]
+        names = _ids_of(alike, by_source=by_source)
+        claims = completion.claims_of(one) if targets.are_claims else frozenset[int]()
+        for claim in sorted(claims):
+            if len(groups) == targets.count:
+                groups[claim] += alike
+            if len(ids) == targets.count:
+                ids[claim][0].extend(name for name in names if name not in ids[claim][0])
+        if not claims:
+            groups += [alike] if groups or not ids else []
+            ids += [(names, 1.0)] if names and (ids or not sample.reference_contexts) else []
+    return {
+        "reference_contexts": groups or None,
+        "reference_context_ids": [Reference(tuple(n), grade) for n, grade in ids if n] or None,
+    }
+
+
+def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
+    names = [context.source if by_source else context.id or context.source for context in contexts]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _names(pair: Pair) -> list[str]:
+    return [c.id or c.text or "" for c in (pair.context, *pair.also)]
+
+
+def _are_sources(samples: Sequence[Sample], pool: Pool) -> bool:
+    """Whether the references' IDs are documents, of which the retrievers return chunks."""
+    named = {n for s in samples for r in s.reference_context_ids or () for n in r.any_of}
+    contexts = [pair.context for pairs in pool.pairs for pair in pairs]
+    ids: Any = {context.id for context in contexts}
+    return not named & ids and bool(named & {context.source for context in contexts})

@@ -1,0 +1,279 @@
+"""`to_review` and `apply_review`: people accept, reject and edit; what that proves of the rest."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from fullrecall.context import Context
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.report.exports import cell, written
+from fullrecall.sample import Claim, Sample
+from fullrecall.testset.acceptance import GOOD, allowed_bad, lower_bound, reviews_needed
+from fullrecall.testset.documents import Documents, DocumentsLike, documents_of
+
+_AROUND = 200
+_KIND = "fullrecall review"
+_HEAD = (
+    "decision",
+    "reason",
+    "question",
+    "answer",
+    "claims",
+    "quotes",
+    "flags",
+    "id",
+    "set",
+    "planned",
+)
+DECISIONS = ("good", "bad")
+
+
+def to_review(
+    samples: Iterable[SampleLike],
+    path: str | Path,
+    *,
+    n: int | None = None,
+    documents: DocumentsLike | Documents | None = None,
+    seed: int = 0,
+    title: str = "Review of a test set",
+) -> int:
+    """Draw questions for people to review, write them to `path`, and return how many.
+
+    `.html` is a page to be opened in a browser; `.csv` a sheet: fill in `decision` with good or
+    bad, and edit question and answer where they stand. `n` is fixed before the review; by
+    default as many as prove 90 % good if two are bad. `documents` show each quote where it
+    stands. Raises `ParameterError` for another ending or an `n` out of range, and `InputError`
+    for samples without an ID.
+    """
+    given = _identified(samples)
+    n = min(len(given), reviews_needed(total=len(given))) if n is None else n
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= len(given):
+        raise ParameterError(f"n must be from 1 to {len(given)}, got {n!r}")
+    suffix = Path(path).suffix
+    if suffix not in (".html", ".csv"):
+        raise ParameterError(f"path must end in .html or .csv, got {Path(path).name!r}")
+    drawn = random.Random(f"{seed}:review").sample(given, n)  # noqa: S311 - a sample, no secret
+    texts = _texts(drawn, documents)
+    plain = [_plain(sample, texts) for sample in drawn]
+    digest = _digest(given)
+    if suffix == ".csv":
+        if Path(path).exists():
+            raise ParameterError(f"{path} exists and may hold decisions: name another file")
+        written(_sheet(plain, digest), path)
+    else:
+        from fullrecall.testset.page import review_page
+
+        allowed = allowed_bad(n, len(given)) or 0
+        page = review_page(plain, digest=digest, total=len(given), allowed=allowed, title=title)
+        written(page, path)
+    return n
+
+
+@dataclass(frozen=True)
+class Review:
+    """What people decided, and what it proves.
+
+    `samples` are the set without the bad questions; edited ones are in it as edited, and count as
+    bad in what the review proves. `bound` is the share of good questions in the set as it was,
+    at least, with 95 % confidence; None unless all that were drawn were reviewed.
+    """
+
+    samples: Sequence[Sample]
+    total: int
+    planned: int
+    good: int
+    bad: int
+    edited: int
+    reasons: Mapping[str, str]
+    bound: float | None
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether at least 90 % are good; None where the review proves neither."""
+        return None if self.bound is None else self.bound >= GOOD
+
+    def __str__(self) -> str:
+        reviewed = self.good + self.bad
+        said = f"{reviewed:,} of {self.planned:,} drawn were reviewed: {self.good:,} good, "
+        said += f"{self.bad:,} bad ({self.edited:,} of them edited)"
+        if self.bound is None:
+            return f"{said}\nReview all that were drawn: a part of them proves nothing"
+        outcome = "PASS" if self.passed else "CANNOT TELL"
+        return (
+            f"{said}\n{outcome}: at least {self.bound:.1%} of {self.total:,} questions are good "
+            f"(95% confidence; {GOOD:.0%} are wanted)"
+        )
+
+
+def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
+    """Return a set as a review left it, and what the review proves.
+
+    `path` is what the page saved, or the sheet filled in. Raises `InputError` for a file that is
+    neither, of another set, or with a decision that is neither good nor bad.
+    """
+    given = _identified(samples)
+    planned, decisions = _read(Path(path), given)
+    bad = [d for d in decisions.values() if d["decision"] == "bad"]
+    edited = [d for d in bad if d.get("edited")]
+    kept = []
+    for sample in given:
+        decision = decisions.get(str(sample.id))
+        if decision is None or decision["decision"] == "good":
+            kept.append(sample)
+        elif decision.get("edited"):
+            kept.append(_edited(sample, decision))
+    whole = len(decisions) >= planned
+    bound = lower_bound(len(decisions), len(bad), total=len(given)) if whole else None
+    reasons = {name: str(d.get("reason") or "") for name, d in decisions.items() if d in bad}
+    good = len(decisions) - len(bad)
+    return Review(kept, len(given), planned, good, len(bad), len(edited), reasons, bound)
+
+
+def _identified(samples: Iterable[SampleLike]) -> list[Sample]:
+    given = list(as_samples(samples))
+    if not given:
+        raise InputError("there are no samples to review")
+    names = [sample.id for sample in given]
+    if None in names or len(set(names)) < len(names):
+        raise InputError("a review needs an ID for each sample, no two equal", field="id")
+    return given
+
+
+def _digest(samples: Sequence[Sample]) -> str:
+    text = json.dumps([[s.id, s.user_input, s.reference] for s in samples])
+    return sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def _texts(
+    samples: Sequence[Sample], documents: DocumentsLike | Documents | None
+) -> dict[str, str]:
+    if documents is None:
+        return {}
+    wanted = {c.source for s in samples for group in s.reference_contexts or () for c in group}
+    return {one.id: one.text for one in documents_of(documents) if one.id in wanted}
+
+
+def _plain(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a sample as the page and the sheet show it; quotes stand beside their claims."""
+    made = sample.metadata.get("testset", {})
+    made = made if isinstance(made, Mapping) else {}
+    groups = sample.reference_contexts or ()
+    claims = [claim.text for claim in sample.reference_claims or ()]
+    quotes = [[_shown(context, texts) for context in group] for group in groups]
+    if len(quotes) > len(claims):
+        claims += [""] * (len(quotes) - len(claims))
+    return {
+        "id": sample.id,
+        "question": sample.user_input or "",
+        "answer": sample.reference or "",
+        "kind": str(made.get("kind", "question")),
+        "flags": [str(flag) for flag in made.get("flags", ())],
+        "claims": claims,
+        "quotes": quotes + [[]] * (len(claims) - len(quotes)),
+    }
+
+
+def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
+    """Return a quote with its source and what stands before and after it."""
+    text = texts.get(context.source or "")
+    if text is None or context.start is None or context.end is None:
+        return [context.source or context.id or "", "", context.label, ""]
+    start, end = context.start, context.end
+    return [
+        context.source or "",
+        text[max(0, start - _AROUND) : start],
+        text[start:end],
+        text[end : end + _AROUND],
+    ]
+
+
+def _sheet(plain: Sequence[Mapping[str, Any]], digest: str) -> str:
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_HEAD)
+    for one in plain:
+        quotes = "\n".join(f"{q[0]}: {q[2]}" for group in one["quotes"] for q in group)
+        cells = ["", "", one["question"], one["answer"], "\n".join(one["claims"]), quotes,
+                 "; ".join(one["flags"]), one["id"], digest, len(plain)]  # fmt: skip
+        writer.writerow(map(cell, cells))
+    return f"\ufeff{text.getvalue()}"
+
+
+def _read(path: Path, given: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
+    if not path.exists():
+        raise InputError("no such file", path=str(path))
+    text = path.read_text(encoding="utf-8-sig")
+    is_sheet = path.suffix == ".csv"
+    digest, planned, rows = _of_sheet(text, given) if is_sheet else _of_page(text, path)
+    if digest != _digest(given):
+        raise InputError("holds decisions about another set of questions", path=str(path))
+    known = {str(sample.id) for sample in given}
+    decisions: dict[str, dict[str, Any]] = {}
+    for line, row in enumerate(rows, start=1):
+        name, word = str(row.get("id")), str(row.get("decision", "")).strip().lower()
+        if not word:
+            continue
+        if word not in DECISIONS or name not in known:
+            problem = f"{name}: unknown decision {word!r}: choose one of {', '.join(DECISIONS)}"
+            raise InputError(problem, path=str(path), line=line + is_sheet)
+        decisions[name] = {**row, "decision": word}
+    return planned, decisions
+
+
+def _of_page(text: str, path: Path) -> tuple[str, int, list[dict[str, Any]]]:
+    try:
+        plain = json.loads(text)
+        kind, rows = plain["kind"], [dict(row) for row in plain["decisions"]]
+        digest, planned = str(plain["set"]), int(plain["planned"])
+    except (ValueError, KeyError, TypeError):
+        kind, digest, planned, rows = "", "", 0, []
+    if kind != _KIND:
+        raise InputError("is not what the review page saved", path=str(path))
+    return digest, planned, rows
+
+
+def _of_sheet(text: str, given: Sequence[Sample]) -> tuple[str, int, list[dict[str, Any]]]:
+    rows: list[dict[str, Any]] = list(csv.DictReader(StringIO(text, newline="")))
+    if not rows or not {"decision", "id", "set", "planned"} <= rows[0].keys():
+        raise InputError("is not a sheet to review: decision, id, set and planned are columns")
+    before = {str(sample.id): sample for sample in given}
+    for row in rows:
+        sample = before.get(str(row["id"]))
+        question, answer = _uncelled(row.get("question")), _uncelled(row.get("answer"))
+        if sample is None or not question:
+            continue
+        if (question, answer) != (sample.user_input, sample.reference or ""):
+            row |= {"decision": "bad", "edited": True, "question": question, "answer": answer}
+        row.pop("claims", None)
+    return str(rows[0]["set"]), int(rows[0]["planned"]), rows
+
+
+def _uncelled(text: Any) -> str:
+    """Return a cell without the apostrophe that kept a spreadsheet from running it."""
+    given = str(text or "")
+    bare = given.removeprefix("'")
+    return bare if cell(bare) == given else given
+
+
+def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:
+    claims = decision.get("claims")
+    fields = sample.to_dict()
+    fields["user_input"] = str(decision.get("question") or sample.user_input)
+    fields["reference"] = str(decision.get("answer") or sample.reference or "") or None
+    if isinstance(claims, list) and sample.reference_claims is not None:
+        old = sample.reference_claims
+        texts = [str(claim).strip() for claim in claims][: len(old)]
+        texts += [claim.text for claim in old[len(texts) :]]
+        fields["reference_claims"] = [
+            Claim(text or claim.text, claim.vital) for text, claim in zip(texts, old, strict=True)
+        ]
+    return Sample(**fields)

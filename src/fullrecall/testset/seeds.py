@@ -1,0 +1,240 @@
+"""The passages that questions are written from, spread over the whole collection.
+
+Every document is read once. Of its passages a bounded, seeded sample is kept, so that memory
+stays flat however many documents there are.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, NamedTuple
+
+from fullrecall.testset.documents import Document
+from fullrecall.testset.vectors import hashed
+from fullrecall.testset.vocabulary import content_words, words
+
+FEWEST_WORDS, MOST_WORDS = 15, 500
+"""A passage has no fewer words and no more."""
+
+_ENOUGH_WORDS = 100
+"""Paragraphs are joined until they have as many."""
+
+_CANDIDATES = 5_000
+"""Passages that are kept, at least; more where many questions are wanted."""
+
+_PER_SEED = 20
+_SAME = 0.95
+"""Passages of a higher cosine are one."""
+
+_LARGEST_SHARE = 0.1
+"""Of all seeds, at most so many are of one document."""
+
+_ROUNDS = 12
+_RARE = range(2, 6)
+"""Passages that share a term belong together if it stands in so many of them."""
+
+_BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
+_SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s*(?=\S)")  # noqa: RUF001 - full-width marks
+
+
+class Passage(NamedTuple):
+    """A part of a document: `text` stands in it from `start` on, in characters."""
+
+    source: str
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the document, exclusive."""
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What one request is about: one passage, or two of different documents that share a term.
+
+    `weight` is the number of passages of the collection's sample that it stands for.
+    """
+
+    passages: tuple[Passage, ...]
+    weight: int = 1
+    term: str = ""
+
+
+def passages(document: Document) -> Iterator[Passage]:
+    """Yield the passages of a document: whole paragraphs, long ones cut between sentences.
+
+    What is shorter than 15 words is joined to its neighbor; a document that is shorter has none.
+    """
+    start, end, size = 0, 0, 0
+    for piece in _pieces(document.text):
+        count = len(words(document.text[piece[0] : piece[1]]))
+        if size and size + count > MOST_WORDS:
+            yield from _passage(document, start, end)
+            size = 0
+        if not size:
+            start = piece[0]
+        end, size = piece[1], size + count
+        if size >= _ENOUGH_WORDS:
+            yield from _passage(document, start, end)
+            size = 0
+    if size:
+        yield from _passage(document, start, end)
+
+
+def _passage(document: Document, start: int, end: int) -> Iterator[Passage]:
+    raw = document.text[start:end]
+    text = raw.strip()
+    if FEWEST_WORDS <= len(words(text)) <= MOST_WORDS:
+        yield Passage(document.id, start + len(raw) - len(raw.lstrip()), text)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Yield paragraphs as ranges; one of more than 500 words, by its sentences, then by words."""
+    start = 0
+    for end in [*(found.end() for found in _BLOCK.finditer(text)), len(text)]:
+        if len(words(text[start:end])) <= MOST_WORDS // 2:
+            yield start, end
+        else:
+            yield from _sentences(text, start, end)
+        start = end
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    cuts = [start + found.end() for found in _SENTENCE.finditer(text[start:end])]
+    for cut in [*cuts, end]:
+        while len(words(text[start:cut])) > MOST_WORDS:  # no sentence ends here
+            middle = text.rfind(" ", start, start + 2_000)
+            middle = min(cut, middle if middle > start else start + 2_000)
+            yield start, middle
+            start = middle
+        if start < cut:
+            yield start, cut
+        start = cut
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A sample of a collection's passages, with a vector each."""
+
+    passages: Sequence[Passage]
+    vectors: Any
+    documents: int
+
+    @classmethod
+    def of(cls, documents: Iterable[Document], *, n: int, seed: int) -> Collection:
+        """Read all documents and keep a sample of their passages, at least 20 for each of `n`.
+
+        Reservoir sampling (Vitter, algorithm R): every passage has the same chance.
+        """
+        draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
+        most = max(_CANDIDATES, _PER_SEED * n)
+        kept: list[tuple[int, Passage]] = []
+        seen = count = 0
+        for count, document in enumerate(documents, start=1):  # noqa: B007 - read below
+            for passage in passages(document):
+                if len(kept) < most:
+                    kept.append((seen, passage))
+                elif (at := draw.randrange(seen + 1)) < most:
+                    kept[at] = (seen, passage)
+                seen += 1
+        kept.sort(key=lambda item: item[0])
+        chosen = [passage for _, passage in kept]
+        vectors = hashed([passage.text for passage in chosen])
+        unlike = _distinct(vectors)
+        return cls([chosen[at] for at in unlike], vectors[unlike], count)
+
+    def singles(self, n: int, *, seed: int) -> Iterator[Seed]:
+        """Yield the passages, first a random one of each of `n` clusters, then a second of each.
+
+        At most a tenth of the first `n` are of one document, where there are others.
+        """
+        clusters = _clusters(self.vectors, n, seed)
+        draw = random.Random(f"{seed}:seeds")  # noqa: S311 - the same
+        for members in clusters:
+            draw.shuffle(members)
+        draw.shuffle(clusters)
+        sources = len({passage.source for passage in self.passages})
+        most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
+        taken: Counter[str] = Counter()
+        later: list[Seed] = []
+        for turn in range(max(map(len, clusters), default=0)):
+            for members in clusters:
+                if turn < len(members):
+                    passage = self.passages[members[turn]]
+                    one = Seed((passage,), len(members))
+                    if taken[passage.source] < most:
+                        taken[passage.source] += 1
+                        yield one
+                    else:
+                        later.append(one)
+        yield from later
+
+    def pairs(self, *, seed: int) -> Iterator[Seed]:
+        """Yield pairs of passages of two documents that share a rare term, each passage once."""
+        draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
+        having: defaultdict[str, list[int]] = defaultdict(list)
+        for number, passage in enumerate(self.passages):
+            for term in dict.fromkeys(content_words(passage.text)):
+                having[term].append(number)
+        rare = [term for term, numbers in having.items() if len(numbers) in _RARE]
+        draw.shuffle(rare)
+        used: set[int] = set()
+        for term in rare:
+            if len(term) < 4 or term.isdigit():  # noqa: PLR2004 - too short to name anything
+                continue
+            free = [number for number in having[term] if number not in used]
+            first = free[0] if free else None
+            second = next(
+                (n for n in free if self.passages[n].source != self.passages[free[0]].source), None
+            )
+            if first is not None and second is not None:
+                used |= {first, second}
+                yield Seed((self.passages[first], self.passages[second]), term=term)
+
+
+def _distinct(vectors: Any) -> list[int]:
+    """Return the rows that are not nearly equal to an earlier one."""
+    kept: list[int] = []
+    same = [False] * len(vectors)
+    step = 512
+    for start in range(0, len(vectors), step):
+        near = vectors[start : start + step] @ vectors.T > _SAME
+        for row, alike in enumerate(near, start=start):
+            if same[row]:
+                continue
+            kept.append(row)
+            for other in alike.nonzero()[0]:
+                same[other] = same[other] or other > row
+    return kept
+
+
+def _clusters(vectors: Any, k: int, seed: int) -> list[list[int]]:
+    """Return the rows in at most `k` clusters, by spherical k-means from seeded random rows."""
+    import numpy as np
+
+    count = len(vectors)
+    if count <= k:
+        return [[row] for row in range(count)]
+    draw = random.Random(f"{seed}:clusters")  # noqa: S311 - the same
+    centers = vectors[draw.sample(range(count), k)].copy()
+    nearest = np.zeros(count, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        before, nearest = nearest, (vectors @ centers.T).argmax(axis=1)
+        if (before == nearest).all():
+            break
+        for cluster in range(k):
+            members = vectors[nearest == cluster]
+            if len(members):
+                mean = members.mean(axis=0)
+                centers[cluster] = mean / (np.linalg.norm(mean) or 1.0)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for row, cluster in enumerate(nearest.tolist()):
+        found[cluster].append(row)
+    return [found[cluster] for cluster in sorted(found)]

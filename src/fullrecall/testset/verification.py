@@ -1,0 +1,163 @@
+"""What a model says of drafts that it has not written: each needs a verdict to be accepted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from fullrecall.judges.evidence import locate
+from fullrecall.judges.protocols import ChatRequest
+from fullrecall.judges.replies import json_values
+from fullrecall.testset import instructions
+from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
+from fullrecall.testset.seeds import Passage
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+class Check(NamedTuple):
+    """What is asked about the drafts of one seed, and how the reply is read.
+
+    Statements are in an order of their own, so that none shows which question it belongs to.
+    """
+
+    drafts: Sequence[Draft]
+    passages: Sequence[Passage]
+    statements: Sequence[tuple[int, Backed]]
+
+    @classmethod
+    def of(cls, drafts: Sequence[Draft], passages: Sequence[Passage]) -> Check:
+        """Return the check of these drafts against these passages."""
+        pairs = [(n, backed) for n, draft in enumerate(drafts) for backed in draft.claims]
+        return cls(drafts, passages, sorted(pairs, key=lambda pair: pair[1].claim))
+
+    @property
+    def request(self) -> ChatRequest:
+        """What the model is asked."""
+        return instructions.checking(
+            [passage.text for passage in self.passages],
+            [draft.question for draft in self.drafts],
+            [(backed.claim, backed.quote.text) for _, backed in self.statements],
+        )
+
+    def missing(self, text: str) -> int:
+        """Return how many of the drafts a reply has no whole verdict for."""
+        read = _Read.of(text, len(self.drafts), len(self.statements))
+        return sum(read.lacks(n, self._own(n)) for n in range(len(self.drafts)))
+
+    def verdicts(self, text: str) -> list[Draft]:
+        """Return the drafts with what the reply makes of them; no verdict accepts nothing."""
+        read = _Read.of(text, len(self.drafts), len(self.statements))
+        return [self._verdict(n, draft, read) for n, draft in enumerate(self.drafts)]
+
+    def _own(self, number: int) -> list[int]:
+        return [at for at, (n, _) in enumerate(self.statements) if n == number]
+
+    def _verdict(self, number: int, draft: Draft, read: _Read) -> Draft:
+        rejection = self._rejection(number, draft, read)
+        return draft if rejection is None else replace(draft, rejection=rejection)
+
+    def _rejection(self, number: int, draft: Draft, read: _Read) -> Rejection | None:
+        own = self._own(number)
+        if read.lacks(number, own):
+            return Rejection(Defect.UNCHECKED, "the model's reply lacks it")
+        asked = read.questions[number]
+        if not asked["stands_alone"]:
+            return Rejection(Defect.UNCLEAR)
+        if draft.kind == "unanswerable":
+            found = self._places(asked)
+            return (
+                Rejection(Defect.ANSWERABLE, found[0][2]) if asked["answerable"] and found else None
+            )
+        if not asked["answerable"]:
+            return Rejection(Defect.UNANSWERED)
+        return self._of_statements(own, read, draft) or self._of_answer(asked, draft)
+
+    def _of_statements(self, own: Sequence[int], read: _Read, draft: Draft) -> Rejection | None:
+        sets = []
+        for at in own:
+            said = read.statements[at]
+            if not said["supported"]:
+                return Rejection(Defect.UNSUPPORTED, self.statements[at][1].claim)
+            sets.append({n for n in said["documents"] if isinstance(n, int)})
+        if draft.kind == "across_documents" and (alone := set.intersection(*sets)):
+            return Rejection(Defect.SINGLE, self.passages[min(alone) - 1].source)
+        return None
+
+    def _of_answer(self, asked: Mapping[str, Any], draft: Draft) -> Rejection | None:
+        """Compare the model's own answer with the draft's: their quotes must meet, and numbers."""
+        places = self._places(asked)
+        if not any(_meet(place, backed) for place in places for backed in draft.claims):
+            return Rejection(Defect.DIFFERENT, str(asked["answer"])[:200])
+        ours, theirs = set(_NUMBER.findall(draft.answer)), set(_NUMBER.findall(asked["answer"]))
+        if ours and theirs and not ours & theirs:
+            return Rejection(Defect.DIFFERENT, str(asked["answer"])[:200])
+        return None
+
+    def _places(self, asked: Mapping[str, Any]) -> list[tuple[str, range, str]]:
+        """Return where the quotes of the model's own answer stand."""
+        places = []
+        for quoted in asked["quotes"]:
+            number = quoted.get("document") if isinstance(quoted, Mapping) else None
+            text = quoted.get("quote") if isinstance(quoted, Mapping) else None
+            if len(self.passages) == 1:
+                number = 1
+            if isinstance(number, int) and 1 <= number <= len(self.passages) and text:
+                passage = self.passages[number - 1]
+                found = locate(str(text), passage.text)
+                if found is not None:
+                    start = passage.start
+                    span = range(start + found.start, start + found.end)
+                    places.append((passage.source, span, str(text)))
+        return places
+
+
+def _meet(place: tuple[str, range, str], backed: Backed) -> bool:
+    source, span, _ = place
+    quote = backed.quote
+    return source == quote.source and span.start < quote.end and quote.start < span.stop
+
+
+class _Read(NamedTuple):
+    """The verdicts of a reply by position; those that are there twice or lack a part are not."""
+
+    questions: Mapping[int, Mapping[str, Any]]
+    statements: Mapping[int, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, text: str, questions: int, statements: int) -> _Read:
+        objects = [value for value in json_values(text) if isinstance(value, Mapping)]
+        return cls(
+            _by_number(_items(objects, "questions"), _QUESTION, questions),
+            _by_number(_items(objects, "statements"), _STATEMENT, statements),
+        )
+
+    def lacks(self, question: int, statements: Iterable[int]) -> bool:
+        return question not in self.questions or any(s not in self.statements for s in statements)
+
+
+_QUESTION = {"stands_alone": bool, "answerable": bool, "answer": str, "quotes": list}
+_STATEMENT = {"supported": bool, "documents": list}
+
+
+def _items(objects: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    lists = [value[name] for value in objects if isinstance(value.get(name), list)]
+    return [item for items in lists[-1:] for item in items if isinstance(item, Mapping)]
+
+
+def _by_number(
+    items: Sequence[Mapping[str, Any]], parts: Mapping[str, type], count: int
+) -> dict[int, Mapping[str, Any]]:
+    """Return verdicts by 0-based position; a reply that numbers otherwise has none at all."""
+    numbers = [item.get("id") for item in items]
+    known = range(1, count + 1)
+    if any(type(number) is not int or number not in known for number in numbers):
+        return {}
+    return {
+        number - 1: item  # type: ignore[operator]
+        for number, item in zip(numbers, items, strict=True)
+        if numbers.count(number) == 1
+        and all(isinstance(item.get(name), kind) for name, kind in parts.items())
+    }

@@ -1,0 +1,276 @@
+"""Keys and passwords, in every place where a user or an endpoint can put them: nobody sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import pickle
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.errors import ParameterError, RunStopped
+from fullrecall.judges import ChatRequest, Completion, Message
+from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.judges.redaction import public_url, redacted, without_secrets
+from fullrecall.judges.retries import Retries
+
+Exchange = FaultyEndpoint = Any  # of conftest.py
+
+KEY = 'sk-Key+7/Qz=éK"9'
+PASSWORD = "pass:W0rd/of@mine"  # noqa: S105 - a made-up one
+QUERY = "query-K3y&value"
+HEADER = "Header-S3cret-value"
+SECRETS = (KEY, PASSWORD, QUERY, HEADER)
+ASCII_KEY = KEY.replace("é", "e")
+
+SAMPLES = [
+    Sample(
+        user_input=f"Question {number}?",
+        retrieved_contexts=[f"This is what the context says of {number}.", "Nothing."],
+        reference_claims=[f"Claim {number} is the first.", f"Claim {number} is the second."],
+    )
+    for number in range(3)
+]
+
+
+def written() -> Iterator[str]:
+    """Yield every secret in every way in which it may be written."""
+    for secret in (ASCII_KEY, PASSWORD, QUERY, HEADER):
+        raw = secret.encode()
+        yield secret
+        yield secret.upper()
+        yield quote(secret, safe="")
+        yield json.dumps(secret)[1:-1]
+        yield raw.hex()
+        yield base64.b64encode(raw).decode().rstrip("=")
+    yield base64.b64encode(f"user:{PASSWORD}".encode()).decode().rstrip("=")
+
+
+def check(*told: object) -> None:
+    """Fail where any secret is in any of these."""
+    for text in map(str, told):
+        for secret in written():
+            assert secret.lower() not in text.lower(), (secret, text[:2_000])
+
+
+def model_of(faulty: FaultyEndpoint, **changes: Any) -> OpenAIChatModel:
+    """Return a model that has secrets wherever it takes any."""
+    host = faulty.base_url.removeprefix("http://")
+    given: dict[str, Any] = {
+        "base_url": f"http://user:{quote(PASSWORD, safe='')}@{host}?api-key={quote(QUERY, safe='')}"
+        "&api-version=2024-06-01",
+        "api_key": ASCII_KEY,
+        "options": {"extra_headers": {"X-Auth": f"Token {HEADER}"}, "seed": 1},
+    }
+    return OpenAIChatModel("m", **{**given, **changes})
+
+
+def everything(exchange: Exchange) -> str:
+    """Return all that the endpoint was told, as it may echo it."""
+    told = f"{exchange.path} {dict(exchange.headers)} " + " ".join(written())
+    return f"{told} http://user:{PASSWORD}@host/?api-key={QUERY} Bearer {ASCII_KEY}"
+
+
+def echoing_message(exchange: Exchange, code: int) -> None:
+    """Fail, with all secrets in the message, the code and the headers."""
+    error = {"message": everything(exchange), "code": ASCII_KEY, "param": PASSWORD}
+    exchange.send(code, json.dumps({"error": error}).encode(), X_Echo=HEADER)
+
+
+def echoing_reply(exchange: Exchange) -> None:
+    """Answer, and quote the secrets as evidence."""
+    verdicts = json.loads(exchange.right())
+    for verdict in verdicts["verdicts"]:
+        verdict["verdict"] = "supported"
+        verdict["citations"] = [{"context": 1, "quote": everything(exchange)}]
+    exchange.say(json.dumps({**verdicts, "note": everything(exchange)}))
+
+
+FAULTS: dict[str, Callable[[Exchange], None]] = {
+    **{str(code): lambda exchange, code=code: echoing_message(exchange, code)
+       for code in (400, 401, 403, 404, 408, 418, 429, 500, 503)},
+    "error as text": lambda exchange: exchange.send(400, everything(exchange).encode()),
+    "redirect": lambda exchange: exchange.send(
+        307, b"", Location=f"http://user:{quote(PASSWORD)}@elsewhere/?api-key={quote(QUERY)}"
+    ),
+    "reply": echoing_reply,
+    "refusal": lambda exchange: exchange.say(None, refusal=everything(exchange)),
+    "prose": lambda exchange: exchange.say(everything(exchange)),
+    "no completion": lambda exchange: exchange.send(
+        200, json.dumps({"error": everything(exchange)}).encode()
+    ),
+    "no JSON": lambda exchange: exchange.send(200, everything(exchange).encode()),
+    "an encoding": lambda exchange: exchange.send(200, b"{}", Content_Encoding=ASCII_KEY),
+    "a broken status line": lambda exchange: exchange.wfile.write(
+        f"HTTP/1.1 {ASCII_KEY} {PASSWORD}\r\n\r\n".encode()
+    ),
+    "a hang-up": lambda exchange: setattr(exchange, "close_connection", True),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_secret_leaves(
+    faulty: FaultyEndpoint, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    """Neither store, report, page, log, `repr` nor exception has a byte of one."""
+    caplog.set_level(logging.DEBUG)
+    for logger in ("httpx", "httpx2", "openai", "httpcore.http11", "httpcore2.http11",
+                   "httpcore2.connection", "asyncio"):  # fmt: skip
+        caplog.set_level(logging.DEBUG, logger)
+    faulty.strikes(FAULTS[name], frozenset({1, 2}), always=True)
+    model = model_of(faulty)
+    scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
+    retries = Retries(1, first_wait=0.001)
+    report = Report([])
+    try:
+        report = evaluate(SAMPLES, scorer, store=tmp_path / "s", retries=retries, progress=False)
+    except RunStopped as stopped:
+        check(stopped, repr(stopped), "".join(traceback.format_exception(stopped)))
+        report = stopped.report or report
+    check(repr(model), model.name, repr(scorer), repr(scorer.method), hash(model))
+    check(repr(report), report.summary(), *(row.results[0] for row in report))
+    check(*(finding for row in report for finding in row.results[0].findings))
+    for path in ("report.jsonl", "report.json"):
+        report.save(tmp_path / path)
+    check((tmp_path / "report.jsonl").read_text(), report.to_html(), report.to_markdown())
+    check(*(file.read_bytes().decode("latin-1") for file in tmp_path.glob("s*")))
+    check(caplog.text)
+    assert report.rows[0].results[0].score == 0.0, "the sample that was not struck is right"
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_secret_is_in_what_a_model_raises(faulty: FaultyEndpoint, name: str) -> None:
+    """Whoever calls a model directly sees its exception, with every cause, in a traceback."""
+    faulty.strikes(FAULTS[name], frozenset({1}), always=True)
+    model = model_of(faulty)
+    request = ChatRequest((Message("system", "s"), Message("user", 'claims:\n1 "Claim 1"')))
+
+    async def asked(request: ChatRequest) -> Completion:
+        try:
+            return await model.acomplete(request)
+        finally:
+            await model.aclose()
+
+    try:
+        for call in (model.complete, lambda request: asyncio.run(asked(request))):
+            try:
+                completion = call(request)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is looked at
+                check(repr(error), *error.args, "".join(traceback.format_exception(error)))
+            else:
+                check(completion.detail)
+    finally:
+        model.close()
+
+
+def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
+    """User and password as basic authorization, parameters as they were given; and it answers."""
+    seen: list[tuple[str, dict[str, str]]] = []
+
+    def look(exchange: Exchange) -> None:
+        seen.append((exchange.path, {k.lower(): v for k, v in exchange.headers.items()}))
+        exchange.say(exchange.right())
+
+    faulty.strikes(look, frozenset({0}), always=True)
+    model = model_of(faulty)
+    report = evaluate(SAMPLES[:1], ClaimRecall(judge=LLMJudge(model)), progress=False)
+    assert report.rows[0].results[0].score == 0.0
+    ((path, headers),) = seen
+    assert path == (f"/v1/chat/completions?api-key={quote(QUERY, safe='')}&api-version=2024-06-01")
+    basic = base64.b64encode(f"user:{PASSWORD}".encode()).decode()
+    assert headers["authorization"] == f"Basic {basic}"
+    assert headers["x-auth"] == f"Token {HEADER}"
+    assert model.name.startswith("openai:m@http://127.0.0.1:")
+    assert "api-version=2024-06-01" in model.name
+
+
+def test_a_model_that_a_worker_gets_hides_its_key_there_too(faulty: FaultyEndpoint) -> None:
+    """A copy knows the key as the first one does."""
+    copied = pickle.loads(pickle.dumps(model_of(faulty)))  # noqa: S301
+    check(repr(copied), copied.name)
+    assert copied.api_key == ASCII_KEY
+
+
+def test_an_address_that_is_none_is_refused_without_its_password() -> None:
+    """The message shows the address, and not what is secret in it."""
+    for address in (f"user:{PASSWORD}@host/v1", f"http://user:{PASSWORD[:4]}@[::1/v1"):
+        with pytest.raises(ParameterError, match="base_url must be") as caught:
+            OpenAIChatModel("m", base_url=address)
+        check(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("message", "secret"),
+    [
+        ("GET https://me:hunter2@host/v1 failed", "hunter2"),
+        ("Authorization: Bearer abcdef1234567890", "abcdef1234567890"),
+        ("url https://host/v1?api-key=abc123&x=1", "abc123"),
+        ("Incorrect API key provided: sk-proj-abcdefgh1234", "abcdefgh1234"),
+        ('{"api_key": "abc123def"}', "abc123def"),
+        ("password=letmein2 user=me", "letmein2"),
+        ("invalid x-api-key: 0123456789abcdef", "0123456789abcdef"),
+    ],
+)
+def test_what_looks_like_a_secret_is_taken_out_of_messages(message: str, secret: str) -> None:
+    """Also of models whose key nobody told us: those of the frameworks."""
+    assert secret not in redacted(message)
+    assert "[redacted]" in redacted(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["max_tokens=100", "the token limit is 4096", "the model refused: I cannot.",
+     "Error code: 429 - no", "see https://host/v1/chat/completions", "keys: value", "sk-1"],
+)  # fmt: skip
+def test_what_is_no_secret_stays(text: str) -> None:
+    """A message says what it has to say."""
+    assert redacted(text) == text
+
+
+def test_a_reply_keeps_the_words_that_keys_are_made_of() -> None:
+    """A local server's key may be a word; and what looks like a key may be what a context says."""
+    OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", api_key="ollama")
+    OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", api_key="Secret-42-key")
+    text = "Use ollama with api_key=abc12345, or sk-abcdefghijkl."
+    assert without_secrets(text) == text
+    assert without_secrets("a Secret-42-key b") == "a [redacted] b"
+    assert "ollama" not in redacted("the key ollama is refused")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/v1", "https://host/v1"),
+        ("https://a:b@host:8/v1?k=s&api-version=3", "https://host:8/v1?k=[redacted]&api-version=3"),
+        ("http://a@[::1]:9/", "http://[::1]:9/"),
+    ],
+)
+def test_an_address_as_it_is_shown(url: str, shown: str) -> None:
+    """The host and what is asked of it."""
+    assert public_url(url) == shown
+
+
+def test_a_completion_of_any_model_passes_the_same_door() -> None:
+    """A model of a framework that echoes a key that we know: its reply is redacted too."""
+
+    class Echo:
+        name = "echo"
+
+        def complete(self, request: ChatRequest) -> Completion:
+            return Completion(f"the key is {ASCII_KEY}", detail=f"Bearer {ASCII_KEY}")
+
+        async def acomplete(self, request: ChatRequest) -> Completion:
+            return self.complete(request)
+
+    OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", api_key=ASCII_KEY)
+    result = ClaimRecall(judge=LLMJudge(Echo())).score(SAMPLES[0])
+    check(result, result.reason)

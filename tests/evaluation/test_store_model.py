@@ -1,0 +1,435 @@
+"""The store against a model of it: whatever happens in whatever order, an answer is paid once.
+
+`LedgerMachine` interleaves asks, cancelled asks, deadlines, Ctrl-C, forks, kills and reopening on
+one file. Each step ends within its bound, whatever was written stays, and nothing is paid twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
+from fullrecall.errors import Interrupted
+from fullrecall.evaluation.contents import read_contents
+from fullrecall.evaluation.store import Store
+from fullrecall.judges import ChatRequest, Completion
+
+BOUND = 60.0
+"""Seconds after which a step hangs: each takes milliseconds, on a busy machine too."""
+
+VERDICTS = json.dumps(
+    {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
+)
+KEYS = st.lists(st.integers(0, 30), min_size=1, max_size=6)
+posix = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals as on POSIX systems")
+
+
+def samples(numbers: list[int]) -> list[Sample]:
+    """Return samples that each take one request, equal for equal numbers."""
+    return [Sample(reference_claims=[f"Claim {n}."], retrieved_contexts=["c"]) for n in numbers]
+
+
+def scorer(model: Any) -> ClaimRecall:
+    """Return a scorer with a judge of its own, which remembers nothing."""
+    return ClaimRecall(judge=LLMJudge(model, reasks=0))
+
+
+class Paid:
+    """A model that notes in a file what it was paid for, so that every process sees it."""
+
+    name = "paid"
+
+    def __init__(self, ledger: Path, before: Callable[[int], Any] = lambda _: None) -> None:
+        self.ledger = ledger
+        self.before = before
+        self.sent = 0
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Refuse: the engine is to use the other one."""
+        raise AssertionError(request)
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Answer after a moment; it is paid from then on."""
+        self.sent += 1
+        waits = self.before(self.sent)
+        await (waits if waits is not None else asyncio.sleep(0))
+        claim = request.messages[1].content.rpartition("Claim ")[2].partition(".")[0]
+        with self.ledger.open("a") as file:
+            file.write(f"{claim}\n")
+        return Completion(VERDICTS, 10, 5)
+
+    def paid(self) -> Counter[int]:
+        """Return how often each claim was paid for, by any process."""
+        return (
+            Counter(map(int, self.ledger.read_text().split()))
+            if self.ledger.exists()
+            else Counter()
+        )
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    """Fail where a step takes longer than its bound: a hang is a stack trace, no stuck run."""
+    import faulthandler
+
+    faulthandler.dump_traceback_later(BOUND, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def exits(child: Callable[[], None]) -> int:
+    """Fork, run a function in the child, and return its exit code."""
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(BOUND)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    assert process.exitcode is not None
+    return process.exitcode
+
+
+@contextlib.contextmanager
+def sigint_raises() -> Iterator[None]:
+    """Handle Ctrl-C as Python does: started in the background, pytest inherits that it is not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """One file, one open store, and everything that happens to runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "runs.sqlite"
+        self.ledger = Path(self.folder.name) / "paid.txt"
+        self.store = Store(self.path)
+        self.answered: set[int] = set()
+        self.lost: Counter[int] = Counter()
+
+    def teardown(self) -> None:
+        """Close what is open."""
+        self.store.close()
+        self.folder.cleanup()
+
+    def model(self, before: Callable[[int], Any] = lambda _: None) -> Paid:
+        """Return a model with this machine's ledger."""
+        return Paid(self.ledger, before)
+
+    @rule(numbers=KEYS, concurrency=st.integers(1, 8))
+    def submit(self, numbers: list[int], concurrency: int) -> None:
+        """A run asks, and is answered."""
+        with bounded():
+            report = evaluate(
+                samples(numbers), scorer(self.model()), store=self.store, progress=False,
+                max_concurrency=concurrency,
+            )  # fmt: skip
+        assert [row.results[0].score for row in report] == [0.0] * len(numbers)
+        self.answered |= set(numbers)
+
+    @rule(numbers=KEYS, at=st.integers(1, 4), turns=st.integers(0, 6))
+    def cancel(self, numbers: list[int], at: int, turns: int) -> None:
+        """A task is cancelled, some turns of the loop after a request went out."""
+
+        async def main() -> None:
+            model = self.model()
+            coroutine = aevaluate(samples(numbers), scorer(model), store=self.store, progress=False)
+            running = asyncio.create_task(coroutine)
+            while model.sent < at and not running.done():  # noqa: ASYNC110 - it counts turns
+                await asyncio.sleep(0)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+
+        with bounded():
+            asyncio.run(main())
+
+    @rule(numbers=KEYS, late=st.integers(1, 4))
+    def deadline(self, numbers: list[int], late: int) -> None:
+        """A deadline passes while a request is on its way."""
+        model = self.model(lambda sent: asyncio.sleep(30.0) if sent >= late else None)
+        with bounded():
+            evaluate(
+                samples(numbers), scorer(model), store=self.store, progress=False, deadline=0.05
+            )
+
+    @rule(numbers=KEYS, at=st.integers(1, 4))
+    def ctrl_c(self, numbers: list[int], at: int) -> None:
+        """Ctrl-C is pressed while requests are on their way."""
+
+        def press(sent: int) -> None:
+            if sent == at:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with bounded(), sigint_raises(), contextlib.suppress(Interrupted):
+            evaluate(samples(numbers), scorer(self.model(press)), store=self.store, progress=False)
+
+    @rule(numbers=KEYS, at=st.integers(1, 4))
+    def cancel_a_shared_ask(self, numbers: list[int], at: int) -> None:
+        """Two runs in one loop share a store; one of them is cancelled."""
+
+        async def main() -> None:
+            model = self.model()
+            runs = [
+                asyncio.create_task(
+                    aevaluate(samples(numbers), scorer(model), store=self.store, progress=False)
+                )
+                for _ in range(2)
+            ]
+            while model.sent < at and not all(run.done() for run in runs):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            runs[0].cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await runs[0]
+            assert all(row.results[0].score == 0.0 for row in await runs[1])
+
+        with bounded():
+            asyncio.run(main())
+        self.answered |= set(numbers)
+
+    @rule(numbers=KEYS)
+    def two_threads(self, numbers: list[int]) -> None:
+        """Two threads ask the same, one by the open store and one by its path."""
+
+        def one(store: Store | Path) -> None:
+            evaluate(samples(numbers), scorer(self.model()), store=store, progress=False)
+
+        threads = [threading.Thread(target=one, args=(store,)) for store in (self.store, self.path)]
+        with bounded():
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.answered |= set(numbers)
+
+    @rule(numbers=KEYS)
+    def fork(self, numbers: list[int]) -> None:
+        """A child asks by the store that its parent opened; the parent goes on."""
+
+        def child() -> None:
+            evaluate(samples(numbers), scorer(self.model()), store=self.store, progress=False)
+
+        with bounded():
+            assert exits(child) == 0
+        self.answered |= set(numbers)
+
+    @rule(numbers=KEYS, at=st.integers(1, 4), turns=st.integers(0, 8))
+    def kill(self, numbers: list[int], at: int, turns: int) -> None:
+        """A child is killed while it asks: what it had written stays."""
+
+        def child() -> None:
+            async def dies(sent: int) -> None:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                if sent == at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            model = self.model(dies)
+            evaluate(samples(numbers), scorer(model), store=self.store, progress=False)
+
+        before = self.paid()
+        with bounded():
+            assert exits(child) in (0, -signal.SIGKILL)
+        # Paid in the moment of the kill, and not written: of those that were in flight.
+        self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
+
+    @rule()
+    def reopen(self) -> None:
+        """The store is closed and opened again."""
+        with bounded():
+            self.store.close()
+            self.store = Store(self.path)
+
+    @precondition(lambda self: self.answered)
+    @rule()
+    def ask_again(self) -> None:
+        """What was answered is never asked again."""
+        model = self.model()
+        with bounded():
+            evaluate(
+                samples(sorted(self.answered)), scorer(model), store=self.store, progress=False
+            )
+        assert model.sent == 0
+
+    @invariant()
+    def nothing_is_paid_twice(self) -> None:
+        """But what a kill cut off between its payment and the disk."""
+        assert not self.store.problem
+        for number, count in self.paid().items():
+            assert count <= 1 + self.lost[number], number
+
+    @invariant()
+    def nothing_that_was_written_is_lost(self) -> None:
+        """Every answer that any process was paid for is there, but those of a kill."""
+        self.store.release(b"", b"").result(BOUND)  # what was handed over before is written by then
+        missing = [n for n in self.paid() if not self.kept(n)]
+        assert all(self.lost[number] for number in missing)
+
+    def paid(self) -> Counter[int]:
+        """Return what was paid, by whomever."""
+        return self.model().paid()
+
+    def kept(self, number: int) -> bool:
+        """Whether the store has an answer to this claim, as a new run sees it."""
+        from fullrecall.evaluation.keys import completion_key
+
+        (ask,) = next(scorer(self.model()).flow(samples([number])[0]))
+        return self.store.completion(completion_key(ask)) is not None
+
+
+STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "500"))
+"""Steps of the machine in all; `.ci/run` takes 2,000, which is about a minute of CPU."""
+
+LedgerMachine.TestCase.settings = settings(
+    max_examples=max(1, STEPS // 40),
+    stateful_step_count=40,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@posix
+class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
+    """`FULLRECALL_STORE_STEPS` says how many steps are taken."""
+
+
+# --- two processes, three threads
+
+
+@posix
+def test_two_processes_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
+    """Both ask the same hundred at the same time, sixteen at a time: each is paid once."""
+    program = Path(__file__)
+    command = [sys.executable, "-c", PROGRAM.format(folder=str(program.parent)), str(tmp_path)]
+    processes = [
+        subprocess.Popen([*command, str(seed)], stdout=subprocess.PIPE, text=True)
+        for seed in range(2)
+    ]
+    out = [process.communicate(timeout=BOUND)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert [told.split()[0] for told in out] == ["100", "100"]
+    assert Paid(tmp_path / "paid.txt").paid() == Counter(range(100))
+    assert all(int(told.split()[1]) > 0 for told in out), "neither waited for the other to end"
+
+
+PROGRAM = """
+import asyncio, random, sys, time
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from test_store_model import Paid, evaluate, samples, scorer
+folder, seed = Path(sys.argv[1]), int(sys.argv[2])
+(folder / f"ready{{seed}}").touch()
+while not all((folder / f"ready{{other}}").exists() for other in range(2)):
+    time.sleep(0.001)
+numbers = list(range(100))
+random.Random(seed).shuffle(numbers)
+model = Paid(folder / "paid.txt", lambda _: asyncio.sleep(0.01))
+report = evaluate(samples(numbers), scorer(model), store=folder / "s", progress=False)
+print(sum(row.results[0].score == 0.0 for row in report), model.sent)
+"""
+
+
+def test_three_threads_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
+    """Each with a store of its own on one file."""
+
+    def one(seed: int) -> None:
+        numbers = list(range(100))
+        random.Random(seed).shuffle(numbers)
+        model = Paid(tmp_path / "paid.txt", lambda _: asyncio.sleep(0.002))
+        evaluate(samples(numbers), scorer(model), store=tmp_path / "s", progress=False)
+
+    threads = [threading.Thread(target=one, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND)
+    assert Paid(tmp_path / "paid.txt").paid() == Counter(range(100))
+
+
+@posix
+@pytest.mark.parametrize("how", ["cancelled", "ctrl-c", "deadline"])
+def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> None:
+    """Twenty times: a run that is ended in the middle of a write leaves the store as it was."""
+    machine = LedgerMachine()
+    chance = random.Random(how)
+    try:
+        for _ in range(20):
+            numbers = [chance.randrange(31) for _ in range(6)]
+            if how == "cancelled":
+                machine.cancel(numbers, chance.randint(1, 4), chance.randint(0, 6))
+            elif how == "ctrl-c":
+                machine.ctrl_c(numbers, chance.randint(1, 4))
+            else:
+                machine.deadline(numbers, chance.randint(1, 4))
+            machine.submit(numbers, 8)
+            machine.nothing_is_paid_twice()
+    finally:
+        machine.teardown()
+
+
+def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
+    """One of a process that is dead is free at once, one that was not renewed when it is due."""
+    from fullrecall.evaluation.lease import LEASE_SECONDS, Lease, own_place
+
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                           capture_output=True, text=True, check=True)  # fmt: skip
+    import time
+
+    soon = time.time() + LEASE_SECONDS
+    assert Lease(b"t", own_place(), os.getpid(), soon).is_held()
+    assert Lease(b"t", "another machine", 1, soon).is_held()
+    assert not Lease(b"t", own_place(), os.getpid(), time.time() - 1).is_held()
+    assert not Lease(b"t", own_place(), os.getpid(), soon + 1e6).is_held(), "a clock set back"
+    if os.name == "posix":
+        assert not Lease(b"t", own_place(), int(ended.stdout), soon).is_held()
+
+
+@posix
+def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Path) -> None:
+    """A pool that is made in a callback has children whose store works."""
+    codes = []
+    with Store(tmp_path / "s") as store:
+
+        def child() -> None:
+            evaluate(samples([7, 8]), scorer(Paid(tmp_path / "p")), store=store, progress=False)
+
+        def fork(_: Any) -> None:
+            if not codes:
+                codes.append(exits(child))
+
+        evaluate(
+            samples([1, 2, 3]), scorer(Paid(tmp_path / "p")), store=store, progress=False,
+            on_progress=fork,
+        )  # fmt: skip
+        assert codes == [0]
+        assert not store.problem
+    assert read_contents(tmp_path / "s").completions == 5

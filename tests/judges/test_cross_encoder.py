@@ -1,0 +1,248 @@
+"""A cross-encoder as a judge, through the real loading code, with models that the tests train."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.judges.facts import facts
+from tests.judges.tiny_nli import build
+
+from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall, Sample, evaluate
+from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.judges.cross_encoder import CrossEncoderJudge
+from fullrecall.judges.falsification import falsified
+from fullrecall.judges.flow import run
+from fullrecall.judges.pair_scorers import Head, Scored, head_of
+from fullrecall.measures import Recall
+from fullrecall.result import Status
+
+FACTS = facts(240, seed=3)
+EDITED = list(falsified(FACTS))
+TEXTS = [claim for claim, _ in FACTS] + [c[0] for _, c in FACTS] + [one.false for one in EDITED]
+ROWS = [(contexts[0], claim, 1) for claim, contexts in FACTS] + [
+    (one.contexts[0], one.false, 0) for one in EDITED if one.detail in ("name", "number")
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a model of three labels, trained on every other fact."""
+    return build(
+        tmp_path_factory.mktemp("nli"), TEXTS, ("entailment", "neutral", "contradiction"),
+        rows=ROWS[::2],
+    )  # fmt: skip
+
+
+@pytest.fixture
+def judge(trained: Path) -> CrossEncoderJudge:
+    """Return the judge of the trained model."""
+    return CrossEncoderJudge(str(trained))
+
+
+def test_it_tells_true_claims_from_false_ones(judge: CrossEncoderJudge) -> None:
+    """On facts that it was not trained on: claims supported, other names and numbers not."""
+    held = FACTS[1::2]
+    other = [one for one in EDITED if one.detail in ("name", "number")][1::2]
+    true = [run(judge.attribute([claim], contexts))[0][0] for claim, contexts in held]
+    false = [run(judge.attribute([one.false], one.contexts))[0][0] for one in other]
+    assert sum(one.label == "supported" for one in true) / len(true) > 0.9
+    assert sum(one.label == "supported" for one in false) / len(false) < 0.1
+
+
+def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:
+    """The best window is quoted, verified, at its own rank; what no context has is missed."""
+    (first, one), (second, two) = FACTS[0], FACTS[4]
+    result = ClaimRecall(judge=judge, require_evidence=True).score(
+        retrieved_contexts=["Little is known about it.", *two, *one],
+        reference_claims=[first, second],
+    )
+    assert [finding.rank for finding in result.findings] == [3, 2]
+    assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.5, 1.0]
+    for finding in result.findings:
+        assert finding.unverified == 0.0
+        assert all(item.verified for item in finding.evidence)
+
+
+def test_two_contexts_together(tmp_path: Path) -> None:
+    """What neither has alone is found over the two best windows, at the later rank."""
+    texts = ["Ada built the engine.", "Bea built the dome.", "Ada and Bea built the engine dome."]
+    judge = CrossEncoderJudge(str(build(tmp_path / "m", texts)), threshold=0.7)
+    (verdict,), _ = run(judge.attribute(["Ada Bea engine dome"], [texts[0], "Rome.", texts[1]]))
+    assert (verdict.label, verdict.together) == ("supported", True)
+    assert [citation.context for citation in verdict.citations] == [0, 2]
+
+
+def test_contradiction_is_told_where_the_model_tells_it(judge: CrossEncoderJudge) -> None:
+    """Of three labels contradiction is one; a model of one score only tells support."""
+    claim, contexts = FACTS[0]
+    other = next(c for c, _ in FACTS[5:] if not set(c.split()) & set(contexts[0].split()) - {"in"})
+    (verdict,), _ = run(judge.attribute([other], contexts))
+    assert verdict.label == "contradicted"
+    assert verdict.citations
+    assert run(judge.attribute([claim], contexts))[0][0].label == "supported"
+
+
+@pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("entailment", "not_x")])
+def test_heads_of_any_kind(tmp_path: Path, labels: tuple[str, ...]) -> None:
+    """One score, no and yes, or names: the config says what the outputs mean."""
+    folder = build(tmp_path / "m", ["Ada built it."], labels)
+    (score,), _ = run(CrossEncoderJudge(str(folder)).support(["Ada built it."], ["Ada built it."]))
+    assert 0.0 <= score <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("labels", "head"),
+    [
+        ({"0": "LABEL_0"}, Head(1, 0)),
+        ({}, Head(1, 0)),
+        ({"0": "LABEL_0", "1": "LABEL_1"}, Head(2, 1)),
+        ({"0": "entailment", "1": "not_entailment"}, Head(2, 0)),
+        ({"0": "hallucinated", "1": "consistent"}, Head(2, 1)),
+        ({"0": "unsupported", "1": "supported"}, Head(2, 1)),
+        ({"0": "ENTAILMENT", "1": "NEUTRAL", "2": "CONTRADICTION"}, Head(3, 0, 2)),
+        ({"0": "contradiction", "1": "entailment", "2": "neutral"}, Head(3, 1, 0)),
+        ({"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}, Head(3, 0, 1)),
+    ],
+)
+def test_labels_are_read_from_the_config(labels: dict[str, str], head: Head) -> None:
+    """The names that models of this kind have."""
+    assert head_of({"id2label": labels}, "m") == head
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "c"], ["entailment", "entailed in part", "x"]])
+def test_labels_that_say_nothing_are_refused(tmp_path: Path, labels: list[str]) -> None:
+    """A guess would turn every verdict round."""
+    folder = build(tmp_path / "m", ["a"], labels)
+    with pytest.raises(ParameterError, match="must name one label"):
+        CrossEncoderJudge(str(folder))
+
+
+def test_scores_are_shares() -> None:
+    """The softmax of three logits, the sigmoid of one; extremes overflow nothing."""
+    assert Head(3, 0, 2).read([1000.0, 0.0, -1000.0]) == Scored(1.0, 0.0)
+    assert Head(1, 0).read([0.0]) == Scored(0.5, 0.0)
+    assert Head(1, 0).read([-1e9]).support == pytest.approx(0.0)
+
+
+def test_pairs_of_samples_share_batches(judge: CrossEncoderJudge) -> None:
+    """Forty samples side by side take a few runs of the model, not one each."""
+    samples = [
+        Sample(retrieved_contexts=contexts, reference_claims=[claim])
+        for claim, contexts in FACTS[:40]
+    ]
+    alone = [ClaimRecall(judge=judge).score(sample).score for sample in samples]
+
+    async def together() -> list[Any]:
+        scorer = ClaimRecall(judge=judge)
+        return await asyncio.gather(*(scorer.ascore(sample) for sample in samples))
+
+    before = judge._pairs.runs
+    results = asyncio.run(together())
+    pairs = sum(len(one.findings) for one in results) * 6
+    assert judge._pairs.runs - before <= pairs / judge.batch_size + 4
+    assert [result.score for result in results] == alone
+    report = evaluate(samples, ClaimRecall(judge=judge), progress=False)
+    assert [row.results[0].score for row in report.rows] == alone
+
+
+def test_a_cancelled_request_takes_no_other_with_it(judge: CrossEncoderJudge) -> None:
+    """Those that waited for the same batch are scored by the next turn."""
+
+    async def one_cancelled() -> list[Any]:
+        flows = [ClaimRecall(judge=judge).ascore(
+            Sample(retrieved_contexts=contexts, reference_claims=[claim]))
+            for claim, contexts in FACTS[:6]]  # fmt: skip
+        tasks = [asyncio.ensure_future(flow) for flow in flows]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, *others = asyncio.run(one_cancelled())
+    assert isinstance(first, asyncio.CancelledError)
+    assert all(result.status is Status.SCORED for result in others)
+    assert not any(judge._pairs._waiting.values())
+
+
+def test_a_long_context_is_read_in_windows(trained: Path) -> None:
+    """What stands at the end of a long context counts as what stands at its beginning."""
+    claim, (text,) = FACTS[0]
+    filler = "Visitors usually come in the spring, when the gardens are in flower. " * 60
+    judge = CrossEncoderJudge(str(trained), max_length=128)
+    result = ClaimRecall(judge=judge).score(
+        retrieved_contexts=[filler + text], reference_claims=[claim]
+    )
+    assert result.score == 1.0
+    (evidence,) = result.findings[0].evidence
+    assert evidence.start is not None
+    assert evidence.start >= len(filler) - 300
+
+
+def test_relevance_and_what_it_cannot_tell(judge: CrossEncoderJudge) -> None:
+    """A context helps if it supports a fact of the answer; questions are beyond it."""
+    claim, contexts = FACTS[0]
+    ranked = ContextPrecision(judge=judge).score(
+        user_input="q", reference=claim, retrieved_contexts=["Rome.", *contexts]
+    )
+    assert [finding.rank for finding in ranked.findings] == [None, 2]
+    asked = QuestionRecall(judge=judge).score(user_input="Why?", retrieved_contexts=contexts)
+    assert asked.status is Status.UNSCORED
+    assert "LLMJudge" in asked.reason
+
+
+def test_it_is_a_plain_value(judge: CrossEncoderJudge, tmp_path: Path) -> None:
+    """It pickles, compares, and two exports of one folder name have two names."""
+    assert pickle.loads(pickle.dumps(judge)) == judge  # noqa: S301
+    one = CrossEncoderJudge(str(build(tmp_path / "a" / "m", ["Ada built it."])))
+    two = CrossEncoderJudge(str(build(tmp_path / "b" / "m", ["Bea sold it all."])))
+    assert one.name.startswith("nli:m-")
+    assert one.name != two.name
+
+
+def test_bad_models_and_parameters_are_named(tmp_path: Path, monkeypatch: Any) -> None:
+    """Each error says what is missing."""
+    folder = build(tmp_path / "m", ["Ada built it."], at="onnx/model.onnx")
+    assert CrossEncoderJudge(str(folder)).name.startswith("nli:m-")
+    for name, value in (("threshold", 0), ("window", 0), ("batch_size", True), ("max_length", 1.5)):
+        with pytest.raises(ParameterError, match=name):
+            CrossEncoderJudge(str(folder), **{name: value})
+    with pytest.raises(ParameterError, match="device"):
+        CrossEncoderJudge(str(folder), device="cuda")
+    (folder / "config.json").unlink()
+    with pytest.raises(ParameterError, match=r"without config\.json"):
+        CrossEncoderJudge(str(folder), batch_size=3)
+    (folder / "config.json").write_text(json.dumps({"id2label": {"0": "x"}}), encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"fullrecall\[nli\]"):
+        CrossEncoderJudge(str(folder), batch_size=4)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtraError, match="sentence-transformers"):
+        CrossEncoderJudge("some/model")
+
+
+@pytest.mark.torch
+def test_what_sentence_transformers_loads() -> None:
+    """Opt-in: a model without an ONNX export, from a folder, through sentence-transformers."""
+    import tempfile
+
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "vocab.txt").write_text(
+            "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nada\nbuilt\nit",
+            encoding="utf-8",
+        )
+        config = BertConfig(
+            vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
+            intermediate_size=8, id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
+        )  # fmt: skip
+        BertForSequenceClassification(config).save_pretrained(folder)
+        BertTokenizerFast(str(Path(folder) / "vocab.txt")).save_pretrained(folder)
+        judge = CrossEncoderJudge(folder, device="cpu")
+        (score,), _ = run(judge.support(["ada built it"], ["Ada built it."]))
+        assert 0.0 < score < 1.0

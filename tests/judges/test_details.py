@@ -1,0 +1,125 @@
+"""True claims with one detail made false: what the built-in judges still support."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.judges.facts import facts
+
+from fullrecall.judges.falsification import DETAILS, falsified
+from fullrecall.judges.flow import run
+from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+
+FACTS = facts(500)
+FALSE = list(falsified(FACTS))
+MOST = {"number": 0.10, "negation": 0.20, "name": 0.40, "role": 0.40}
+ENOUGH = 250
+
+
+@pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
+def test_one_false_detail_is_mostly_seen(judge: LexicalJudge) -> None:
+    """At most 10% with another number, 20% with a "not", 40% with names changed or exchanged."""
+    count: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    for one in FALSE:
+        (verdict,), _ = run(judge.attribute([one.false], one.contexts))
+        count[one.detail] += 1
+        wrong[one.detail] += verdict.label == "supported"
+    assert min(count[detail] for detail in DETAILS) >= ENOUGH
+    for detail, most in MOST.items():
+        assert wrong[detail] / count[detail] <= most, detail
+    true = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in FACTS]
+    assert true.count("supported") / len(true) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("claim", "false", "context"),
+    [
+        ("The bridge is 512 metres long.", "The bridge is 512 miles long.",
+         "The bridge, which is 512 metres long, crosses the river."),
+        ("Ann Lee defeated Bo Holst.", "Bo Holst defeated Ann Lee.",
+         "In the final Ann Lee defeated Bo Holst by six points."),
+        ("Bo Holst was defeated by Ann Lee.", "Ann Lee was defeated by Bo Holst.",
+         "In the final Bo Holst was defeated by Ann Lee."),
+        ("The harbour is open to ships.", "The harbour is not open to ships.",
+         "The harbour is deep and open to ships of any size."),
+        ("The bridge is not open at night.", "The bridge is open at night.",
+         "The bridge is not open at night, for there are no lamps."),
+        ("The bridge wasn't repaired.", "The bridge was repaired in spring.",
+         "The bridge wasn't repaired in spring."),
+        ("The tower opened in May 1889.", "The tower opened in May 1923.",
+         "The tower opened in May 1889 and is closed at night."),
+    ],
+)  # fmt: skip
+def test_a_detail_decides(claim: str, false: str, context: str) -> None:
+    """Unit, roles in either voice, negation, date."""
+    judge = LexicalJudge()
+    verdicts, _ = run(judge.attribute([claim, false], [context]))
+    assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
+
+
+def test_voices_are_told_apart() -> None:
+    """The passive says the same of exchanged names: it is no exchange of roles."""
+    judge = LexicalJudge()
+    (verdict,), _ = run(
+        judge.attribute(
+            ["Bo Holst was defeated by Ann Lee."], ["In the final Ann Lee defeated Bo Holst."]
+        )
+    )
+    assert verdict.label == "supported"
+
+
+def test_falsified_claims_are_made_alike_each_time() -> None:
+    """A seed repeats them; no false claim is its original."""
+    assert list(falsified(FACTS[:40], seed=3)) == list(falsified(FACTS[:40], seed=3))
+    assert all(one.claim != one.false for one in FALSE)
+    german = list(falsified([("Der Turm steht seit 1889 in Rom.", ["Der Turm steht."])]))
+    assert [one.detail for one in german] == ["number"]
+
+
+class _Counting:
+    """Counts how often a text is matched."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from fullrecall.judges.embedded import model
+
+        self.contexts = 0
+        real = model.match
+
+        def match(claim: Any, contexts: Any) -> Any:
+            self.contexts += len(contexts)
+            return real(claim, contexts)
+
+        monkeypatch.setattr(model, "match", match)
+
+
+@pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
+def test_work_is_linear_in_the_contexts(
+    judge: LexicalJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four times the contexts are at most about four times the matching, supported or not."""
+    texts = [contexts[0][:600] for _, contexts in facts(80, seed=11)]
+    claims = [claim for claim, _ in facts(6, seed=12)]
+    work = []
+    for count in (20, 80):
+        counting = _Counting(monkeypatch)
+        run(judge.attribute(claims, texts[:count]))
+        work.append(counting.contexts)
+        monkeypatch.undo()
+    assert work[1] <= 5 * work[0]
+    assert work[1] <= 80 * len(claims) * 4
+
+
+def test_three_contexts_together() -> None:
+    """A claim of three parts is found at the last of them, and more contexts change nothing."""
+    claim = "Ana Ruiz founded Lumo in Lisbon, sold Lumo in 1998, and breeds Andalusian horses."
+    parts = ["Ana Ruiz founded Lumo in Lisbon.", "Ana Ruiz sold Lumo in 1998.",
+             "Ana Ruiz breeds Andalusian horses."]  # fmt: skip
+    judge = LexicalJudge(threshold=0.47)
+    (verdict,), _ = run(judge.attribute([claim], parts))
+    assert (verdict.label, verdict.together) == ("supported", True)
+    assert max(citation.context for citation in verdict.citations) == 2
+    more = [*parts, *(contexts[0] for _, contexts in facts(10, seed=5))]
+    assert run(judge.attribute([claim], more))[0][0].label == "supported"

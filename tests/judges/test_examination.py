@@ -1,0 +1,187 @@
+"""How right a judge is: on labels, on falsified details, and at what cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.judges.facts import facts
+from tests.judges.tiny_nli import build
+from typer.testing import CliRunner
+
+from fullrecall import LLMJudge, Report, calibrate
+from fullrecall.cli import app
+from fullrecall.datasets import read_labels
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.evaluation.examination import Pair, demo_pairs, examine, read_pairs, write_labels
+from fullrecall.judges.lexical import LexicalJudge
+from fullrecall.testing import ScriptedChatModel
+
+FACTS = facts(40)
+PAIRS = [Pair(claim, tuple(contexts), supported=True) for claim, contexts in FACTS] + [
+    Pair(claim, tuple(FACTS[number - 7][1]), supported=False)
+    for number, (claim, _) in enumerate(FACTS)
+]
+
+
+def test_labels_and_details() -> None:
+    """The figures of the built-in judge, on its easiest kind of text."""
+    found = examine(LexicalJudge(), PAIRS, progress=False)
+    assert (len(found.labeled), found.unscored) == (80, 0)
+    assert found.balanced_accuracy is not None
+    assert found.auc is not None
+    assert found.balanced_accuracy > 0.9
+    assert found.auc > 0.9
+    assert 0 < (found.threshold or 0) < 1
+    assert set(found.errors) == {"labeled", "number", "negation", "name", "role", "language"}
+    count, wrong, unscored = found.errors["language"]
+    assert (count, wrong, unscored) == (13, 0, 13)
+    assert found.errors["number"][1] == 0
+    assert found.agreement is None
+    assert examine(LexicalJudge(), PAIRS, details=False, progress=False).errors.keys() == {
+        "labeled"
+    }
+
+
+@pytest.mark.parametrize(
+    ("told", "accuracy", "auc"),
+    [
+        ({True: "supported", False: "not_supported"}, 1.0, 1.0),
+        ({True: "not_supported", False: "supported"}, 0.0, 0.0),
+        ({True: "supported", False: "supported"}, 0.5, 0.5),
+        ({True: "partial", False: "not_supported"}, 0.5, 1.0),
+    ],
+)
+def test_measures_by_hand(told: dict[bool, str], accuracy: float, auc: float) -> None:
+    """Balanced accuracy counts full support; AUC orders the labels."""
+    wanted = {pair.claim + pair.contexts[0]: pair.supported for pair in PAIRS}
+
+    def script(request: Any) -> str:
+        body = request.messages[1].content
+        claim = json.loads(body.rpartition("claims:\n1 ")[2])
+        context = json.loads(body.split("\n")[1].removeprefix("1 "))
+        label = told[wanted[claim + context]]
+        cited = [] if label == "not_supported" else [{"context": 1, "quote": context[:30]}]
+        return json.dumps({"verdicts": [{"id": 1, "citations": cited, "together": False,
+                                         "verdict": label}]})  # fmt: skip
+
+    found = examine(LLMJudge(ScriptedChatModel(script)), PAIRS, details=False, progress=False)
+    assert (found.balanced_accuracy, found.auc) == (accuracy, auc)
+    assert found.threshold is None
+    assert found.usage.calls == len(PAIRS)
+
+
+def test_agreement_between_runs_asks_anew() -> None:
+    """Each run asks the model again, the one that changes its mind is found out."""
+    answers = iter(["supported"] * 4 + ["supported", "not_supported"] * 2)
+
+    def script(_: Any) -> str:
+        return json.dumps({"verdicts": [{"id": 1, "together": False, "verdict": next(answers),
+                                         "citations": [{"context": 1, "quote": ""}]}]})  # fmt: skip
+
+    found = examine(
+        LLMJudge(ScriptedChatModel(script)), PAIRS[:4], details=False, runs=2, progress=False
+    )
+    assert found.agreement == 0.5
+
+
+def test_what_cannot_be_examined_is_named() -> None:
+    """No pairs, no runs; labels of one kind have no balanced accuracy."""
+    with pytest.raises(InputError, match="no labeled claims"):
+        examine(LexicalJudge(), [])
+    with pytest.raises(ParameterError, match="runs"):
+        examine(LexicalJudge(), PAIRS, runs=0)
+    found = examine(LexicalJudge(), PAIRS[:3], details=False, progress=False)
+    assert (found.balanced_accuracy, found.auc) == (None, None)
+
+
+def test_labels_from_a_file(tmp_path: Path) -> None:
+    """Labels in the words that people write; empty ones are left out, bad lines named."""
+    rows = [{"claim": "a", "contexts": ["b"], "label": label} for label in
+            (1, 0, "yes", "not_supported", "partial", "")]  # fmt: skip
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert [pair.supported for pair in read_pairs(file)] == [True, False, True, False, False]
+    for row in ({"claim": "", "contexts": []}, {"claim": "a", "contexts": "b"},
+                {"claim": "a", "contexts": ["b"], "label": "perhaps"}):  # fmt: skip
+        file.write_text(json.dumps(row), encoding="utf-8")
+        with pytest.raises(InputError, match=r"labels\.jsonl:1"):
+            list(read_pairs(file))
+
+
+def test_it_feeds_calibrate(tmp_path: Path) -> None:
+    """The report of a judging and its labels are what `calibrate` takes."""
+    found = examine(LexicalJudge(), PAIRS, details=False, progress=False)
+    found.report.save(tmp_path / "judged.jsonl")
+    write_labels(found, tmp_path / "labels.jsonl")
+    calibration = calibrate(
+        Report.load(tmp_path / "judged.jsonl"), read_labels(tmp_path / "labels.jsonl")
+    )
+    assert calibration.agreement.balanced_accuracy.value == pytest.approx(found.balanced_accuracy)
+
+
+def test_the_demo_has_labels() -> None:
+    """Each claim once with its documents, and once with another question's."""
+    pairs = list(demo_pairs())
+    assert sum(pair.supported for pair in pairs) == len(pairs) / 2
+    assert len(pairs) > 200
+
+
+class TestCommand:
+    """`fullrecall judge`."""
+
+    def run(self, *arguments: str) -> Any:
+        """Return the result of the command."""
+        return CliRunner().invoke(app, ["judge", *arguments, "--quiet"])
+
+    @pytest.fixture
+    def labels(self, tmp_path: Path) -> Path:
+        """Return a file of labels."""
+        file = tmp_path / "labels.jsonl"
+        rows = [{"claim": one.claim, "contexts": list(one.contexts), "label": int(one.supported)}
+                for one in PAIRS]  # fmt: skip
+        file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        return file
+
+    def test_the_built_in_judge(self, labels: Path) -> None:
+        """A table of true and false claims by kind, and the figures."""
+        result = self.run("lexical", "--labels", str(labels))
+        assert result.exit_code == 0, result.output
+        for told in ("false number", "false language", "balanced accuracy", "0 calls"):
+            assert told in result.stdout
+
+    def test_json_and_output(self, labels: Path, tmp_path: Path) -> None:
+        """Figures as JSON; the report and the labels for `calibrate`."""
+        output = tmp_path / "judged.jsonl"
+        result = self.run(
+            "lexical@0.4", "--labels", str(labels), "--json", "--runs", "2", "--output", str(output)
+        )
+        figures = json.loads(result.stdout)
+        assert (figures["judge"], figures["agreement"]) == ("lexical:0.4", 1.0)
+        calibrated = CliRunner().invoke(
+            app, ["calibrate", str(output), str(output.with_suffix(".labels.jsonl"))]
+        )
+        assert calibrated.exit_code == 0, calibrated.output
+
+    def test_a_cross_encoder(self, labels: Path, tmp_path: Path) -> None:
+        """`nli:FOLDER@THRESHOLD` names a model and its threshold."""
+        texts = [text for claim, contexts in FACTS for text in (claim, *contexts)]
+        folder = build(tmp_path / "m", texts)
+        result = self.run(f"nli:{folder}@0.6", "--labels", str(labels), "--no-details", "--json")
+        figures = json.loads(result.stdout)
+        assert figures["judge"].endswith(":0.6/3")
+        assert figures["labeled"] == len(PAIRS)
+
+    @pytest.mark.parametrize("judge", ["nothing", "lexical:x", "nli:", "openai:", "anthropic:"])
+    def test_other_judges_are_refused(self, judge: str) -> None:
+        """The message lists the kinds."""
+        result = self.run(judge)
+        assert result.exit_code == 2
+        assert "anthropic:MODEL" in " ".join(result.output.split())
+
+    def test_wrong_files_are_refused(self, tmp_path: Path) -> None:
+        """A missing file of labels, an output that is no report."""
+        assert self.run("lexical", "--labels", str(tmp_path / "none.jsonl")).exit_code == 2
+        assert self.run("lexical", "--output", str(tmp_path / "x.csv")).exit_code == 2

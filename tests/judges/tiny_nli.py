@@ -1,0 +1,122 @@
+"""A small NLI model that a test builds and trains: word overlap, as an ONNX graph with a tokenizer.
+
+Each word of the vocabulary has a learned weight for standing in the claim and not in the passage;
+their sum, and a bias, are the logits. Weak, but real: the same files, loaded by the same code, as
+an export of a large model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+
+
+def build(
+    folder: Path, texts: Sequence[str], labels: Sequence[str] = ("contradiction", "entailment"),
+    *, rows: Sequence[tuple[str, str, int]] = (), at: str = "model.onnx",
+) -> Path:  # fmt: skip
+    """Write a model for the words of `texts`, trained on `rows` (passage, claim, supported)."""
+    tokenizer = _tokenizer(texts)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    config = {"id2label": dict(enumerate(labels)), "pad_token_id": 0}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    weights, bias = _trained(tokenizer, rows)
+    (folder / at).parent.mkdir(exist_ok=True)
+    _save(folder / at, weights, bias, labels)
+    return folder
+
+
+def _tokenizer(texts: Sequence[str]) -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    splitter = pre_tokenizers.Whitespace()
+    words = sorted({w for text in texts for w, _ in splitter.pre_tokenize_str(text.lower())})
+    vocabulary = {word: number for number, word in enumerate([*_SPECIAL, *words])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))  # noqa: S106
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = splitter
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )  # fmt: skip
+    return tokenizer
+
+
+def _missing(tokenizer: Any, passage: str, claim: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return which words of the vocabulary the claim has and the passage lacks."""
+    ids = tokenizer.encode(claim, add_special_tokens=False).ids
+    there = set(tokenizer.encode(passage, add_special_tokens=False).ids)
+    row = np.zeros(tokenizer.get_vocab_size())
+    row[[number for number in ids if number not in there]] = 1.0
+    return row
+
+
+def _trained(tokenizer: Any, rows: Sequence[tuple[str, str, int]]) -> tuple[Any, float]:
+    """Return weights and bias of a logistic regression, by gradient descent."""
+    weights, bias = np.full(tokenizer.get_vocab_size(), -2.0), 1.0
+    if not rows:
+        return weights, bias
+    measured = np.array([_missing(tokenizer, passage, claim) for passage, claim, _ in rows])
+    wanted = np.array([label for _, _, label in rows])
+    for _ in range(400):
+        pull = wanted - 1 / (1 + np.exp(-(measured @ weights + bias)))
+        weights = np.minimum(0.0, weights + 0.5 * measured.T @ pull / len(rows) * 20)
+        bias += 0.5 * pull.mean()
+    return weights, float(bias)
+
+
+def _save(path: Path, weights: Any, bias: float, labels: Sequence[str]) -> None:
+    """Write the graph: one-hot words of either side, those missing, their weighted sum, logits."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    size = len(weights)
+    known = np.array(weights, dtype=np.float32).reshape(size, 1)
+    known[: len(_SPECIAL)] = [[0.0], [-3.0], [0.0], [0.0]]
+    # The column of the label that means support gets the score, contradiction its opposite.
+    spread = np.zeros((1, len(labels)), dtype=np.float32)
+    spread[0] = [
+        -1.0 if "contradict" in name else 1.0 if "entail" in name or len(labels) == 1 else 0.0
+        for name in labels
+    ]
+    constants = {
+        "identity": np.eye(size, dtype=np.float32), "weights": known, "spread": spread,
+        "bias": np.array([bias], dtype=np.float32), "axis": np.array([1], dtype=np.int64),
+        "last": np.array([2], dtype=np.int64), "zero": np.array(0, dtype=np.float32),
+    }  # fmt: skip
+    node = helper.make_node
+    nodes = [
+        node("Gather", ["identity", "input_ids"], ["words"]),
+        node("Cast", ["attention_mask"], ["seen"], to=TensorProto.FLOAT),
+        node("Cast", ["token_type_ids"], ["second"], to=TensorProto.FLOAT),
+        node("Mul", ["second", "seen"], ["of_claim"]),
+        node("Sub", ["seen", "of_claim"], ["of_passage"]),
+        node("Unsqueeze", ["of_claim", "last"], ["claim_mask"]),
+        node("Unsqueeze", ["of_passage", "last"], ["passage_mask"]),
+        node("Mul", ["words", "claim_mask"], ["claim_words"]),
+        node("Mul", ["words", "passage_mask"], ["passage_words"]),
+        node("ReduceMax", ["claim_words", "axis"], ["claimed"], keepdims=0),
+        node("ReduceMax", ["passage_words", "axis"], ["there"], keepdims=0),
+        node("Sub", ["claimed", "there"], ["rest"]),
+        node("Max", ["rest", "zero"], ["missing"]),
+        node("MatMul", ["missing", "weights"], ["sum"]),
+        node("Add", ["sum", "bias"], ["score"]),
+        node("MatMul", ["score", "spread"], ["logits"]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
+        for name in ("input_ids", "attention_mask", "token_type_ids")
+    ]
+    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", len(labels)])
+    stored = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "nli", inputs, [output], stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(path))

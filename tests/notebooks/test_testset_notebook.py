@@ -1,0 +1,49 @@
+"""The notebook about test sets runs, and its figures agree with one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+NAME = "testset.ipynb"
+
+
+@pytest.fixture(scope="module")
+def notebook(run_notebook: Callable[..., Any]) -> Any:
+    """Return the notebook, run once for all tests."""
+    return run_notebook(NAME)
+
+
+def test_what_no_model_wrote_is_called_so(notebook: Any) -> None:
+    """The model that is played is named, in the text and in the code."""
+    assert "is no model" in notebook.prose
+    assert 'name="a script, no model"' in "".join(cell.source for cell in notebook.cells)
+
+
+def test_one_request_for_each_accepted_question(notebook: Any) -> None:
+    """Two requests for each passage, two questions of each; both planted defects are named."""
+    shown = notebook.shown_by("from fullrecall.testset import generate")
+    accepted, drafts = map(int, re.findall(r"(\d+) of (\d+) drafts accepted", shown)[0])
+    calls = int(re.findall(r"Sent (\d+) calls", shown)[0])
+    assert accepted == calls == drafts // 2 == 12
+    counts = {what: int(n) for n, what in re.findall(r"^ +(\d+)  (.+)$", shown, re.MULTILINE)}
+    assert counts == {"quote not in the document": 6, "copied words": 6}
+
+
+def test_a_quote_stands_where_it_says_and_nothing_is_paid_twice(notebook: Any) -> None:
+    """The offsets hold; the second run sends nothing and gives the same set."""
+    assert notebook.shown_by("documents[quote.source][quote.start").rstrip().endswith("True")
+    assert notebook.shown_by("again = generate").strip() == "0 requests; True"
+
+
+def test_the_review_and_the_retriever_have_their_figures(notebook: Any) -> None:
+    """A whole review is proven; recall is a share for each size of chunk."""
+    shown = notebook.shown_by("apply_review(testset.samples")
+    assert "12 of 12 drawn were reviewed: 12 good, 0 bad" in shown
+    assert "PASS: at least 100.0%" in shown
+    means = re.findall(r"^(\d+) (0\.\d+|1\.0)$", notebook.shown_by("def search"), re.MULTILINE)
+    assert [int(size) for size, _ in means] == [60, 120, 400]
+    assert all(0.5 < float(mean) <= 1 for _, mean in means)

@@ -1,0 +1,382 @@
+"""Decisions are wrong as often as they say at most: each error rate by exact enumeration.
+
+What a gate answers depends on how many samples have which score alone, so that every outcome of a
+law on two or three scores is asked for once and weighed by its probability.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from math import comb, sqrt
+from typing import Any
+
+import pytest
+from scipy.stats import binom
+
+from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall.measures import Hit, Measure, Recall
+from fullrecall.report import Gate, Outcome, Row, compare
+from fullrecall.result import Status
+
+PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
+PARTS = 20
+
+
+def result(score: float | None) -> Any:
+    """Return a result of 20 targets with this recall; None is unscored."""
+    found = [f"d{n}" for n in range(PARTS if score is None else round(score * PARTS))]
+    sample = Sample(
+        retrieved_ids=None if score is None else ["x", *found],
+        expected_ids=[f"d{n}" for n in range(PARTS)],
+    )
+    return IdRecall().score(sample)
+
+
+RESULTS = {score: result(score) for score in (None, *(n / PARTS for n in range(PARTS + 1)))}
+
+
+def report_of(scores: Iterable[float | None], groups: Sequence[str | None] = ()) -> Report:
+    """Return a report of samples with these scores."""
+    return Report.of(
+        [RESULTS[0.0].method],
+        [
+            Row(n + 1, Sample(id=n, group=groups[n] if groups else None), (RESULTS[score],))
+            for n, score in enumerate(scores)
+        ],
+    )
+
+
+def outcome(gate: Gate, *reports: Report) -> Outcome:
+    """Return what a gate says."""
+    return gate.check(*reports).outcome
+
+
+class TestFalseOutcomes:
+    """A true mean at the threshold must not FAIL, and one just below must not PASS."""
+
+    @pytest.mark.parametrize(("mean", "n"), [(0.99, 50), (0.9, 30), (0.95, 60)])
+    def test_hits_at_their_threshold(self, mean: float, n: int) -> None:
+        """0/1 scores whose true mean is the threshold: neither FAIL nor PASS in over 5%."""
+        gate = Gate(Recall >= mean)
+        said = {
+            hits: outcome(gate, report_of([1.0] * hits + [0.0] * (n - hits)))
+            for hits in range(n + 1)
+            if binom.pmf(hits, n, mean) > 1e-9
+        }
+        for wrong in (PASS, FAIL):
+            rate = sum(binom.pmf(hits, n, mean) for hits, what in said.items() if what is wrong)
+            assert rate <= 0.05
+
+    @pytest.mark.parametrize(("margin", "n"), [(0.05, 100), (0.02, 150)])
+    def test_rare_total_losses(self, margin: float, n: int) -> None:
+        """Losses of 1 in as many samples as the margin allows: PASS in 5% at most."""
+        gate, before = Gate(margin=margin), report_of([1.0] * n)
+        rate = sum(
+            binom.pmf(lost, n, margin)
+            for lost in range(12)
+            if outcome(gate, report_of([0.0] * lost + [1.0] * (n - lost)), before) is PASS
+        )
+        assert 0 < rate <= 0.05
+
+    @pytest.mark.parametrize("shares", [(0.05, 0.1, 0.85), (0.0, 0.2, 0.8), (0.1, 0.0, 0.9)])
+    def test_halves(self, shares: tuple[float, float, float]) -> None:
+        """Scores 0, 0.5 and 1 with a true mean of 0.9."""
+        n, gate = 20, Gate(Recall >= 0.9)
+        rates = dict.fromkeys(Outcome, 0.0)
+        for lost in range(n + 1):
+            for half in range(n + 1 - lost):
+                ways = comb(n, lost) * comb(n - lost, half)
+                chance = ways * shares[0] ** lost * shares[1] ** half
+                chance *= shares[2] ** (n - lost - half)
+                if chance > 1e-6:
+                    scores = [0.0] * lost + [0.5] * half + [1.0] * (n - lost - half)
+                    rates[outcome(gate, report_of(scores))] += chance
+        assert rates[PASS] <= 0.05
+        assert rates[FAIL] <= 0.05
+
+    @pytest.mark.parametrize("n", [100, 200])
+    def test_unscored_samples_that_would_be_0(self, n: int) -> None:
+        """One sample in 10 fails to be scored because it fails: PASS in 5% at most."""
+        rng = random.Random(n)
+        runs, wrong = 300, 0
+        for _ in range(runs):
+            scores = [None if rng.random() < 0.1 else 1.0 for _ in range(n)]
+            wrong += outcome(Gate(Recall >= 0.9), report_of(scores)) is PASS
+        assert wrong / runs <= 0.05 + 2 * sqrt(0.05 * 0.95 / runs)
+
+    def test_groups_whose_size_tells_of_their_scores(self) -> None:
+        """Nine groups in ten are of one sample, the tenth of six that fail more often."""
+        rng = random.Random(5)
+        runs, wrong = 400, 0
+        truth = 0.9 * 0.95 + 0.1 * 0.45  # of the mean over groups
+        for _ in range(runs):
+            scores: list[float | None] = []
+            groups: list[str | None] = []
+            for group in range(15):
+                large = rng.random() < 0.1
+                score = float(rng.random() < (0.45 if large else 0.95))
+                scores += [score] * (6 if large else 1)
+                groups += [f"g{group}"] * (6 if large else 1)
+            wrong += outcome(Gate(Recall >= truth), report_of(scores, groups)) is not CANNOT_TELL
+        assert wrong / runs <= 0.1 + 2 * sqrt(0.1 * 0.9 / runs)
+
+    def test_six_rules_at_their_thresholds(self) -> None:
+        """Six scores, each with a true mean at its threshold: any of them FAILs in 5% at most."""
+        rng, n, runs = random.Random(7), 60, 120
+        methods = [IdRecall(name=f"score_{place}").method for place in range(6)]
+        gate = Gate(Recall >= 0.9, scores=[method.name for method in methods])
+        wrong = 0
+        for _ in range(runs):
+            rows = [
+                Row(
+                    at,
+                    Sample(),
+                    tuple(RESULTS[float(rng.random() < 0.9)] for _ in methods),
+                )
+                for at in range(1, n + 1)
+            ]
+            wrong += outcome(gate, Report.of(methods, rows)) is FAIL
+        assert wrong / runs <= 0.05 + 2 * sqrt(0.05 * 0.95 / runs)
+
+    @pytest.mark.parametrize(("mean", "n"), [(0.9, 40)])
+    def test_the_smallest_k_is_not_too_small(self, mean: float, n: int) -> None:
+        """A k whose true mean is just below the target is returned in 5% at most."""
+        rate = sum(
+            binom.pmf(hits, n, mean)
+            for hits in range(n + 1)
+            if binom.pmf(hits, n, mean) > 1e-9
+            and report_of([1.0] * hits + [0.0] * (n - hits)).smallest_k(mean, Hit).k is not None
+        )
+        assert rate <= 0.05
+
+    @pytest.mark.parametrize(("mean", "n"), [(0.98, 30), (0.9, 30), (0.5, 20)])
+    def test_the_interval_of_a_summary_covers(self, mean: float, n: int) -> None:
+        """The true mean lies in it in 95% of cases at least."""
+        covered = 0.0
+        for hits in range(n + 1):
+            score = report_of([1.0] * hits + [0.0] * (n - hits)).summary(Recall)[0]
+            assert score.interval is not None
+            if score.interval.low <= mean <= score.interval.high:
+                covered += binom.pmf(hits, n, mean)
+        assert covered >= 0.95
+
+
+class TestPower:
+    """What is promised is not bought by saying nothing."""
+
+    def test_hits(self) -> None:
+        """Of 192 samples with a true mean of 0.95, four in five show that it is above 0.9."""
+        n = 192
+        rate = sum(
+            binom.pmf(hits, n, 0.95)
+            for hits in range(170, n + 1)
+            if outcome(Gate(Recall >= 0.9), report_of([1.0] * hits + [0.0] * (n - hits))) is PASS
+        )
+        assert rate >= 0.8
+
+    def test_identical_reports_pass_at_149_pairs(self) -> None:
+        """No valid rule passes a margin of 0.02 earlier: .98 ** 148 > .05."""
+        for n, expected in ((148, CANNOT_TELL), (149, PASS)):
+            report = report_of([0.5, 1.0] * (n // 2) + [1.0] * (n % 2))
+            assert outcome(Gate(margin=0.02), report, report) is expected
+            (check,) = Gate(margin=0.02).check(report, report).checks
+            assert check.needed == (149 if expected is CANNOT_TELL else None)
+
+
+class TestEdges:
+    """Thresholds, and reports of which little is known."""
+
+    def test_a_threshold_of_0_always_passes(self) -> None:
+        """A mean of scores is no less."""
+        assert outcome(Gate(Recall >= 0), report_of([0.0])) is PASS
+        assert outcome(Gate(margin=1), report_of([0.0]), report_of([1.0])) is PASS
+
+    def test_a_threshold_of_1_never_passes(self) -> None:
+        """No number of samples shows it; one that misses shows the contrary."""
+        (check,) = Gate(Recall >= 1).check(report_of([1.0] * 1_000)).checks
+        assert (check.outcome, check.needed) == (CANNOT_TELL, None)
+        assert outcome(Gate(Recall >= 1), report_of([1.0] * 99 + [0.95])) is FAIL
+        assert outcome(Gate(Recall >= 1, point=True), report_of([1.0])) is PASS
+
+    @pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
+    def test_equal_scores_are_no_certainty(self, score: float) -> None:
+        """Ten of them leave room for what none of them shows, in every decision."""
+        report = report_of([score] * 10)
+        (check,) = Gate(Recall >= 0.5).check(report).checks
+        assert check.lower is not None
+        assert check.upper is not None
+        assert check.upper - check.lower >= 0.1
+        interval = report.summary()[0].interval
+        assert interval is not None
+        assert interval.low <= score <= interval.high
+        assert interval.high - interval.low >= 0.2
+
+    def test_one_sample_and_none(self) -> None:
+        """One shows little, none shows nothing; neither is an error."""
+        assert outcome(Gate(Recall >= 0.5), report_of([1.0])) is CANNOT_TELL
+        for scores in ([], [None], [None] * 5):
+            report = report_of(scores)
+            for gate in (Gate(Recall >= 0.5), Gate(Recall >= 0.5, point=True)):
+                (check,) = gate.check(report).checks
+                assert (check.outcome, check.value, check.p_pass) == (CANNOT_TELL, None, None)
+                assert "has no sample with a value" in check.reason
+            assert report.smallest_k(0.5).k is None
+
+    def test_a_mean_at_the_line_but_for_rounding(self) -> None:
+        """`point` compares means, not the last bits of sums and differences."""
+        before, after = report_of([0.9] * 10), report_of([0.85] * 10)
+        assert outcome(Gate(margin=0.05, point=True), after, before) is PASS
+        groups = ["a", "a", "a"] * 3 + ["b"]
+        assert outcome(Gate(Recall >= 0.9, point=True), report_of([0.9] * 10, groups)) is PASS
+
+    def test_min_coverage(self) -> None:
+        """With it those scored decide; below it nothing is decided."""
+        report = report_of([1.0] * 90 + [None] * 10)
+        assert outcome(Gate(Recall >= 0.95), report) is CANNOT_TELL
+        assert outcome(Gate(Recall >= 0.95, min_coverage=0.9), report) is PASS
+        assert outcome(Gate(Recall >= 0.95, min_coverage=0.91), report) is CANNOT_TELL
+        assert outcome(Gate(margin=0.05, min_coverage=0.9), report, report) is PASS
+        assert outcome(Gate(margin=0.05), report, report) is CANNOT_TELL
+
+    def test_more_is_never_worse(self) -> None:
+        """Raising any score never lowers a bound, and never turns a PASS into less."""
+        rng = random.Random(3)
+        for _ in range(40):
+            scores = [rng.randrange(PARTS + 1) / PARTS for _ in range(12)]
+            place = rng.randrange(12)
+            raised = [*scores]
+            raised[place] = min(1.0, scores[place] + 0.05 * rng.randrange(1, 5))
+            raised[place] = round(raised[place] * PARTS) / PARTS
+            (one,), (other,) = (
+                Gate(Recall >= 0.5).check(report_of(each)).checks for each in (scores, raised)
+            )
+            assert one.lower is not None
+            assert other.lower is not None
+            assert other.lower >= one.lower - 1e-12
+
+
+class TestCompare:
+    """Its interval is the inversion of its test."""
+
+    def test_p_and_interval_never_disagree(self) -> None:
+        """In 2,000 runs with ties and groups: p <= 0.05 exactly where 0 is outside."""
+        rng = random.Random(11)
+        rejected = 0
+        for run in range(2_000):
+            n = rng.randrange(6, 16)
+            groups = [f"g{rng.randrange(10)}" if rng.random() < 0.4 else None for _ in range(n)]
+            before = [rng.choice([0.0, 0.5, 0.5, 1.0]) for _ in range(n)]
+            after = [b if rng.random() < 0.4 else rng.choice([0.5, 1.0]) for b in before]
+            one = compare(
+                report_of(before, groups), report_of(after, groups), Recall, resamples=199, seed=run
+            )["id_recall"].main
+            assert one.p is not None
+            assert one.interval is not None
+            outside = not one.interval.low <= 0 <= one.interval.high
+            assert (one.p <= 0.05) == outside
+            rejected += outside
+        assert 100 < rejected < 1_900
+
+    def test_unlike_measures_share_their_flips(self) -> None:
+        """Measures over the same samples have the p-values that they have alone."""
+        rng = random.Random(2)
+        before, after = (
+            report_of([rng.randrange(PARTS + 1) / PARTS for _ in range(30)]) for _ in range(2)
+        )
+        asked: list[Measure] = [Recall, Recall @ 5, Hit]
+        together = compare(before, after, *asked)["id_recall"]
+        for measure in asked:
+            assert together[measure].p == compare(before, after, measure)["id_recall"].main.p
+
+
+class TestIdentity:
+    """What was measured differently is not compared."""
+
+    def split(self, parts: int, found: int, n: int = 40) -> Report:
+        """Return a report of claims split in so many parts, of which the first are found."""
+        return evaluate(
+            [
+                Sample(
+                    id=at,
+                    retrieved_ids=[f"{parts}-{part}" for part in range(found)],
+                    expected_ids=[f"{parts}-{part}" for part in range(parts)],
+                )
+                for at in range(n)
+            ],
+            IdRecall(),
+            progress=False,
+        )
+
+    def test_claims_split_otherwise_do_not_compare(self) -> None:
+        """40 identical retrievals, scored 0.5 and 1.0 by other claims: no difference, no PASS."""
+        before, after = self.split(2, 1), self.split(1, 1)
+        score = compare(before, after)["id_recall"]
+        assert (score.main.samples, score.main.difference, score.main.p) == (0, None, None)
+        assert score.unpaired["no_common_targets"] == 40
+        assert score.coverage == 0.0
+        assert "40 not compared in id_recall: no target in common" in str(compare(before, after))
+        for gate in (Gate(margin=0.02), Gate(margin=0.02, min_coverage=0.0)):
+            assert outcome(gate, after, before) is CANNOT_TELL
+
+    def test_common_targets_alone_count(self) -> None:
+        """A target that only one report has changes nothing; how many differ is said."""
+        before, after = self.split(2, 1), self.split(2, 1)
+        more = evaluate(
+            [
+                Sample(id=n, retrieved_ids=["2-0", "new"], expected_ids=["2-0", "2-1", "new"])
+                for n in range(40)
+            ],
+            IdRecall(),
+            progress=False,
+        )
+        score = compare(before, more)["id_recall"]
+        assert (score.main.before, score.main.after, score.differing) == (0.5, 0.5, 40)
+        assert compare(before, after)["id_recall"].differing == 0
+        assert "40 compared in id_recall over common targets only" in str(compare(before, more))
+
+    def test_rows_of_one_id_are_one_group(self) -> None:
+        """Four times the same report shows no more than once."""
+        report = report_of([1.0] * 12 + [0.0] * 8)
+        merged = Report.merged([report] * 4)
+        assert merged.summary()[0].interval == report.summary()[0].interval
+        assert merged.summary()[0].main.groups == 20
+        assert [c.lower for c in Gate(Recall >= 0.3).check(merged).checks] == [
+            c.lower for c in Gate(Recall >= 0.3).check(report).checks
+        ]
+
+    def test_what_is_linked_is_one_group(self) -> None:
+        """Samples that share an ID with one of a group are of that group."""
+        rows = [
+            Row(1, Sample(id="x", group="a"), (RESULTS[1.0],)),
+            Row(2, Sample(id="x"), (RESULTS[1.0],)),
+            Row(3, Sample(id="x", group="b"), (RESULTS[0.0],)),
+            Row(4, Sample(id="y", group="b"), (RESULTS[0.0],)),
+            Row(5, Sample(id="a"), (RESULTS[1.0],)),
+            Row(6, Sample(id="a"), (RESULTS[1.0],)),
+            Row(7, Sample(id="z"), (RESULTS[0.0],)),
+        ]
+        groups = Report.of([RESULTS[1.0].method], rows).groups
+        assert len(set(groups[:4])) == 1
+        assert groups[4] == groups[5] != groups[0]
+        assert groups[6] is None
+
+    @pytest.mark.parametrize("merge", [False, True])
+    def test_repeats_without_rows_are_refused(self, *, merge: bool) -> None:
+        """Without rows nobody knows which samples are one: in one stream, and in parts."""
+        samples = [Sample(id=n, retrieved_ids=["a"], expected_ids=["a"]) for n in range(3_000)]
+        streams = [samples, samples[:50]] if merge else [samples + samples[:50]]
+        parts = [
+            evaluate(each, IdRecall(), progress=False, keep="summary").totals() for each in streams
+        ]
+        with pytest.raises(ValueError, match=r"IDs stand more than once.*give them a group"):
+            Report.of_totals(parts).summary()
+        whole = evaluate(samples, IdRecall(), progress=False, keep="summary")
+        assert whole.summary()[0].scored == 3_000
+
+    def test_statuses_of_what_is_made_here(self) -> None:
+        """The results above are what they are taken for."""
+        assert RESULTS[None].status is Status.UNSCORED
+        assert [RESULTS[n / PARTS].score for n in range(PARTS + 1)] == [
+            n / PARTS for n in range(PARTS + 1)
+        ]

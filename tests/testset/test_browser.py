@@ -1,0 +1,169 @@
+"""The review page in a real Chromium: by keyboard alone, hostile texts, five hundred drafts.
+
+Opt-in, `-m browser`: it needs Chromium (Debian's package) and the Python package playwright.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import Sample
+from fullrecall.testset import apply_review, to_review
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+FOCUSED = "document.activeElement"
+
+
+def sample(n: int, text: str = "") -> Sample:
+    """Return a question, with a text in each of its fields."""
+    return Sample(
+        id=f"q{n}{text}",
+        user_input=f"Question {n}? {text}",
+        reference=f"Answer {n} {text}",
+        reference_claims=[f"Claim {n}. {text}"],
+        reference_contexts=[{"text": f"Quote {n}. {text}", "source": f"doc {text}", "start": 0,
+                             "end": len(f"Quote {n}. {text}")}],
+        metadata={"testset": {"kind": "one_fact", "flags": [f"flag {text}"]}},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; fails, naming what is missing, where it cannot be had."""
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.fail("no chromium on the PATH: apt-get install chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.fail("no playwright: pip install playwright")
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
+    """Return what opens a review; after the test nothing may have gone wrong or out."""
+    said: list[str] = []
+    requested: list[str] = []
+    pages: list[Any] = []
+
+    def opening(samples: list[Sample], *, width: int = 1280, **options: Any) -> Any:
+        path = tmp_path / "review.html"
+        to_review(samples, path, **options)
+        page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+        pages.append(page)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("popup", lambda _: said.append("popup"))
+        page.on("request", lambda request: requested.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield opening
+    assert said == []
+    assert all(url.startswith(("file:", "blob:")) for url in requested), requested
+    for page in pages:
+        page.context.close()
+
+
+def test_it_works_by_keyboard_alone(opened: Any, tmp_path: Path) -> None:
+    """Accept, reject with a reason, edit, move, and save, without a pointer."""
+    given = [sample(n) for n in range(6)]
+    page = opened(given, n=6)
+    press = page.keyboard.press
+    press("Tab")
+    assert page.evaluate(f"{FOCUSED}.textContent") == "Skip to the question"
+    press("Enter")
+    assert page.evaluate(f"{FOCUSED}.id") == "draft"
+    order = page.evaluate(
+        "JSON.parse(document.getElementById('index').textContent).samples.map(s => s.id)"
+    )
+    press("g")
+    assert page.locator("#draft h2").inner_text().startswith(f"Question {order[1][1:]}?")
+    press("b")
+    assert page.evaluate(f"{FOCUSED}.id") == "reason"
+    page.keyboard.type("good grief, unclear")
+    press("Escape")
+    press("ArrowRight")
+    press("e")
+    assert page.evaluate(f"{FOCUSED}.id") == "edit-question"
+    press("Control+A")
+    page.keyboard.type("A better question?")
+    while page.evaluate(f"{FOCUSED}.id") != "keep":
+        press("Tab")
+    press("Enter")
+    assert page.locator("#draft h2").inner_text() == "A better question?"
+    press("n")
+    for _ in range(3):
+        press("g")
+    assert page.locator("#status").inner_text() == "6 of 6 decided, 2 bad, not saved"
+    with page.expect_download() as download:
+        press("s")
+    saved = tmp_path / "saved.json"
+    download.value.save_as(saved)
+    done = apply_review(given, saved)
+    assert (done.good, done.bad, done.edited) == (4, 2, 1)
+    assert done.reasons[order[1]] == "good grief, unclear"
+    assert "A better question?" in {s.user_input for s in done.samples}
+
+
+def test_a_saved_file_goes_on(opened: Any, tmp_path: Path) -> None:
+    """What was decided before is there again; another set's is refused."""
+    given = [sample(n) for n in range(4)]
+    page = opened(given, n=4)
+    page.keyboard.press("g")
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    saved = tmp_path / "saved.json"
+    download.value.save_as(saved)
+    again = opened(given, n=4)
+    again.locator("#load").set_input_files(saved)
+    again.locator("#status", has_text="1 of 4 decided").wait_for()
+    plain = json.loads(saved.read_text())
+    saved.write_text(json.dumps({**plain, "set": "another"}))
+    again.locator("#load").set_input_files(saved)
+    again.locator("#status", has_text="holds no decisions").wait_for()
+
+
+def test_hostile_texts_run_nothing(opened: Any, payloads: tuple[str, ...]) -> None:
+    """Payloads in every field are text: no script, element or request of theirs."""
+    evil = " ".join(payloads)
+    page = opened([sample(n, evil) for n in range(3)], n=3, title=evil)
+    for key in ("b", "Escape", "ArrowRight", "e", "Escape", "g", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hit") is None
+    counts = "s => document.querySelectorAll(s).length"
+    assert page.evaluate(counts, "img, iframe, base, link, use, [onerror], [onload]") == 0
+    assert page.evaluate(counts, "script:not([type])") == 1
+    assert page.evaluate("({}).polluted") is None
+    assert page.evaluate("/[\\u202e\\u2066]/.test(document.body.innerText)") is False
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_five_hundred_drafts(opened: Any, width: int) -> None:
+    """All can be decided one after the other; nothing sticks out."""
+    page = opened([sample(n) for n in range(500)], n=500, width=width)
+    assert page.locator("#all li").count() == 500
+    for _ in range(500):
+        page.keyboard.press("g")
+    assert page.locator("#status").inner_text() == "500 of 500 decided, 0 bad, not saved"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,211 @@
+"""`check`: what is wrong with anybody's set is found, what is right is left alone."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from fullrecall.collections import documents, questions
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.testset import Problem, check, documents_of
+from fullrecall.testset.duplicates import Questions, groups
+from fullrecall.testset.leak import coverage, longest_run, pointing, script
+from fullrecall.testset.markup_text import html_text
+
+LONG = "The survey of the northern valleys lists every farm, its owner, and the year it was built."
+PAGES = {
+    "farms": LONG,
+    "farms-copy": LONG.replace("built.", "built!"),
+    "mills": "Mills stood on both banks of the river until the flood of 1871 took the last one.",
+    "guide#1": "Opening hours are from nine to five on weekdays, and shorter on all other days.",
+}
+
+
+def found(samples: Any, pages: Any = None, **options: Any) -> set[tuple[Problem, str]]:
+    """Return the problems of samples, but for their number."""
+    audit = check(samples, pages or PAGES, **options)
+    return {(i.problem, i.sample) for i in audit.issues if i.problem is not Problem.FEW}
+
+
+def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
+    """Return a sample with references."""
+    return {"id": name, "user_input": f"Ask about {name} please?", "reference_context_ids": ids,
+            **fields}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (sample("a", "nowhere"), Problem.UNKNOWN_ID),
+        (sample("a", "Mills "), Problem.UNKNOWN_ID),
+        (sample("a", "mills#3"), Problem.LEVEL),
+        (sample("a", "farms"), Problem.TWIN),
+        (sample("a", "mills", user_input=""), Problem.NO_QUESTION),
+        ({"id": "a", "user_input": "Ask?"}, Problem.NO_REFERENCE),
+        (sample("a", "mills", user_input="Which mills are mentioned in the text?"), Problem.POINTS),
+        (
+            sample("a", "mills", user_input="Which stood on both banks of the river until when?"),
+            Problem.COPIED,
+        ),
+        (
+            sample(
+                "a", "mills",
+                reference_contexts=[
+                    {"text": "Mills fell", "source": "mills", "start": 0, "end": 10}
+                ],
+            ),
+            Problem.SPAN,
+        ),
+    ],
+)  # fmt: skip
+def test_each_problem_is_found_and_named(given: dict[str, Any], problem: Problem) -> None:
+    """Planted once, found once, of that sample."""
+    assert found([given]) == {(problem, "a")}
+
+
+def test_what_is_right_has_no_problem() -> None:
+    """An any-of group of twins, a span that stands, a question in other words."""
+    right = sample(
+        "a", ["farms", "farms-copy"], "mills",
+        reference_contexts=[{"text": "Mills stood", "source": "mills", "start": 0, "end": 11}],
+    )  # fmt: skip
+    assert found([right]) == set()
+    assert check([right], PAGES).is_valid
+
+
+def test_document_ids_for_chunks_are_another_level() -> None:
+    """The corpus has chunks, the references name their documents."""
+    chunks = [{"id": f"mills-{n}", "source": "mills", "text": f"chunk {n}"} for n in range(3)]
+    audit = check([sample("a", "mills")], chunks)
+    assert audit.counts[Problem.LEVEL] == 1
+    assert not audit.is_valid
+
+
+def test_a_question_asked_twice_is_found() -> None:
+    """In other order or form; not with another number, name or opposite."""
+    asked = Questions()
+    assert asked.match("What was the revenue of Acme in 2017?") is None
+    assert asked.match("What was the revenue of Acme in 2018?") is None
+    assert asked.match("What was the revenue of Apex in 2018?") is None
+    assert asked.match("In 2018, what was Acme's revenue?") is not None
+    assert asked.match("What is the direct problem?") is None
+    assert asked.match("What is the indirect problem?") is None
+    assert asked.match("what is the indirect problem") is not None
+
+
+def test_a_set_of_copied_questions_leaks() -> None:
+    """Few of people's questions copy six words in a row; a set in which many do is told."""
+    draw = random.Random(0)
+    pages = {
+        f"d{n}": " ".join(f"word{draw.randrange(5_000)}" for _ in range(60)) for n in range(40)
+    }
+    copied = [
+        sample(name, name, user_input="What is " + " ".join(text.split()[8:15]))
+        for name, text in pages.items()
+    ]
+    own = [
+        sample(name, name, user_input=f"What is {text.split()[3]}") for name, text in pages.items()
+    ]
+    assert Problem.LEAK in check(copied, pages).counts
+    assert Problem.LEAK not in check(own, pages).counts
+
+
+def test_references_that_crowd_are_told() -> None:
+    """Most references in one of many documents."""
+    pages = {f"d{n}": f"Document number {n} of the archive" for n in range(50)}
+    crowd = [sample(f"q{n}", "d0" if n % 2 else f"d{n}") for n in range(40)]
+    assert Problem.CROWDED in check(crowd, pages).counts
+    assert Problem.CROWDED not in check([sample(f"q{n}", f"d{n}") for n in range(40)], pages).counts
+
+
+def test_the_number_that_would_do_is_said() -> None:
+    """385 questions for ±0.05, 97 for ±0.1; groups count once."""
+    audit = check([sample("a", "mills")], PAGES, margin=0.1)
+    (few,) = [issue for issue in audit.issues if issue.problem is Problem.FEW]
+    assert "1 independent ones" in few.detail
+    assert "up to 97" in few.detail
+    with pytest.raises(ParameterError, match="margin must be above 0"):
+        check([], PAGES, margin=0)
+
+
+def test_the_demos_own_questions_pass() -> None:
+    """No invalid reference, and harder for words than people's questions."""
+    audit = check(questions(), documents())
+    assert audit.is_valid
+    assert audit.wording.long_runs == 0
+    assert audit.wording.rank_1 < 0.18
+
+
+def test_near_equal_texts_are_found_and_no_others() -> None:
+    """One word of a hundred differs: equal. Half of them do: not."""
+    draw = random.Random(0)
+    base = [f"w{draw.randrange(10_000)}" for _ in range(200)]
+    near = [*base[:100], "other", *base[101:]]
+    half = [*base[:100], *(f"x{n}" for n in range(100))]
+    texts = [" ".join(words) for words in (base, half, near, ["short"], ["short"], [])]
+    assert groups(texts) == [[0, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("text", ["", "a", "a b", "\u3042\u3044\u3046", "!?", "\ud800"])
+def test_degenerate_texts_have_measures(text: str) -> None:
+    """No question and no source breaks a measure."""
+    assert len(longest_run(text, [text])) >= 0
+    assert coverage(text, [text]) in (None, 1.0)
+    assert pointing(text) == ""
+    assert 0 <= script(text).share <= 1
+
+
+def test_runs_are_of_whole_words() -> None:
+    """`car` is no part of `cart`."""
+    assert longest_run("the car is red", ["a cart is red"]) == ("is", "red")
+    assert longest_run("a b c x d e f g", ["d e f g, a b c"]) == ("d", "e", "f", "g")
+
+
+def test_html_is_what_a_reader_sees() -> None:
+    """Scripts, styles and the head are left out; blocks end in a blank line; bad nesting too."""
+    page = (
+        "<head><title>T</title><style>p{}</style></head><body><p>One &amp; two<p>Three"
+        "<script>alert('x')</script><ul><li>Four</ul>"
+    )
+    assert html_text(page) == "One & two\n\nThree\n\nFour"
+    assert html_text("<head><title>never closed<body>Text") == "Text"
+
+
+def test_documents_come_from_everywhere(tmp_path: Any) -> None:
+    """A folder, a file, texts, mappings, contexts, documents of the frameworks."""
+    from langchain_core.documents import Document as LangChainDocument
+    from llama_index.core import Document as LlamaIndexDocument
+
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.md").write_text("# A", "utf-8")
+    (tmp_path / "sub" / "b.html").write_text("<p>B</p>", "utf-8")
+    (tmp_path / "c.jsonl").write_text('{"id": "c", "text": "C"}\n', "utf-8")
+    (tmp_path / "d.bin").write_bytes(b"\xff")
+    assert [tuple(d)[:2] for d in documents_of(tmp_path)] == [
+        ("a.md", "# A"), ("c", "C"), ("sub/b.html", "B"),
+    ]  # fmt: skip
+    given = [
+        "text",
+        {"id": 1, "text": "one"},
+        LangChainDocument("L", metadata={"source": "l.pdf", "page": 2}),
+        LlamaIndexDocument(text="I", id_="i"),
+    ]
+    names = [document.id for document in documents_of(given)]
+    assert names[1:] == ["1", "l.pdf#page=2", "i"]
+    assert list(documents_of(iter(["x"]))) == list(documents_of(iter(["x"])))
+    with pytest.raises(InputError, match="names two texts"):
+        list(documents_of([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]))
+    with pytest.raises(InputError, match="no such file"):
+        documents_of(tmp_path / "none")
+    with pytest.raises(InputError, match="has no file that ends in"):
+        documents_of(_empty(tmp_path))
+    with pytest.raises(InputError, match="expected a text"):
+        list(documents_of([{"id": "a"}]))
+
+
+def _empty(tmp_path: Any) -> Any:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return folder

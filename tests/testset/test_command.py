@@ -1,0 +1,121 @@
+"""`fullrecall testset …`: the steps by command, with files between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fullrecall.cli import app
+from fullrecall.cli import testset as command
+from fullrecall.datasets import read
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    """Return what a command prints; fails unless it ends with `code`."""
+    outcome = CliRunner().invoke(app, ["testset", *map(str, arguments)])
+    assert outcome.exit_code == code, outcome.output
+    return outcome.output
+
+
+@pytest.fixture
+def folder(tmp_path: Path, documents: dict[str, str]) -> Path:
+    """Sixty documents in a folder."""
+    where = tmp_path / "docs"
+    where.mkdir()
+    for name in list(documents)[:60]:
+        (where / f"{name}.txt").write_text(documents[name], "utf-8")
+    return where
+
+
+def test_from_a_folder_to_a_reviewed_set(
+    folder: Path, tmp_path: Path, author: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Generate, check, review, apply; each reads what the one before wrote."""
+    monkeypatch.setattr(command, "_model", lambda *_: author.model)
+    made, rejected = tmp_path / "set.jsonl", tmp_path / "rejected.jsonl"
+    said = run("generate", folder, "--model", "openai:m", "-n", 10, "-o", made,
+               "--rejected", rejected, "--store", tmp_path / "s.sqlite")  # fmt: skip
+    assert "10 of" in said
+    assert len(list(read(made))) == 10
+    assert all(json.loads(line)["rejected"] for line in rejected.read_text().splitlines())
+    assert "too few questions" in run("check", made, folder)
+    audit = json.loads(run("check", made, folder, "--json"))
+    assert (audit["valid"], audit["samples"], audit["documents"]) == (True, 10, 60)
+    sheet, reviewed = tmp_path / "review.csv", tmp_path / "reviewed.jsonl"
+    assert "10 questions to review" in run("review", made, "-o", sheet, "--documents", folder)
+    lines = sheet.read_text("utf-8-sig").splitlines()
+    filled = [lines[0], *("good" + line if line.startswith(",,") else line for line in lines[1:])]
+    sheet.write_text("\n".join(filled) + "\n", "utf-8")
+    assert "PASS: at least 100.0%" in run("review", made, "--apply", sheet, "-o", reviewed)
+    assert list(read(reviewed)) == list(read(made))
+
+
+def test_an_invalid_reference_fails(tmp_path: Path, folder: Path) -> None:
+    """Exit code 1, with the sample and the ID."""
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"id": "q", "user_input": "Who?", "reference_context_ids": ["[red]x"]}\n')
+    said = run("check", path, folder, code=1)
+    assert "q: ID not in the documents: '[red]x'" in said
+
+
+def test_the_demos_questions_are_checked() -> None:
+    """No model, no files."""
+    said = run("check", "--demo")
+    assert "141 questions" in said
+    assert "Cranfield," in said
+
+
+def test_references_are_completed_from_files(tmp_path: Path) -> None:
+    """Two retrievers' files, a sheet of labels, and the same command again."""
+    question = {"id": "q", "user_input": "fee?", "reference": "The fee is ten euros.",
+                "reference_context_ids": ["a"]}  # fmt: skip
+    contexts = {"a": "The fee is ten euros.", "b": "For all guests the fee is ten euros. Pay now.",
+                "c": "Dogs stay out."}  # fmt: skip
+
+    def write(name: str, ids: str) -> Path:
+        path = tmp_path / f"{name}.jsonl"
+        given = [{"id": one, "text": contexts[one]} for one in ids]
+        path.write_text(json.dumps({**question, "retrieved_contexts": given}) + "\n")
+        return path
+
+    samples = tmp_path / "set.jsonl"
+    samples.write_text(json.dumps(question) + "\n")
+    labels, out = tmp_path / "labels.csv", tmp_path / "completed.jsonl"
+    options = ["--retrieved", write("one", "ac"), "--retrieved", write("two", "bc"), "--depth", 2,
+               "--frame", 2]  # fmt: skip
+    said = run("complete", samples, *options, "--to-label", labels)
+    assert "2 contexts to label" in said
+    assert "nothing is added without labels" in said
+    lines = labels.read_text("utf-8-sig").splitlines()
+    filled = [("relevant" if "guests" in line else "not_relevant") + line for line in lines[1:]]
+    labels.write_text("\n".join([lines[0], *filled]) + "\n", "utf-8")
+    said = run("complete", samples, *options, "--labels", labels, "-o", out)
+    assert "1 added, 1 of them confirmed by people" in said
+    (completed,) = read(out)
+    assert [reference.any_of for reference in completed.reference_context_ids] == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check"], "expected SET and DOCUMENTS, or --demo alone"),
+        (["check", "--demo", "a.jsonl"], "expected SET and DOCUMENTS, or --demo alone"),
+        (["check", "none.jsonl", "none"], "none.jsonl"),
+        (["generate", "none", "--model", "gpt", "-o", "a.jsonl"], "expected openai:MODEL"),
+        (["generate", "none", "--model", "openai:m", "-o", "a.csv"], "must end in .jsonl"),
+        (["review", "none.jsonl", "-o", "a.pdf"], "must end in .html or .csv"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_block(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 2, and no traceback."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    output = run(*arguments, code=2)
+    assert said in output
+    assert "Traceback" not in output

@@ -1,0 +1,392 @@
+"""`complete`: what nobody labeled is judged, and only what people confirm changes a number."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullrecall import Context, IdRecall, Sample, SpanRecall
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.judges import Citation, Verdict
+from fullrecall.testset import acomplete, complete, unjudged
+
+QUESTIONS, DOCUMENTS = 40, 300
+
+
+@dataclass
+class Truth:
+    """A judge that knows, and errs where it is told to; it counts what it was asked."""
+
+    relevant: dict[str, set[str]]
+    wrong: set[tuple[str, str]] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    name: str = "truth"
+
+    def relevance(self, contexts: Any, *, question: str, reference: Any) -> Any:
+        """Return a verdict for each context."""
+        yield from ()
+        verdicts = []
+        for number, text in enumerate(contexts):
+            self.asked.append((question, text))
+            said = (text in self.relevant[question]) != ((question, text) in self.wrong)
+            label = None if text in self.silent else "supported" if said else "not_supported"
+            verdicts.append(Verdict(label, (Citation(number, text),), problem="silent"))
+        return verdicts
+
+    def attribute(self, targets: Any, contexts: Any, *, question: Any = None, **_: Any) -> Any:
+        """Return which claims a context states: those whose words it has."""
+        yield from ()
+        return [
+            Verdict("supported", (Citation(0, target),))
+            if target in contexts[0]
+            else Verdict("not_supported")
+            for target in targets
+        ]
+
+
+@dataclass
+class World:
+    """Questions with several relevant documents, of which one each is labeled."""
+
+    samples: list[Sample]
+    relevant: dict[str, set[str]]
+    searches: dict[str, Any]
+    judge: Truth
+
+
+def text_of(number: int) -> str:
+    """Return a text that shares no run of words with another."""
+    return " ".join(f"word{number}x{n}" for n in range(8))
+
+
+@pytest.fixture
+def world() -> World:
+    """Three retrievers that find most of what is relevant near the top, by luck of their own."""
+    draw = random.Random(0)
+    relevant, samples = {}, []
+    lists: dict[str, dict[str, list[int]]] = {"a": {}, "b": {}, "c": {}}
+    for n in range(QUESTIONS):
+        question = f"question {n}?"
+        good = draw.sample(range(DOCUMENTS), 6)
+        relevant[question] = {text_of(number) for number in good}
+        samples.append(
+            Sample(id=f"q{n}", user_input=question, reference_context_ids=[f"d{good[0]}"])
+        )
+        for ranks in lists.values():
+            score = {d: draw.gauss(2.0 if d in good else 0.0, 1.0) for d in range(DOCUMENTS)}
+            ranks[question] = sorted(score, key=lambda d: -score[d])
+
+    def search(ranks: dict[str, list[int]]) -> Any:
+        return lambda question: [{"id": f"d{d}", "text": text_of(d)} for d in ranks[question][:120]]
+
+    searches = {name: search(ranks) for name, ranks in lists.items()}
+    return World(samples, relevant, searches, Truth(relevant))
+
+
+def done(world: World, **options: Any) -> Any:
+    """Return a completion of the world at a small size."""
+    sizes = {"depth": 10, "frame": 100, "tail": 300, "progress": False, **options}
+    return complete(world.samples, world.searches, world.judge, **sizes)
+
+
+def labels_of(world: World, completion: Any, n: int = 10**6, tail: str = "all") -> dict[str, bool]:
+    """Return what people would say."""
+    return {
+        pair.item: pair.context in world.relevant[pair.question]
+        for pair in completion.to_label(n, tail=tail)
+    }
+
+
+def in_truth(world: World, completion: Any) -> float:
+    """Return how complete the completed references are in the frame."""
+    held = found = 0
+    for sample, pairs in zip(completion.samples, completion.pool.pairs, strict=True):
+        names = {name for r in sample.reference_context_ids for name in r.any_of}
+        for pair in pairs:
+            if pair.context.text in world.relevant[sample.user_input]:
+                found += 1
+                held += pair.context.id in names
+    return held / found
+
+
+def test_without_labels_nothing_is_added(world: World) -> None:
+    """The judge alone changes no reference and no number, and the report says so."""
+    alone = done(world)
+    assert [s.reference_context_ids for s in alone.samples] == [
+        s.reference_context_ids for s in world.samples
+    ]
+    assert all(one.before == one.after and one.corrected is None for one in alone.recall(10))
+    assert "by the judge alone" in str(alone)
+    assert "nothing is added without labels" in str(alone)
+
+
+def test_with_labels_the_estimate_holds_the_truth(world: World) -> None:
+    """Completeness and corrected recall have the truth in their intervals; recall grew."""
+    alone = done(world)
+    labeled = alone.with_labels(labels_of(world, alone, 200))
+    share = labeled.estimate.complete
+    assert share.low <= in_truth(world, labeled) <= share.high
+    assert not labeled.estimate.at_most
+    for which, one in enumerate(labeled.recall(10)):
+        pairs = [p for of in labeled.pool.pairs for p in of]
+        asked = [sample.user_input for sample in world.samples]
+        good = [p for p in pairs if p.context.text in world.relevant[asked[p.question]]]
+        true = sum(p.ranks[which] is not None and p.ranks[which] <= 10 for p in good) / len(good)
+        assert one.corrected.low <= true <= one.corrected.high
+        assert one.corrected.value < one.after
+
+
+def test_the_whole_frame_judged_is_exact(world: World) -> None:
+    """With every pair judged and labeled the completeness is a point, and right."""
+    alone = done(world, tail=10**6)
+    labeled = alone.with_labels(labels_of(world, alone))
+    assert labeled.estimate.complete == pytest.approx((in_truth(world, labeled),) * 3)
+    assert labeled.estimate.complete.value == 1.0
+
+
+def test_without_a_tail_there_is_no_completeness(world: World) -> None:
+    """Never a figure from what retrievers have in common."""
+    alone = done(world, tail=0)
+    labeled = alone.with_labels(labels_of(world, alone, 200))
+    assert labeled.estimate.complete is None
+    assert "tail=1000" in labeled.estimate.refused
+    assert "completeness: not known" in str(labeled)
+    assert all(one.corrected is None for one in labeled.recall(10))
+
+
+def test_a_tail_that_people_did_not_read_is_an_upper_bound(world: World) -> None:
+    """Labels of the judge's finds only: at most. Not even those: refused."""
+    alone = done(world)
+    some = alone.with_labels(labels_of(world, alone, 200, tail="found"))
+    assert some.estimate.at_most
+    assert "at most" in str(some)
+    pool = {one.item for one in alone.judged if one.stratum is None}
+    labels = {item: said for item, said in labels_of(world, alone).items() if item in pool}
+    assert alone.with_labels(labels).estimate.complete is None
+
+
+def test_a_judge_that_is_often_wrong_adds_only_what_is_confirmed(world: World) -> None:
+    """Fewer than 80 % of its finds are right: no number rests on the others."""
+    first = done(world)
+    not_relevant = [one for one in first.judged if not one.verdict.relevant]
+    finds = len(first.judged) - len(not_relevant)
+    world.judge.wrong = {
+        (world.samples[one.pair.question].user_input, one.pair.context.text)
+        for one in not_relevant[:finds]
+    }
+    alone = done(world)
+    labels = labels_of(world, alone, 100)
+    labeled = alone.with_labels(labels)
+    assert labeled.estimate.right.value < 0.8
+    assert {one.item for one in labeled.accepted} == {i for i, said in labels.items() if said}
+    assert "only confirmed ones are added" in str(labeled)
+    assert all(one.corrected is None for one in labeled.recall(10))
+    share = labeled.estimate.complete
+    assert share.low <= in_truth(world, labeled) <= share.high
+
+
+def test_a_judge_that_is_right_is_trusted_with_the_rest(world: World) -> None:
+    """All its finds in the pool are added, but those that people refuse, and none of the tail."""
+    alone = done(world)
+    finds = {one.item for one in alone.judged if one.verdict.relevant and one.stratum is None}
+    labels = labels_of(world, alone, 60)
+    refused = next(item for item in labels if item in finds)
+    labeled = alone.with_labels({**labels, refused: False})
+    added = {one.item for one in labeled.accepted}
+    assert finds - {refused} <= added
+    tail = {one.item for one in alone.judged if one.stratum is not None}
+    assert added & tail == {item for item in tail if labels.get(item)}
+
+
+def test_what_supports_a_claim_joins_its_group() -> None:
+    """Other contexts become alternatives of the claim: no new demands, nothing to correct."""
+    claims = ["The mill dates from 1502", "The mill burned in 1688"]
+    first, second = f"{claims[0]}, says the survey.", f"The annals: {claims[1]}."
+    other = f"An old map has it that {claims[0]} or so people hold."
+    sample = Sample(
+        id="mill",
+        user_input="What is known of the mill?",
+        reference_claims=claims,
+        reference_contexts=[
+            Context(claims[0], source="survey", start=0, end=len(claims[0])),
+            Context(claims[1], source="annals", start=12, end=12 + len(claims[1])),
+        ],
+        reference_context_ids=[["survey"], ["annals"]],
+    )
+    found = {
+        "old": [Context(other, id="map#1", source="map", start=0, end=len(other))],
+        "new": [
+            Context(first, id="survey#1", source="survey", start=0, end=len(first)),
+            Context(second, id="annals#1", source="annals", start=0, end=len(second)),
+        ],
+    }
+    searches = {name: (lambda _, of=name: found[of]) for name in found}
+    alone = complete([sample], searches, Truth({sample.user_input: {other}}), depth=5, frame=5,
+                     progress=False)  # fmt: skip
+    assert [one.pair.context.id for one in alone.judged] == ["map#1"]
+    labeled = alone.with_labels({alone.judged[0].item: "relevant"})
+    (completed,) = labeled.samples
+    assert [r.any_of for r in completed.reference_context_ids] == [("survey", "map"), ("annals",)]
+    assert [len(group) for group in completed.reference_contexts] == [2, 1]
+    assert [(one.before, one.after, one.corrected) for one in labeled.recall(5)] == [
+        (0.0, 0.5, None), (1.0, 1.0, None),
+    ]  # fmt: skip
+    assert [(m.retriever, m.target, m.rank) for m in labeled.false_misses(5)] == [
+        ("old", claims[0], 1)
+    ]
+    retrieved = completed.with_retrieval(found["old"])
+    assert SpanRecall().score(retrieved).score == 0.5
+    assert IdRecall().score(replace_ids(retrieved)).score == 0.5
+
+
+def replace_ids(sample: Sample) -> Sample:
+    """Return the sample with each context under its document's ID."""
+    contexts = [Context(c.text, id=c.source) for c in sample.retrieved_contexts]
+    return sample.with_retrieval(contexts)
+
+
+def test_near_equal_texts_are_judged_once_and_are_one_target(world: World) -> None:
+    """A copy of a relevant document is an alternative of it, not one more thing to find."""
+
+    def doubled(search: Any) -> Any:
+        return lambda question: [
+            {"id": f"{item['id']}{copy}", "text": item["text"] + copy.replace("-", " ")}
+            for item in search(question)[:60]
+            for copy in ("", "-copy")
+        ]  # fmt: skip
+
+    world.searches = {name: doubled(search) for name, search in world.searches.items()}
+    alone = done(world)
+    assert len(set(world.judge.asked)) == len(world.judge.asked)
+    labeled = alone.with_labels(labels_of(world, alone))
+    for sample in labeled.samples:
+        for reference in sample.reference_context_ids[1:]:
+            assert len(reference.any_of) == 2
+            assert reference.any_of[0].removesuffix("-copy") == reference.any_of[1].removesuffix(
+                "-copy"
+            )
+
+
+def test_what_the_references_name_is_not_judged(world: World) -> None:
+    """Nobody pays for what is known."""
+    done(world)
+    for sample in world.samples:
+        known = sample.reference_context_ids[0].any_of[0]
+        assert (sample.user_input, text_of(int(known[1:]))) not in world.judge.asked
+
+
+def test_the_same_call_draws_the_same_and_takes_its_labels(world: World, tmp_path: Path) -> None:
+    """Days later, labels of a file fit the completion that is made again; another's do not."""
+    path = tmp_path / "labels.csv"
+    pairs = done(world).to_label(50, path)
+    assert pairs == done(world).to_label(50)
+    assert not {"supported", "not_supported"} & set(path.read_text("utf-8-sig").split(","))
+    lines = path.read_text("utf-8-sig").splitlines()
+    filled = [lines[0], *("relevant" + line for line in lines[1:])]
+    path.write_text("\ufeff" + "\n".join(filled) + "\n", "utf-8")
+    assert len(done(world).with_labels(path).labels) == len(pairs)
+    with pytest.raises(InputError, match="labels are of pairs that this completion does not have"):
+        done(world, seed=1, tail=10).with_labels(path)
+    with pytest.raises(ParameterError, match="may hold labels"):
+        done(world).to_label(50, path)
+    path.write_text(path.read_text().replace("relevant", "maybe", 1))
+    with pytest.raises(InputError, match="unknown label 'maybe': choose one of relevant"):
+        done(world).with_labels(path)
+
+
+def test_half_of_what_is_labeled_was_found_by_the_judge(world: World) -> None:
+    """Drawn by verdict, in an order that does not tell it."""
+    alone = done(world)
+    verdicts = {one.item: one for one in alone.judged}
+    drawn = [verdicts[pair.item] for pair in alone.to_label(60) if
+             verdicts[pair.item].stratum is None]  # fmt: skip
+    assert sum(one.verdict.relevant for one in drawn) == 30
+    assert [one.item for one in drawn] == sorted(one.item for one in drawn)
+
+
+def test_holes_are_counted(world: World) -> None:
+    """None in the pool to its depth; beyond it, and for another retriever, they are told."""
+    alone = done(world)
+    assert set(alone.unjudged(10).values()) == {0.0}
+    assert all(share > 0.2 for share in alone.unjudged(100).values())
+    other = [
+        sample.with_retrieval([{"id": f"x{n}", "text": f"unseen {n}"} for n in range(5)])
+        for sample in alone.samples
+    ]
+    share = unjudged(other, 5)
+    assert (share.share, share.is_comparable) == (1.0, False)
+    assert "do not compare" in str(share)
+    same = [s.with_retrieval(world.searches["a"](s.user_input)) for s in alone.samples]
+    assert unjudged(same, 10).share == 0.0
+    assert unjudged(world.samples, 10).samples == 0
+
+
+def test_a_retriever_that_fails_takes_its_question_out(world: World) -> None:
+    """The others are completed; the report counts what was left out."""
+    search = world.searches["a"]
+
+    def failing(question: str) -> Any:
+        if question == "question 3?":
+            raise ConnectionError("down")
+        return search(question)
+
+    world.searches["a"] = failing
+    alone = done(world)
+    assert list(alone.pool.problems) == [3]
+    assert "1 questions left out" in str(alone)
+    assert not any(one.pair.question == 3 for one in alone.judged)
+
+
+def test_contexts_without_a_verdict_are_holes(world: World) -> None:
+    """They are neither relevant nor not, and are counted with the reason."""
+    world.judge.silent = {item["text"] for item in world.searches["a"]("question 0?")[:3]}
+    alone = done(world)
+    assert alone.problems["silent"] >= 1
+    assert alone.unjudged(10)["a"] > 0
+    assert "without a verdict: silent" in str(alone)
+
+
+def test_async_retrievers_and_an_event_loop(world: World) -> None:
+    """A coroutine function retrieves as well, and `acomplete` gives the same."""
+
+    def asynchronous(search: Any) -> Any:
+        async def found(question: str) -> Any:
+            await asyncio.sleep(0)
+            return search(question)
+
+        return found
+
+    expected = [one.item for one in done(world).judged]
+    world.searches = {name: asynchronous(search) for name, search in world.searches.items()}
+    assert [one.item for one in done(world).judged] == expected
+    sizes = {"depth": 10, "frame": 100, "tail": 300, "progress": False}
+    there = asyncio.run(acomplete(world.samples, world.searches, world.judge, **sizes))
+    assert [one.item for one in there.judged] == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"depth": 0}, "depth must be"),
+        ({"frame": 5}, "frame must be a whole number of at least 10, got 5"),
+        ({"tail": -1}, "tail must be"),
+        ({"conc": 1}, "unknown option 'conc'"),
+    ],
+)
+def test_arguments_out_of_range_are_named(world: World, change: Any, message: str) -> None:
+    """Before anything is retrieved or judged."""
+    with pytest.raises(ParameterError, match=message):
+        done(world, **change)
+    with pytest.raises(ParameterError, match="retrievers must have at least one"):
+        done(replace(world, searches={}))
+    with pytest.raises(ParameterError, match="expected a Judge, got str"):
+        done(replace(world, judge="gpt"))
+    with pytest.raises(ParameterError, match="k must be from 1 to the depth of 10"):
+        done(world).recall(11)
+    assert world.judge.asked == [] or change

