@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -96,13 +95,14 @@ class Step:
 
 def kind_of(key: str, instance: object) -> Kind:
     """Return what the span `key`, "Class.method-uuid", of `instance` does."""
-    return _kind(key.partition("-")[0].rpartition(".")[2], type(instance))
+    own: Any = type(instance)
+    return _kind(key.partition("-")[0].rpartition(".")[2], own)
 
 
 @lru_cache(maxsize=4096)
-def _kind(method: str, cls: Hashable) -> Kind:
+def _kind(method: str, cls: type) -> Kind:
     for base, methods, kind in _METHODS:
-        if method in methods and isinstance(cls, type) and issubclass(cls, base):
+        if method in methods and issubclass(cls, base):
             return kind
     return Kind.OTHER
 
