@@ -20,7 +20,7 @@ _HOLDERS = ("_retriever", "tool_retriever", "_tool_retriever")
 
 def selecting_retrievers(instances: Iterable[Any]) -> list[Any]:
     """Return the retrievers that find tools or engines for these engines and agents."""
-    found = []
+    found: list[Any] = []
     for instance in instances:
         fields = getattr(instance, "__dict__", {})
         for name in _HOLDERS:

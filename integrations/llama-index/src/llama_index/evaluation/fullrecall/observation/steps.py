@@ -95,7 +95,8 @@ class Step:
 
 def kind_of(key: str, instance: object) -> Kind:
     """Return what the span `key`, "Class.method-uuid", of `instance` does."""
-    return _kind(key.partition("-")[0].rpartition(".")[2], type(instance))
+    own: Any = type(instance)
+    return _kind(key.partition("-")[0].rpartition(".")[2], own)
 
 
 @lru_cache(maxsize=4096)
