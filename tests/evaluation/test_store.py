@@ -119,7 +119,7 @@ def test_claims_are_fixed_for_every_retriever(tmp_path: Path) -> None:
         return answers(request)
 
     other = [
-        sample.with_retrieval([f"what another brought {sample.user_input}"]) for sample in SAMPLES
+        sample.with_retrieval([f"what another brought {n}"]) for n, sample in enumerate(SAMPLES)
     ]
     report = run(store, otherwise, other)
     assert {f.target.label for row in report.rows for f in row.results[0].findings} == {
