@@ -274,7 +274,7 @@ PLAIN = Sample(
         ClaimRecall(judge=replace(JUDGE, window=1_000)),
         ClaimRecall(judge=replace(JUDGE, reasks=1)),
         ClaimRecall(judge=replace(JUDGE, sample=1)),
-        ClaimRecall(judge=replace(JUDGE, prompts=Prompts(version="2"))),
+        ClaimRecall(judge=replace(JUDGE, prompts=Prompts(version="mine"))),
         ClaimRecall(judge=replace(JUDGE, prompts=Prompts(attribute="Judge {items}."))),
         ClaimRecall(judge=replace(JUDGE, prompts=Prompts(attribute="Rate {items}."))),
         ClaimRecall(judge=JUDGE, partial_credit=0.5),
