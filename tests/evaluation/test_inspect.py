@@ -65,7 +65,7 @@ def test_a_store_as_json(store: Path) -> None:
     """The same for programs."""
     plain = json.loads(run("inspect", store, "--json").output)
     assert (plain["kind"], plain["version"], plain["completions"], plain["results"]) == (
-        "store", 1, 3, 5,
+        "store", 2, 3, 5,
     )  # fmt: skip
     assert plain["models"] == [
         {"model": "small", "completions": 3, "prompt_tokens": 300, "completion_tokens": 60}
