@@ -175,8 +175,8 @@ def notes(summary: Summary) -> list[str]:
         sentences.append(partial(f"{summary.samples:,} samples", summary.stopped))
     if summary.united:
         sentences.append(
-            f"united calls in {summary.united:,} of {summary.samples:,} samples: a context's rank is "
-            "that in its own call"
+            f"united calls in {summary.united:,} of {summary.samples:,} samples: "
+            "a context's rank is that in its own call"
         )
     if summary.failed_calls:
         sentences.append(f"failed calls in {summary.failed_calls:,} of {summary.samples:,} samples")
