@@ -452,7 +452,7 @@ def chat_model() -> OpenAIChatModel:
     """Return a model that has been used: connections are open."""
     pytest.importorskip("openai", reason="needs the openai extra")
     model = OpenAIChatModel(
-        "m", base_url="http://127.0.0.1:9/v1", options={"seed": 1, "temperature": 1.0}
+        "m", base_url="http://127.0.0.1:9/v1", temperature=1.0, options={"seed": 1}
     )
     with pytest.raises(ConnectionError):
         model.complete(ChatRequest((Message("user", "Are you there?"),)))

@@ -124,7 +124,7 @@ def targets_of(row: Row) -> list[list[str]]:
 
 def ids_of(row: Row) -> list[str]:
     """Return the retrieved IDs of a saved row, best first."""
-    return [context["id"] for context in row["sample"]["retrieved_contexts"]]
+    return [context["id"] for context in row["sample"]["retrieval"]["contexts"]]
 
 
 def mean(values: Iterator[float]) -> str:
@@ -197,7 +197,7 @@ def test_rankings_hold_documents_of_the_collection(demo: Run) -> None:
     """What is retrieved are chunks, each with its document's ID and a piece of its text."""
     texts = {document.id: document.text for document in documents()}
     for rows in demo.rows.values():
-        for context in rows[0]["sample"]["retrieved_contexts"]:
+        for context in rows[0]["sample"]["retrieval"]["contexts"]:
             assert context["text"] in texts[context["id"]]
             assert len(context["text"]) <= 400
 

@@ -326,6 +326,7 @@ class PartRecord(Record):
     stopped: str | None
     samples: Count
     ids: list[Count]
+    retrievals: dict[str, Count]
     tallies: Annotated[list[TallyRecord], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -93,11 +93,11 @@ def answer_to(request: ChatRequest) -> Completion:
 
 
 def samples(count: int) -> list[Sample]:
-    """Return samples of which each two share a reference."""
+    """Return samples of which each two share a question and its reference."""
     return [
         Sample(
             id=f"s{number}",
-            user_input=f"q{number}",
+            user_input=f"q{number // 2}",
             retrieved_contexts=[f"All of this is what the context says of {number}."],
             retrieved_context_ids=[number],
             reference=f"Reference {number // 2}.",
@@ -122,7 +122,7 @@ class TestOrder:
             model = DelayedModel(lambda number: (number * 7 % 5) / 1000)
             asked = [scorer(model), IdRecall()]
             report = evaluate(samples(40), asked, max_concurrency=concurrency, progress=False)
-            assert len(model.sent) == 60, "a text that two samples share is split once"
+            assert len(model.sent) == 60, "what two samples share is split once"
             assert concurrency // 4 < model.most <= concurrency
             report.save(tmp_path / "report")
             saved.append((tmp_path / "report").read_bytes())
@@ -448,7 +448,7 @@ class TestStopping:
 
     def test_one_bad_sample_is_not_the_runs_problem(self) -> None:
         """A request that is always rejected, first of all too, costs its own sample alone."""
-        model = DelayedModel(fails=lambda _: HttpError(400) if "q0" in told() else None)
+        model = DelayedModel(fails=lambda _: HttpError(400) if "says of 0." in told() else None)
 
         def told() -> str:
             return model.sent[-1].messages[1].content

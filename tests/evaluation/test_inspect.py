@@ -65,7 +65,7 @@ def test_a_store_as_json(store: Path) -> None:
     """The same for programs."""
     plain = json.loads(run("inspect", store, "--json").output)
     assert (plain["kind"], plain["version"], plain["completions"], plain["results"]) == (
-        "store", 1, 3, 5,
+        "store", 2, 3, 5,
     )  # fmt: skip
     assert plain["models"] == [
         {"model": "small", "completions": 3, "prompt_tokens": 300, "completion_tokens": 60}
@@ -187,7 +187,7 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
         (["--budget-calls", "3"], "openai:MODEL"),
         (["--judge", "openai:m", "--budget-calls", "0"], "calls"),
         (["--judge", "openai:m", "--budget-cost", "3"], "--price"),
-        (["--judge", "openai:m", "--budget-cost", "3", "--price", "cheap"], "PROMPT,ANSWER"),
+        (["--judge", "openai:m", "--budget-cost", "3", "--price", "cheap"], "PROMPT,COMPLETION"),
     ],
 )
 def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], problem: str) -> None:

@@ -119,7 +119,7 @@ def test_claims_are_fixed_for_every_retriever(tmp_path: Path) -> None:
         return answers(request)
 
     other = [
-        sample.with_retrieval([f"what another brought {sample.user_input}"]) for sample in SAMPLES
+        sample.with_retrieval([f"what another brought {n}"]) for n, sample in enumerate(SAMPLES)
     ]
     report = run(store, otherwise, other)
     assert {f.target.label for row in report.rows for f in row.results[0].findings} == {
@@ -274,7 +274,7 @@ PLAIN = Sample(
         ClaimRecall(judge=replace(JUDGE, window=1_000)),
         ClaimRecall(judge=replace(JUDGE, reasks=1)),
         ClaimRecall(judge=replace(JUDGE, sample=1)),
-        ClaimRecall(judge=replace(JUDGE, prompts=Prompts(version="2"))),
+        ClaimRecall(judge=replace(JUDGE, prompts=Prompts(version="mine"))),
         ClaimRecall(judge=replace(JUDGE, prompts=Prompts(attribute="Judge {items}."))),
         ClaimRecall(judge=replace(JUDGE, prompts=Prompts(attribute="Rate {items}."))),
         ClaimRecall(judge=JUDGE, partial_credit=0.5),

@@ -9,12 +9,13 @@ import sys
 
 import pytest
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import Context, IdRecall, Report, Retrieval, Sample, evaluate
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Recall
 from fullrecall.report import Row
 from fullrecall.report.bounds import Counts, Interval, lower_bound, upper_bound
 from fullrecall.result import Method, Result, Status
+from fullrecall.retrieval import Call
 
 
 def report_of(found: list[bool | None], group: int | None = None) -> Report:
@@ -135,3 +136,22 @@ def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
     assert summary.to_dict()["scores"][0]["unverified"] == 0.5
     merged = Report.of_totals([Report.of([method], [row]).totals() for row in rows])
     assert merged.summary()["claim_recall"].unverified == 0.5
+
+
+def test_united_and_failed_calls_stand_in_the_summary() -> None:
+    """How many samples rest on a union of calls, and how many had a failed one, also in parts."""
+    one, two, failed = (
+        Call("a", query="1", contexts=(Context("t", id="x"),)),
+        Call("b", query="2", contexts=(Context("u", id="y"),)),
+        Call("b", query="2", error="boom"),
+    )
+    samples = [
+        Sample(id=n, expected_ids=["x"], retrieval=Retrieval.of_calls(calls))
+        for n, calls in enumerate([(one, two), (one, failed), (one,)])
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    part = Report.of_totals([report.totals()])
+    for summary in (report.summary(), part.summary()):
+        assert (summary.united, summary.failed_calls) == (1, 1)
+        assert "united calls in 1 of 3 samples" in str(summary)
+        assert "failed calls in 1 of 3 samples" in str(summary)

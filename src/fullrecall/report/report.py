@@ -92,7 +92,9 @@ class Report:
         retrieved. Raises `ReportError` for a measure that a report without rows has not counted,
         and where samples of one ID stand in it more than once: their groups are not known.
         """
-        return Summary(self._counts(measures).summaries(measures), len(self), self.stopped)
+        counts = self._counts(measures)
+        scores = counts.summaries(measures)
+        return Summary(scores, len(self), self.stopped, counts.retrievals)
 
     def totals(self) -> dict[str, Any]:
         """Return what the summary is made from, as plain JSON values for `of_totals`.

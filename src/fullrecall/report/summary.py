@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
+from types import MappingProxyType
 from typing import Any, overload
 
 from fullrecall.measures import DEFAULT_KS, Measure
@@ -155,12 +156,20 @@ class Summary(Sequence[ScoreSummary]):
     """
 
     def __init__(
-        self, scores: Sequence[ScoreSummary], samples: int, stopped: str | None = None
+        self,
+        scores: Sequence[ScoreSummary],
+        samples: int,
+        stopped: str | None = None,
+        retrievals: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self._scores = tuple(scores)
         self.samples = samples
         self.stopped = stopped
         """Why samples are missing; see `Report.stopped`."""
+        self.united = retrievals.get("united", 0)
+        """Samples whose contexts are the union of several calls."""
+        self.failed_calls = retrievals.get("failed", 0)
+        """Samples of which a call failed that nothing made good."""
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreSummary: ...
@@ -188,6 +197,8 @@ class Summary(Sequence[ScoreSummary]):
             "complete": self.stopped is None,
             "stopped": self.stopped,
             "confidence": CONFIDENCE,
+            "united": self.united,
+            "failed_calls": self.failed_calls,
             "scores": [score.to_dict() for score in self],
         }
 

@@ -15,6 +15,7 @@ from fullrecall.report.settlement import Settlements
 from fullrecall.report.summary import Estimate, ScoreSummary, default_measures
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method, Result, Status
+from fullrecall.retrieval import failures
 
 OTHER = "other reasons"
 """What stands for the reasons that are not kept apart."""
@@ -146,6 +147,8 @@ class Tallies:
         self.scores = list(scores)
         self.samples = 0
         self.ids = SampleIds()
+        self.retrievals: Counter[str] = Counter()
+        """Of how many samples the retrieval was a union of calls, or had a failed call."""
 
     @classmethod
     def by(cls, methods: Iterable[Method], measures: Iterable[Measure] = ()) -> Self:
@@ -184,6 +187,7 @@ class Tallies:
         for ours, theirs in zip(self.scores, other.scores, strict=True):
             ours.merge(theirs)
         self.samples += other.samples
+        self.retrievals.update(other.retrievals)
         self.ids.merge(other.ids)
 
     def summaries(self, measures: Sequence[Measure] = ()) -> list[ScoreSummary]:
@@ -211,6 +215,7 @@ class Tallies:
         return {
             "samples": self.samples,
             "ids": self.ids.digests,
+            "retrievals": dict(self.retrievals),
             "tallies": [score.to_dict() for score in self.scores],
         }
 
@@ -219,10 +224,15 @@ class Tallies:
         """Return what `to_dict` wrote."""
         tallies = cls(map(Tally.from_dict, plain["tallies"]))
         tallies.samples, tallies.ids = plain["samples"], SampleIds(plain["ids"])
+        tallies.retrievals = Counter(plain["retrievals"])
         return tallies
 
     def _add(self, row: Row, group: str | None) -> None:
         self.samples += 1
+        retrieval = row.sample.retrieval
+        if retrieval is not None:
+            self.retrievals["united"] += retrieval.ranks is not None
+            self.retrievals["failed"] += bool(failures(retrieval.calls))
         for score, result in zip(self.scores, row.results, strict=True):
             score.add(result, group)
 

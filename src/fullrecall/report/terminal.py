@@ -173,6 +173,13 @@ def notes(summary: Summary) -> list[str]:
     sentences = []
     if summary.stopped is not None:
         sentences.append(partial(f"{summary.samples:,} samples", summary.stopped))
+    if summary.united:
+        sentences.append(
+            f"united calls in {summary.united:,} of {summary.samples:,} samples: "
+            "a context's rank is that in its own call"
+        )
+    if summary.failed_calls:
+        sentences.append(f"failed calls in {summary.failed_calls:,} of {summary.samples:,} samples")
     for score in summary:
         sentences += _score_notes(score)
     if any(score.interval is not None for score in summary):
