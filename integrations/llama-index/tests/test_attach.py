@@ -379,7 +379,7 @@ def test_only_when_all_retrievals_failed_there_is_no_retrieval() -> None:
         once, again = capture_of(engine.query("once")), capture_of(engine.query("again"))
     assert once is not None
     assert again is not None
-    assert once.sample().retrieval_error == "Echo: TimeoutError: late"
+    assert once.sample().retrieval_error == "TimeoutError: late"
     assert again.sample().retrieval_error is None
     assert finals(again)[0] == "for again"
 

@@ -105,7 +105,11 @@ def test_what_is_shown_is_what_is_sent() -> None:
     ask(evaluator, claims=False)
     shown = evaluator.get_prompts()
     filled = shown["attribute"].format(
-        items="claims", item="claim", whole="state or directly imply all of it"
+        items="claims",
+        item="claim",
+        bears="bears on it",
+        whole="state or directly imply all of it",
+        opposite='"contradicted" if they state the opposite, ',
     )
     assert model.systems == [filled, shown["split_claims"].format()]
 
@@ -144,7 +148,11 @@ def test_a_changed_prompt_is_what_is_asked(template: Any) -> None:
     )
     assert model.systems == [wanted, wanted]
     again = evaluator.get_prompts()["attribute"].format(
-        items="claims", item="claim", whole="state or directly imply all of it"
+        items="claims",
+        item="claim",
+        bears="bears on it",
+        whole="state or directly imply all of it",
+        opposite='"contradicted" if they state the opposite, ',
     )
     assert again == wanted
 

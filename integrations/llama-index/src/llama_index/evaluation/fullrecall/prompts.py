@@ -17,7 +17,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judges import Prompts
 
 _VARIABLES: Mapping[str, tuple[str, ...]] = {
-    "attribute": ("items", "item", "whole"),
+    "attribute": ("items", "item", "bears", "whole", "opposite"),
     "relevance": ("purpose",),
     "split_claims": (),
     "split_questions": (),

@@ -32,11 +32,13 @@ class Snapshot:
     def is_of(self, item: NodeWithScore) -> bool:
         """Return whether a node has not changed since."""
         now, then = item.node.__dict__, self._state
-        if item.score != self.score or now.get("text") != then.get("text"):
-            return False
-        resource = now.get("text_resource")
-        same = resource is None or (self._resource is not None and resource == self._resource)
-        return bool(same and now["metadata"] == then["metadata"] and item.node.node_id == self.id)
+        return (
+            item.score == self.score
+            and now["metadata"] == then["metadata"]
+            and now["id_"] == then["id_"]
+            and now.get("text") == then.get("text")
+            and (self._resource is None or now["text_resource"] == self._resource)
+        )
 
     def item(self) -> NodeWithScore:
         """Return a new node, as it was."""
@@ -89,7 +91,13 @@ class Nodes(NamedTuple):
     def of(cls, nodes: Iterable[NodeWithScore], known: Known) -> Nodes:
         """Return the nodes as they are now; those that did not change since are not copied."""
         held = tuple(nodes)
-        return cls(tuple(_snapshot(item, known) for item in held), held)
+        items = []
+        for item in held:  # one loop without calls but `is_of`: it is most of what a capture costs
+            seen = known.get(id(item))
+            if seen is None or seen[1] is not item.node or not seen[2].is_of(item):
+                seen = known[id(item)] = (item, item.node, Snapshot(item))
+            items.append(seen[2])
+        return cls(tuple(items), held)
 
     @property
     def ids(self) -> set[str]:
@@ -112,12 +120,3 @@ def is_node_list(value: object) -> TypeGuard[list[NodeWithScore] | tuple[NodeWit
     return isinstance(value, (list, tuple)) and all(
         isinstance(item, NodeWithScore) for item in value
     )
-
-
-def _snapshot(item: NodeWithScore, known: Known) -> Snapshot:
-    seen = known.get(id(item))
-    if seen is not None and seen[1] is item.node and seen[2].is_of(item):
-        return seen[2]
-    made = Snapshot(item)
-    known[id(item)] = (item, item.node, made)
-    return made
