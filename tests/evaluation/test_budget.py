@@ -255,9 +255,11 @@ def test_far_from_the_bound_as_many_are_sent_as_without_one() -> None:
         async def acomplete(self, request: ChatRequest) -> Completion:
             self.at_once += 1
             at_once.append(self.at_once)
-            while max(at_once) < 8 and self.at_once <= len(self.requests):  # noqa: ASYNC110 - a double has no event
-                await asyncio.sleep(0.001)
-            self.at_once -= 1
+            try:
+                while max(at_once) < 8 and self.at_once <= len(self.requests):  # noqa: ASYNC110 - a double has no event
+                    await asyncio.sleep(0.001)
+            finally:
+                self.at_once -= 1
             return self.complete(request)
 
     run(Patient((1_000, 100)), Budget(tokens=10_000_000), max_concurrency=8, timeout=20)
