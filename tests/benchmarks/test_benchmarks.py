@@ -253,3 +253,13 @@ def test_powers_are_printed(script: Any) -> None:
     teeth = {n: 0.9 if n % 5 else n / 50 for n in range(200)}
     assert script.samples_for(teeth.__getitem__, 90, tooth=6) == 36
     assert script.pairs_for(script.Counts.of([]), 0.05) == script.replaced_pairs_for(0, 0.05) == 59
+
+
+@pytest.mark.frameworks
+@with_script("llama_index_capture")
+def test_the_cost_of_a_capture_has_three_ways(script: Any) -> None:
+    """Without handlers, not attached, attached: each is timed, and memory is counted in tenths."""
+    costs = script.costs(3, 2)
+    assert list(costs) == ["no handlers", "not attached", "attached"]
+    assert costs["no handlers"][1] == 1.0
+    assert len(script.memory(20, 3, keep=2)) == 10
