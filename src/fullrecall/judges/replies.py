@@ -19,9 +19,7 @@ _FENCE = re.compile(r"\s*```\w*\s*")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _TRAILING_COMMA = re.compile(r",\s*[\]}]")
-_KEPT = re.compile(
-    r'''(?:[^",]++|"(?:[^"\\]++|\\.)*+"?|\\|,(?!\s*[\]}]))++''', re.DOTALL
-)
+_KEPT = re.compile(r"""(?:[^",]++|"(?:[^"\\]++|\\.)*+"?|\\|,(?!\s*[\]}]))++""", re.DOTALL)
 """What stands between trailing commas: strings, whole or cut off, other commas, the rest."""
 _CLOSING = {
     name: re.compile(f"</{name}>", re.IGNORECASE) for name in ("think", "thinking", "reasoning")
