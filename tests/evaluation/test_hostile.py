@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
-from fullrecall.judges.anthropic import AnthropicChatModel
-from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.remote_model import RemoteModel
-from fullrecall.judges.retries import Retries
+from fullrecall.models.anthropic import AnthropicChatModel
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.models.remote_model import RemoteModel
+from fullrecall.models.retries import Retries
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 Fault = Callable[[Exchange], None]
@@ -194,7 +194,7 @@ TEXTS = {
     "a bracket storm": says("{[" * 90_000),
     "commas and brackets": says('{"verdicts": [' + "1,]" * 50_000),
     "objects after braces": says('{{"id":1}' * 20_000),
-    "lists in open objects": says('[{}</think>{' * 7_000),
+    "lists in open objects": says("[{}</think>{" * 7_000),
     "commas before brackets": says("[1,]" * 40_000),
     "a long quote": says(verdicts(1, "what the context says of " * 7_000)),
     "many quotes": says(verdicts(400, "what the context says of, too ")),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.protocols import ChatRequest, Completion
-from fullrecall.judges.remote_model import RemoteModel
+from fullrecall.models.chat import ChatRequest, Completion
+from fullrecall.models.remote_model import RemoteModel
 from fullrecall.usage import token_count
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

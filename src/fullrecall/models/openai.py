@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from fullrecall.judges.protocols import ChatRequest, Completion
-from fullrecall.judges.remote_model import RemoteModel
+from fullrecall.models.chat import ChatRequest, Completion
+from fullrecall.models.remote_model import RemoteModel
 from fullrecall.usage import token_count
 
 
