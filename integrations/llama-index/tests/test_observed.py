@@ -367,8 +367,13 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.fixture(autouse=True)
-def _model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Settings, "_llm", llm())  # what some engines take no other than
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _imported() -> Iterator[None]:
+    """Leave what was imported out of collections: those of a run are then cheap enough for 200."""
     gc.collect()
     gc.freeze()
     yield

@@ -171,7 +171,7 @@ def _parts(thing: Any) -> Iterator[Any]:
 
 def _feeds(step: Step, other: Step) -> bool:
     handed, given = step.handed or Nodes(()), other.given or Nodes(())
-    return not handed.objects.isdisjoint(given.objects)
+    return not set(handed.objects).isdisjoint(given.objects)
 
 
 @contextmanager
