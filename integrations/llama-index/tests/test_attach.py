@@ -119,7 +119,7 @@ def echo(llm: MockLLM) -> BaseQueryEngine:
 def nothing_is_left_open() -> Iterator[None]:
     """After every test, no recording is active here, and no step or call is kept."""
     yield
-    assert recordings.get() == ()
+    assert not recordings.get()
     assert handlers._running == {}
     assert handlers._calls == {}
 

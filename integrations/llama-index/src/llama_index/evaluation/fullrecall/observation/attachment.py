@@ -149,8 +149,10 @@ def attach(
 
     A thread that the engine starts without `contextvars.copy_context()` is not seen. Where one of
     the engine's own retrievers is asked the question there, the capture is not complete, and its
-    sample is unscored. Raises `ParameterError` for what cannot be attached to: an agent or a workflow is
-    `observed`, or run in a `with capture_retrievals():`.
+    sample is unscored.
+
+    Raises `ParameterError` for what cannot be attached to: an agent or a workflow is `observed`,
+    or run in a `with capture_retrievals():`.
     """
     if not is_attachable(thing):
         raise ParameterError(
