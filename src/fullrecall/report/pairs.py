@@ -84,6 +84,31 @@ def common_targets(before: Result, after: Result) -> Common | Gap:
     return Common(_over(before, both), _over(after, both), differ=True)
 
 
+def side_by_side(
+    before: Result | None, after: Result | None
+) -> tuple[Gap | None, Result | None, Result | None]:
+    """Return why two results of one sample are not compared, and both over what is.
+
+    Without a reason both are over their common targets; with one they are as they were given.
+    None stands for a sample that a report does not have.
+    """
+    if before is None or after is None:
+        return ("only_after" if before is None else "only_before"), before, after
+    both = common_targets(before, after)
+    return (None, both.before, both.after) if isinstance(both, Common) else (both, before, after)
+
+
+def turned(
+    before: Result, after: Result, k: int | None = None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the labels of the targets that were gained, and of those lost, within `k` ranks."""
+    old, new = (
+        {finding.target.label for finding in result.ranked if finding.found_at(k)}
+        for result in (before, after)
+    )
+    return tuple(sorted(new - old)), tuple(sorted(old - new))
+
+
 def change(before: float, after: float) -> float:
     """Return the value after less the value before; 0.0 where they differ by rounding."""
     difference = after - before

@@ -265,14 +265,23 @@ class Report:
 
         return exports.written(exports.as_json(self, measures), path)
 
-    def to_csv(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
+    def to_csv(
+        self,
+        path: str | Path | None = None,
+        *,
+        measures: Sequence[Measure] = (),
+        delimiter: str = ",",
+    ) -> str:
         """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
 
-        A text that a spreadsheet would run as a formula gets an apostrophe in front.
+        A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
+        begins with a byte order mark, for Excel; where a comma is the decimal sign, Excel expects
+        `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
+        or a tab.
         """
         from fullrecall.report import exports
 
-        return exports.written(exports.as_csv(self, measures), path)
+        return exports.written_table(exports.as_csv(self, measures, delimiter), path)
 
     def to_junit(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.

@@ -17,7 +17,6 @@ from fullrecall.report.page.shell import rendered
 if TYPE_CHECKING:
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.difference import Difference
-    from fullrecall.report.row import Row
 
 AXIS = 232
 """Length of the axis of differences."""
@@ -55,10 +54,10 @@ def comparison_page(
 ) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
     methods = [score.method for score in comparison]
-    own = columns(methods, list(_places(comparison)))
+    own = columns(methods, [comparison.places[score.name] for score in comparison])
     offered = choices(methods, comparison.measures)
     causes = Causes(diagnoses, own)
-    rows, sides = list(_rows(comparison)), ["before", "after"]
+    rows, sides = list(comparison.rows), ["before", "after"]
     data = payload(rows, own, offered, sides, causes)
     end = _end(comparison)
     asked = sum(one.p_adjusted is not None for score in comparison for one in score.values())
@@ -87,24 +86,6 @@ def comparison_page(
         sides=sides,
         axis=AXIS,
     )
-
-
-def _places(comparison: Comparison) -> Iterator[tuple[int, int]]:
-    """Yield where the results of each score stand in the rows of both reports."""
-    before, after = (
-        {method.name: place for place, method in enumerate(report.methods)}
-        for report in (comparison.before, comparison.after)
-    )
-    for score in comparison:
-        yield before[score.name], after[score.name]
-
-
-def _rows(comparison: Comparison) -> Iterator[tuple[Row | None, Row | None]]:
-    """Yield the pairs, then what one report alone has."""
-    yield from comparison.pairs
-    only_before, only_after = set(comparison.only_before), set(comparison.only_after)
-    yield from ((row, None) for row in comparison.before if row.label in only_before)
-    yield from ((None, row) for row in comparison.after if row.label in only_after)
 
 
 def _end(comparison: Comparison) -> float:
