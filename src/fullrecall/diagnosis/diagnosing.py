@@ -12,6 +12,8 @@ from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
+from fullrecall.diagnosis.effects import Baseline
+from fullrecall.diagnosis.proposals import larger_k
 from fullrecall.diagnosis.rules import Explained, explained
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding
@@ -81,7 +83,9 @@ def diagnose(
         )
     misses = tuple(miss for row in report.rows for miss in _of_row(row, k, search))
     recalls = (method for method in report.methods if method.headline == Recall)
-    return Diagnosis(misses, tuple(_label(method, k) for method in recalls), len(report))
+    baseline = Baseline(report, k)
+    changes = baseline.changes(list(larger_k(baseline)))
+    return Diagnosis(misses, tuple(_label(method, k) for method in recalls), len(report), changes)
 
 
 @dataclass
