@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Finding, Findings, RankedFindings, Target, targets_of
+from fullrecall.findings import Finding, Findings, RankedFindings, Target, WholeFindings, targets_of
 from fullrecall.measures import Measure, Recall
 from fullrecall.usage import Usage
 
@@ -109,8 +109,11 @@ class Result:
         """One sentence for a human: why there is no score, or what the score stands for."""
         if self.status is not Status.SCORED or not len(self.findings):
             return self.note
-        found = sum(finding.found_at() for finding in self.findings)
-        partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
+        if isinstance(self.findings, WholeFindings):  # the kind that most results have: by columns
+            found, partly = self.findings.found_within(None), False
+        else:
+            found = sum(finding.found_at() for finding in self.findings)
+            partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
         sentence = (
             f"{found} of {len(self.findings)} found{' in full' if partly else ''} "
             f"in {self.retrieved} retrieved"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.errors import ReportError
-from fullrecall.findings import Target, restricted
+from fullrecall.findings import Target, restricted, same_targets
 from fullrecall.measures import Measure
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
@@ -71,10 +71,10 @@ def common_targets(before: Result, after: Result) -> Common | Gap:
     statuses = {before.status, after.status}
     if Status.UNSCORED in statuses:
         return "unscored"
-    if statuses == {Status.UNDEFINED}:
-        return "undefined"
     if Status.UNDEFINED in statuses:
-        return "undefined_in_one"
+        return "undefined_in_one" if Status.SCORED in statuses else "undefined"
+    if same_targets(before.findings, after.findings):
+        return Common(before, after, differ=False)
     ours, theirs = set(before.targets), set(after.targets)
     if ours == theirs:
         return Common(before, after, differ=False)

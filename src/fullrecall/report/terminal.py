@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fullrecall.report.check import GateResult
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.difference import Difference
+    from fullrecall.report.slices import Slices
     from fullrecall.report.summary import ScoreSummary, Summary
 
 WIDEST = 240
@@ -146,6 +147,19 @@ def _lines(
                 label = measure.name
             lines.setdefault(label, [None] * len(scores))[place] = measure
     return list(lines.items())
+
+
+def slices_table(slices: Slices) -> Grid:
+    """Return slices one below the other: mean, interval, and what they stand on."""
+    rows = [
+        (
+            one_line(one.value, 60),
+            [shown(one.mean), between(one.interval), f"{one.samples:,}", f"{one.unscored:,}"],
+        )
+        for one in slices
+    ]
+    heads = [slices.label, "interval", "samples", "unscored"]
+    return table(heads, [Section(one_line(slices.by, 60), rows)])
 
 
 def coverage(scores: Sequence[ScoreSummary]) -> Section:

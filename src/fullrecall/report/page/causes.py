@@ -111,6 +111,8 @@ class Causes:
 
     def of(self, side: int, row: str, nth: int, target: str) -> tuple[int, Diagnosed] | None:
         """Return the cause of a miss of the `nth` score, with its number; None without one."""
+        if not self._of:
+            return None
         miss = self._of.get((side, row, nth, target))
         return None if miss is None else (self._numbers[str(miss.cause)], miss)
 

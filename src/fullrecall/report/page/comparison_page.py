@@ -11,6 +11,7 @@ from fullrecall.report.page.causes import Causes, Diagnosis
 from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
 from fullrecall.report.page.choices import choices
 from fullrecall.report.page.columns import Column, columns
+from fullrecall.report.page.groupings import Groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
 
@@ -58,7 +59,7 @@ def comparison_page(
     offered = choices(methods, comparison.measures)
     causes = Causes(diagnoses, own)
     rows, sides = list(comparison.rows), ["before", "after"]
-    data = payload(rows, own, offered, sides, causes)
+    data = payload(rows, own, offered, sides, causes, Groupings())
     end = _end(comparison)
     asked = sum(one.p_adjusted is not None for score in comparison for one in score.values())
     return rendered(
@@ -68,7 +69,7 @@ def comparison_page(
         samples=len(rows),
         comparison=comparison,
         choices=offered,
-        first=data.index["first"],
+        first=data.first,
         lines=[
             [_line(*each, end) for each in zip(own, comparison, choice.measures, strict=True)]
             for choice in offered

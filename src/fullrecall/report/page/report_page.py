@@ -10,9 +10,11 @@ from fullrecall.report import terminal
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.page.causes import Causes, Diagnosis
 from fullrecall.report.page.charts import STYLES, Chart, Curve, Figure, along, chart
-from fullrecall.report.page.choices import Choice, choices, families
+from fullrecall.report.page.choices import Choice, choices, families, first_shown
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.payload import Misses, payload
+from fullrecall.report.page.groupings import groupings
+from fullrecall.report.page.payload import payload
+from fullrecall.report.page.readings import Misses
 from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
@@ -56,8 +58,9 @@ def report_page(
     own = columns(report.methods, [(nth,) for nth in range(len(report.methods))])
     offered = choices(report.methods, measures)
     causes = Causes([diagnosis], own)
-    data = payload(((row,) for row in report.rows), own, offered, [""], causes)
-    first = data.index["first"]
+    first = first_shown(offered, own, causes.labels)
+    parts = groupings(report.rows, report.groups, own, offered[first].measures)
+    data = payload(((row,) for row in report.rows), own, offered, [""], causes, parts)
     lines = [
         [
             _line(c, s, m, data.misses[0][nth][place])
