@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
@@ -359,19 +359,27 @@ class Report:
         path: str | Path | None = None,
         *,
         measures: Sequence[Measure] = (),
-        diagnosis: Diagnosis | None = None,
+        diagnosis: Diagnosis | Literal[False] | None = None,
         title: str | None = None,
     ) -> str:
         """Return the report as one HTML page, and write it to `path` if one is given.
 
-        The page is whole: it needs no server and fetches nothing. It shows the summary, the
-        curves over k, and every sample with its contexts, targets and evidence, to be sorted,
-        filtered and searched, all by whichever of the `measures` the reader chooses; by default
-        those that `summary` reads. A `diagnosis` adds why each target was missed. A file of that
-        name is replaced once all is written. Raises `ReportError` where the report keeps no rows.
+        The page is whole: it needs no server and fetches nothing. It answers first what fails,
+        why, and what to change; then the summary, the curves over k, slices, and every sample
+        with its contexts, targets and evidence, to be sorted, filtered and searched, all by
+        whichever of the `measures` the reader chooses; by default those that `summary` reads.
+        `diagnosis` says why each target was missed; None diagnoses by what the report alone
+        tells, at the k of the measure that the page opens with; False leaves it out. A file of
+        that name is replaced once all is written. Raises `ReportError` where the report keeps no
+        rows.
         """
         from fullrecall.report.page import report_page, write
 
+        if diagnosis is None:
+            from fullrecall.diagnosis import diagnose
+
+            whole = not measures or any(m in measures for m in map(_headline, self.methods))
+            diagnosis = diagnose(self, k=None if whole else measures[0].k)
         page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
         if path is not None:
             write(page, path)
@@ -477,6 +485,10 @@ class Report:
         tallies = other.emptied()
         tallies.add_all(self._rows)
         return tallies
+
+
+def _headline(method: Method) -> Measure:
+    return method.headline
 
 
 def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:

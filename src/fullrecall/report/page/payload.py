@@ -55,14 +55,14 @@ class Payload:
 class Failing:
     """The samples that miss something by any score on the last side, of the `scored` ones.
 
-    `unscored` counts the samples that no score could measure. `worst` has the label and the
-    question of those with the lowest scores.
+    `unscored` counts the samples that no score could measure. `worst` has the label, the question,
+    and the place of those with the lowest scores.
     """
 
     samples: int
     scored: int
     unscored: int
-    worst: Sequence[tuple[str, str]]
+    worst: Sequence[tuple[str, str, int]]
 
 
 def payload(  # noqa: PLR0917 - what a page is made of
@@ -158,8 +158,11 @@ def _failing(entries: Sequence[dict[str, Any]], choice: int) -> Failing:
         scored += 1
         if any(cell[2][choice] for cell in cells):
             failing.append((min(values), sum(values), position))
-    worst = [entries[position] for *_, position in nsmallest(FAILING_SHOWN, failing)]
-    return Failing(len(failing), scored, unscored, [(one["l"], one["q"]) for one in worst])
+    worst = [
+        (entries[position]["l"], entries[position]["q"], position)
+        for *_, position in nsmallest(FAILING_SHOWN, failing)
+    ]
+    return Failing(len(failing), scored, unscored, worst)
 
 
 def _entry(
