@@ -13,6 +13,12 @@ from fullrecall.findings import Finding, Findings, RankedFindings, Target, Whole
 from fullrecall.measures import Measure, Recall
 from fullrecall.usage import Usage
 
+_NAMED = 5
+"""Missed targets that a printed result names."""
+
+_LONGEST = 120
+"""Characters of a text within a printed result."""
+
 
 class Status(StrEnum):
     """Whether a sample has a score, and if not, why not."""
@@ -121,10 +127,23 @@ class Result:
         return f"{sentence}; {self.note}" if self.note else sentence
 
     def __repr__(self) -> str:
-        score = self.status if self.score is None else f"{self.score:.3f}"
-        return f"Result({self.method.name}: {score}; {self.reason})"
+        score = str(self.status) if self.score is None else f"{self.score:.3f}"
+        return f"Result({score}, {self.method.name}: {_short(self.reason)})"
+
+    def __str__(self) -> str:
+        score = str(self.status) if self.score is None else f"{self.score:.3f}"
+        missed = [_short(target) for target in self.missed] if self.score is not None else []
+        named = [*missed[:_NAMED], *([f"{len(missed) - _NAMED:,} more"] * (len(missed) > _NAMED))]
+        lost = f"; missed: {', '.join(named)}" if named else ""
+        return f"{score} {self.method.name}: {_short(self.reason)}{lost}"
 
     def _repr_html_(self) -> str:
         from fullrecall.report.notebook import result_html
 
         return result_html(self)
+
+
+def _short(text: str) -> str:
+    """Return a text as one line of printable characters that is not too long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _LONGEST]).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from fullrecall.report.page import Diagnosis
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreComparison(Mapping[Measure, Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
@@ -66,6 +66,16 @@ class ScoreComparison(Mapping[Measure, Difference]):
 
     def __len__(self) -> int:
         return len(self.differences)
+
+    def __repr__(self) -> str:
+        one = self.main
+        label = self.method.label(one.measure)
+        if one.difference is None:
+            return f"ScoreComparison(no difference, {label}: no sample compared)"
+        return (
+            f"ScoreComparison({one.difference:+.3f}, {label}: {one.before:.3f} to {one.after:.3f}, "
+            f"p = {one.p:.4f}, {one.samples:,} samples)"
+        )
 
     @property
     def name(self) -> str:
@@ -281,8 +291,9 @@ class Comparison(Sequence[ScoreComparison]):
         """Draw the mean of each score over k before and after, and return the axes.
 
         Of `measure`, or of each score's headline, at every k that was compared; means are over
-        the samples compared. On `ax`, or on new axes if it is None; nothing is shown or saved.
-        `scores` names which. Raises `ReportError` where there is nothing to draw,
+        the samples compared. A band shows the interval of the change, from the mean before: where
+        it holds that mean, no change is shown. On `ax`, or on new axes if it is None; nothing is
+        shown or saved. `scores` names which. Raises `ReportError` where there is nothing to draw,
         `MissingExtraError` without Matplotlib.
         """
         from fullrecall.report.plots import before_after
