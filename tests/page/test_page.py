@@ -83,7 +83,8 @@ def test_the_page_is_one_file_that_names_no_other(report: Report) -> None:
         for name, value in attributes.items()
         if name in ("src", "href", "action", "srcset", "data", "poster")
     ]
-    assert fetching == [("a", "href", "#samples")]
+    assert {(tag, name) for tag, name, _ in fetching} == {("a", "href")}
+    assert [value for *_, value in fetching if not value.startswith("#")] == []
     assert not re.search(r"url\(|@import", "".join(parsed.styles))
 
 
@@ -113,9 +114,15 @@ def test_the_script_never_reads_data_as_markup() -> None:
     forbidden = (
         "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval(",
         "Function(", "createContextualFragment", "setHTML", "fetch(", "XMLHttpRequest", "import(",
-        "localStorage", "sessionStorage", "location", "window.open", "WebSocket", "sendBeacon",
+        "localStorage", "sessionStorage", "window.open", "WebSocket", "sendBeacon", "pushState",
     )  # fmt: skip
     assert [word for word in forbidden if word in code] == []
+    # The address is read, and kept by replaceState: nothing of the data leads anywhere.
+    read = {"location.hash", "location.pathname", "location.search"}
+    assert set(re.findall(r"\blocation\b[.\w]*", code)) - read <= {"location.hash.slice"} | {
+        "location.hash.includes"
+    }
+    assert not re.search(r"\blocation[.\w]*\s*=[^=]", code)
 
 
 def test_the_same_report_gives_the_same_bytes(

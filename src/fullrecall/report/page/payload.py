@@ -147,7 +147,7 @@ def _add(totals: list[list[list[list[int]]]], readings: Sequence[Reading]) -> No
 
 def _failing(entries: Sequence[dict[str, Any]], choice: int) -> Failing:
     """Return which samples miss something by a choice on the last side, from the index."""
-    failing: list[tuple[float, float, int]] = []
+    failing: list[tuple[float, int, int]] = []
     scored = unscored = 0
     for position, entry in enumerate(entries):
         cells = entry["v"][-1] or ()
@@ -156,8 +156,9 @@ def _failing(entries: Sequence[dict[str, Any]], choice: int) -> Failing:
             unscored += bool(cells) and all(cell[0] == _UNSCORED for cell in cells)
             continue
         scored += 1
-        if any(cell[2][choice] for cell in cells):
-            failing.append((min(values), sum(values), position))
+        missed = max(cell[2][choice] for cell in cells)
+        if missed:
+            failing.append((min(values), -missed, position))
     worst = [
         (entries[position]["l"], entries[position]["q"], position)
         for *_, position in nsmallest(FAILING_SHOWN, failing)

@@ -130,7 +130,8 @@
     }
     const values = nths.map((nth) => scoreOf(cellOf(sample, last, nth))).filter((one) => one !== null);
     if (!values.length) return null;
-    return Math.min(...values) + values.reduce((sum, one) => sum + one, 0) / 1e3 / values.length;
+    // Of equal scores, those of the samples that miss more.
+    return Math.min(...values) - (mostMissed(sample) || 0) / 1e6;
   };
   const causesOf = (sample) => {
     const only = chosenScores();
@@ -464,7 +465,7 @@
     if (address === location.hash.slice(1) || (!address && !location.hash.includes("="))) return;
     // Some frames that show reports keep no history.
     try {
-      history.replaceState(null, "", address ? `#${address}` : location.href.split("#")[0]);
+      history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
     } catch {}
   };
   const follow = () => {
@@ -484,15 +485,13 @@
     }
     return true;
   };
-  const goThere = () => {
-    if (!follow()) return false;
+  const reach = () => {
     const [opened] = state.open;
     const goal = opened === undefined ? null : body.querySelector(`[data-position="${opened}"]`);
     (goal || byId("samples")).scrollIntoView();
     (goal || byId("samples")).focus({ preventScroll: true });
-    return true;
   };
-  addEventListener("hashchange", goThere);
+  addEventListener("hashchange", () => follow() && reach());
 
   // ---- Labels: what the reader thinks of a verdict, as a file for `calibrate`.
 
@@ -926,10 +925,10 @@
     const places = [...samples.keys()].filter((at) => cells[at].some((cell) => scoreOf(cell) !== null && missedOf(cell) > 0));
     failing.textContent = places.length.toLocaleString("en");
     byId("failing-scored").textContent = scored.toLocaleString("en");
-    const key = (at) => {
-      const values = cells[at].map(scoreOf).filter((one) => one !== null);
-      return [Math.min(...values), values.reduce((sum, one) => sum + one, 0)];
-    };
+    const key = (at) => [
+      Math.min(...cells[at].map(scoreOf).filter((one) => one !== null)),
+      -Math.max(...cells[at].map((cell) => missedOf(cell) || 0)),
+    ];
     const ranked = places.map((at) => [...key(at), at]).sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
     byId("failing-worst").replaceChildren(
       ...ranked.slice(0, 5).map(([, , at]) => {
@@ -973,5 +972,7 @@
   byId("interactive").hidden = false;
   theme.hidden = false;
   columns = columnsNow();
-  if (!goThere()) choose(first);
+  // The browser looks for the address itself once all is loaded, and finds nothing of that name.
+  if (follow()) addEventListener("load", () => requestAnimationFrame(reach));
+  else choose(first);
 })();
