@@ -280,7 +280,7 @@ def test_an_unscored_sample_says_why(opened: Any, report: Report) -> None:
 
 def test_it_works_by_keyboard_alone(opened: Any, report: Report) -> None:
     """From the skip link to an opened sample and back, with a visible focus all the way."""
-    one = opened(report.to_html())
+    one = opened(report.to_html(diagnosis=False))
     press = one.page.keyboard.press
     focused = "document.activeElement"
     press("Tab")

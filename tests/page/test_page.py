@@ -381,6 +381,42 @@ def test_the_interval_says_what_it_holds_for(report: Report) -> None:
     assert "are few" not in text
 
 
+def test_slices_stand_with_intervals_for_all_of_them(report: Report) -> None:
+    """Each kind of samples has its mean and an interval at the level of all that are shown."""
+    samples = [
+        Sample(
+            id=f"s{n}",
+            retrieved_context_ids=["a"],
+            reference_context_ids=["a" if n % 3 else "b"],
+            metadata={"kind": f"kind {n % 2}", "one": "same", "own": f"value {n}"},
+        )
+        for n in range(40)
+    ]
+    made = evaluate(samples, IdRecall(), progress=False)
+    page = made.to_html()
+    index = block(page, "index")
+    assert [one["name"] for one in index["groupings"]] == ["kind"], "others part nothing"
+    values = index["groupings"][0]["values"]
+    assert [values[entry["s"][0][1]] for entry in index["samples"]] == [
+        f"kind {n % 2}" for n in range(40)
+    ]
+    text = " ".join(" ".join(Parsed(page).text).split())
+    for one in made.slices("kind"):
+        assert one.interval is not None
+        shown = f"{one.value} {one.mean:.3f} {one.interval.low:.3f}–{one.interval.high:.3f}"
+        assert shown in text
+    assert "hold for all 2 means looked at together" in text
+    assert "Slices" not in " ".join(Parsed(report.to_html()).text).split("Samples")[0]
+
+
+def test_the_head_says_who_judged_and_what_it_cost(report: Report) -> None:
+    """Sources of the retrieval, the judge, and the requests that the scores rest on."""
+    text = " ".join(" ".join(Parsed(report.to_html()).text).split())
+    assert "Retrieval first pass, rerank" in text
+    assert "Judge a judge" in text
+    assert "Rests on 9 judge requests, 480 tokens" in text
+
+
 def test_means_are_over_groups_and_say_so(report: Report) -> None:
     """Two samples of one group count once: the page has the mean over groups, and a note."""
     samples = [

@@ -555,6 +555,7 @@
       ...(paired ? [] : [["Response", entry.x[0].r]]),
     ].filter(([, fact]) => fact !== undefined);
     return element("div", { class: "opened" }, [
+      paired ? null : element("h3", { class: "hidden" }, [isolated(sample.l)]),
       element("dl", { class: "facts" }, facts.flatMap(([name, fact]) => [
         element("dt", {}, [name]),
         element("dd", {}, [paragraph(text(fact))]),
