@@ -126,9 +126,10 @@ class ColumnFindings(Sequence[Finding]):
     def targets(self) -> Sequence[Target]:
         """What was to be found, in order."""
 
+    @property
     @abstractmethod
-    def _first_ranks(self) -> list[int]:
-        """Return the rank at which each target that was found is found in full, in no order."""
+    def first_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found in full, in no order."""
 
     @abstractmethod
     def _finding(self, position: int) -> Finding:
@@ -137,7 +138,7 @@ class ColumnFindings(Sequence[Finding]):
     def found_within(self, k: int | None) -> int:
         """Return how many targets are found in full within the first `k` ranks."""
         if self._sorted is None:
-            self._sorted = sorted(self._first_ranks())
+            self._sorted = sorted(self.first_ranks)
         return len(self._sorted) if k is None else bisect_right(self._sorted, k)
 
     @overload
@@ -195,7 +196,9 @@ class WholeFindings(ColumnFindings):
             self._relevant = tuple(sorted(set().union(*self.ranks)))
         return self._relevant
 
-    def _first_ranks(self) -> list[int]:
+    @property
+    def first_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found, in no order."""
         return [ranks[0] for ranks in self.ranks if ranks]
 
     def _finding(self, position: int) -> Finding:
@@ -233,7 +236,9 @@ class LateFindings(ColumnFindings):
         """What was to be found, in order."""
         return self._targets
 
-    def _first_ranks(self) -> list[int]:
+    @property
+    def first_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found in full, in no order."""
         return [first for first in self._firsts if first is not None]
 
     def _finding(self, position: int) -> Finding:
@@ -316,6 +321,19 @@ def relevant_ranks(findings: Findings) -> Sequence[int]:
     if isinstance(findings, (WholeFindings, RankedFindings)):
         return findings.relevant_ranks
     return sorted({rank for finding in findings for rank in finding.ranks})
+
+
+def gains(findings: Findings) -> list[tuple[int, float]]:
+    """Return each rise of a target's credit: at which rank, and by how much; in no order."""
+    if isinstance(findings, (WholeFindings, LateFindings)):
+        return [(rank, 1.0) for rank in findings.first_ranks]
+    found: list[tuple[int, float]] = []
+    for finding in findings:
+        before = 0.0
+        for rank, credit in finding.steps:
+            found.append((rank, credit - before))
+            before = credit
+    return found
 
 
 def graded(findings: Findings, min_grade: float) -> Findings:
