@@ -1,0 +1,150 @@
+"""The one thing that a framework must provide for a judge: a `ChatModel`, and what passes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+
+class Message(NamedTuple):
+    """One message of a conversation."""
+
+    role: Literal["system", "user"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What a model is asked: messages, and the JSON schema that its answer should have.
+
+    A model that takes no schema may leave it aside: the messages ask for the same form.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    schema_name: str = "answer"
+    sample: int = 0
+    """Which of several answers to the same request this is: it makes them distinct."""
+    again: int = 0
+    """How often it was asked before, in these words, without an answer that could be used."""
+
+    def plain_schema(self) -> dict[str, Any]:
+        """Return the schema as plain dicts and lists, as clients serialise it."""
+        plain: dict[str, Any] = _plain(self.schema)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+class Failure(StrEnum):
+    """Why a completion holds no answer: the model's doing, or that of the way to it."""
+
+    REFUSED = "the model refused"
+    EMPTY = "the model's reply was empty"
+    CUT_OFF = "the model's reply was cut off"
+    RATE_LIMIT = "the endpoint's rate limit was exceeded"
+    SERVER = "the endpoint failed"
+    TIMEOUT = "the endpoint did not answer in time"
+    CONNECTION = "the connection to the endpoint failed"
+    MALFORMED = "the endpoint's answer could not be read"
+    DENIED = "the endpoint denied access"
+    UNKNOWN = "the endpoint does not know the model"
+    INVALID = "the endpoint rejected the request"
+    MOVED = "the endpoint redirects to another address"
+    TOO_LARGE = "the endpoint's reply was too large to be read"
+    SCHEMA = "the endpoint rejected the request with the answer's schema"
+    """To be sent again: the model leaves the schema out then."""
+    TRANSPORT = "the request failed"
+    """Whatever a client raised that says none of the above."""
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether the model itself replied, so that the way to it works."""
+        return self in (Failure.REFUSED, Failure.EMPTY, Failure.CUT_OFF)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether asking the model again in the same words mends nothing.
+
+        What retries the failures of the way to it is the driver, and it has done so by then.
+        """
+        return self not in (Failure.EMPTY, Failure.CUT_OFF)
+
+
+_CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+_REFUSED = frozenset({"content_filter", "refusal", "SAFETY"})
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model answered. `failure` says why `text` is no answer, `detail` in whose words.
+
+    A reply that was cut off may still hold whole verdicts in its `text`. `requests` is how many
+    requests it took, those included that failed and were sent again: drivers fill it in.
+    """
+
+    text: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failure: Failure | None = None
+    detail: str = ""
+    requests: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        *,
+        tokens: tuple[int, int] = (0, 0),
+        stop: object = None,
+        refusal: object = None,
+    ) -> Completion:
+        """Return a reply with the failure that its own account of itself tells.
+
+        `tokens` are those of prompt and answer, `stop` is why the model stopped, in any of the
+        words that providers use, `refusal` what it said instead of an answer.
+        """
+        if refusal or stop in _REFUSED:
+            told = str(refusal or stop).replace("_", " ")
+            return cls(text, *tokens, Failure.REFUSED, told)
+        if stop in _CUT_OFF:
+            return cls(text, *tokens, Failure.CUT_OFF, "at the token limit")
+        if not text.strip():
+            return cls(text, *tokens, Failure.EMPTY)
+        return cls(text, *tokens)
+
+    @property
+    def problem(self) -> str:
+        """The failure in one phrase; empty where there is none."""
+        if self.failure is None:
+            return ""
+        return f"{self.failure}: {self.detail}" if self.detail else str(self.failure)
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A model that completes chats. Exceptions are the driver's to handle: raise them freely.
+
+    Drivers retry: a client's own retries come on top of theirs, so turn them off. A model that
+    keeps connections for each event loop may have an `async def aclose(self)` that closes those
+    of the running one; `evaluate` calls it before the loop that it made ends.
+    """
+
+    @property
+    def name(self) -> str:
+        """Model and parameters: two models of one name must give the same answers."""
+        ...
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer."""
+        ...
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Return the model's answer without blocking the event loop."""
+        ...

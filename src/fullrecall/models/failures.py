@@ -1,0 +1,189 @@
+"""What an exception of any client means: which failure it is, and how long to wait.
+
+Clients name their exceptions differently, but say the same: an HTTP status on the exception, on
+its response or on what caused it, or else a class whose name tells. No client is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+from fullrecall.models.chat import Completion, Failure
+from fullrecall.models.redaction import redacted
+
+PASSING = frozenset(
+    {
+        Failure.RATE_LIMIT,
+        Failure.SERVER,
+        Failure.TIMEOUT,
+        Failure.CONNECTION,
+        Failure.MALFORMED,
+        Failure.SCHEMA,
+    }
+)
+"""Failures of the moment: the same request may well succeed a little later."""
+
+_BY_STATUS = {
+    401: Failure.DENIED,
+    402: Failure.DENIED,
+    403: Failure.DENIED,
+    404: Failure.UNKNOWN,
+    408: Failure.TIMEOUT,
+    409: Failure.SERVER,  # a lock that could not be had, as the clients read it
+    425: Failure.RATE_LIMIT,
+    429: Failure.RATE_LIMIT,
+}
+_BY_CODE = {
+    "insufficient_quota": Failure.DENIED,  # comes as 429, and no waiting mends it
+    "model_not_found": Failure.UNKNOWN,
+    "content_filter": Failure.REFUSED,
+}
+"""What the body's `code` tells better than the status does."""
+
+_BY_NAME = (
+    (Failure.RATE_LIMIT, ("RateLimit", "TooManyRequests", "Throttl", "ResourceExhausted")),
+    (Failure.TIMEOUT, ("Timeout", "TimedOut", "DeadlineExceeded")),
+    (Failure.DENIED, ("AuthenticationError", "PermissionDenied", "Unauthenticated")),
+    (Failure.UNKNOWN, ("NotFoundError", "ModelNotFound")),
+    (Failure.INVALID, ("BadRequest", "UnprocessableEntity", "InvalidRequest")),
+    (Failure.SERVER, ("InternalServerError", "ServiceUnavailable", "Overloaded")),
+    (Failure.MALFORMED, ("JSONDecodeError", "DecodingError", "ResponseValidationError")),
+    (
+        Failure.CONNECTION,
+        ("Connection", "Connect", "Disconnected", "NetworkError", "ProtocolError", "ReadError",
+         "WriteError", "IncompleteRead", "PayloadError", "ClientOSError"),
+    ),
+)  # fmt: skip
+"""Parts of class names, the more telling first: many clients' timeouts are connection errors."""
+
+_DEEPEST = 8
+"""How many causes behind an exception are looked at."""
+
+_LONGEST = 300
+"""Characters of what is said of a failure: it stands in each sample's reason."""
+
+
+class Trouble(NamedTuple):
+    """A failed request: which failure, in whose words, and the seconds that the endpoint asks for.
+
+    `wait` is None where it asks for none.
+    """
+
+    failure: Failure
+    detail: str
+    wait: float | None = None
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed a little later."""
+        return self.failure in PASSING
+
+    def completion(self) -> Completion:
+        """Return the completion that holds no answer, and says why."""
+        return Completion("", failure=self.failure, detail=self.detail)
+
+
+def trouble_of(error: Exception) -> Trouble:
+    """Return what an exception of a client, whichever it is, means."""
+    failure, wait = Failure.TRANSPORT, None
+    for link in _links(error):
+        found = _failure(link)
+        if found is not None:
+            failure, wait = found, _wait(link)
+            break
+    return Trouble(failure, shortened(f"{type(error).__name__}: {error}"), wait)
+
+
+def shortened(detail: str) -> str:
+    """Return what was said of a failure without secrets, cut to 300 characters."""
+    detail = redacted(detail[: 10 * _LONGEST])
+    return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
+
+
+def _links(error: BaseException | None) -> Iterator[BaseException]:
+    for _ in range(_DEEPEST):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _failure(error: BaseException) -> Failure | None:
+    code = _code(error)
+    if code in _BY_CODE:
+        return _BY_CODE[code]
+    status = _status(error)
+    if status is not None:
+        if status >= 500:  # noqa: PLR2004 - HTTP's own classes
+            return Failure.SERVER
+        if status < 400:  # noqa: PLR2004 - as above
+            return Failure.MOVED
+        return _BY_STATUS.get(status, Failure.INVALID)
+    names = [kind.__name__ for kind in type(error).__mro__]
+    for failure, parts in _BY_NAME:
+        if any(part in name for name in names for part in parts):
+            return failure
+    return None
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status of an error, 300 to 599, wherever its client keeps it."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore's
+        response = response.get("ResponseMetadata")
+        candidates = [response.get("HTTPStatusCode")] if isinstance(response, Mapping) else []
+    else:
+        candidates = [getattr(response, name, None) for name in ("status_code", "status")]
+    candidates += [getattr(error, name, None) for name in ("status_code", "http_status")]
+    candidates += [getattr(error, name, None) for name in ("status", "code")]
+    for candidate in candidates:
+        if isinstance(candidate, int) and 300 <= candidate < 600:  # noqa: PLR2004 - as above
+            return int(candidate)
+    return None
+
+
+def _code(error: BaseException) -> object:
+    code = getattr(error, "code", None)
+    return code if isinstance(code, str) else None
+
+
+def _wait(error: BaseException) -> float | None:
+    """Return the seconds that a response's `Retry-After` asks for: a number or an HTTP date."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    if headers is None:
+        headers = getattr(error, "headers", None)
+    milliseconds = _number(_header(headers, "retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    told = _header(headers, "retry-after")
+    seconds = _number(told)
+    if seconds is not None or told is None:
+        return seconds
+    try:
+        until = parsedate_to_datetime(str(told))
+    except ValueError:
+        return None
+    if until.tzinfo is None:
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+
+
+def _header(headers: Any, name: str) -> object:
+    if not isinstance(headers, Mapping) and not hasattr(headers, "get"):
+        return None
+    for spelt in (name, name.title()):
+        value = headers.get(spelt)
+        if value is not None:
+            return value
+    return None
+
+
+def _number(told: object) -> float | None:
+    try:
+        number = float(str(told))
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None

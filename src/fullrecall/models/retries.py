@@ -1,0 +1,125 @@
+"""One try of a request, and whether it is made again: how often, and after how long a wait."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from fullrecall.errors import ParameterError
+from fullrecall.models.chat import Completion, Failure
+from fullrecall.models.failures import Trouble, shortened, trouble_of
+from fullrecall.models.redaction import without_secrets
+from fullrecall.usage import token_count
+
+MOST = 4
+"""How often a request is sent again, unless it is said."""
+
+MOST_CHARACTERS = 200_000
+"""Of a reply that is read: twenty verdicts with their quotes, after long thoughts, take a quarter.
+What reads a reply takes linear time, so that this bounds how long it holds up an event loop."""
+
+_AFTER_TIMEOUT = 1
+"""A request that hung was long already: it is sent once more and no more."""
+
+
+class Attempt(NamedTuple):
+    """One try of a request: the completion, and the trouble where it holds no reply."""
+
+    completion: Completion
+    trouble: Trouble | None = None
+
+    @classmethod
+    def of(cls, completion: Completion) -> Attempt:
+        """Return the attempt that gave this completion, which may say that it failed.
+
+        The one door through which what models answer comes in: too long a text, secrets, and
+        token counts that are none stay outside.
+        """
+        completion = sound(completion)
+        if completion.failure is None or not completion.failure.is_final:
+            return cls(completion)  # an answer, or one that the judge asks for again
+        return cls(completion, Trouble(completion.failure, completion.detail))
+
+    @classmethod
+    def failed(cls, error: Exception) -> Attempt:
+        """Return the attempt that ended in an exception of the client."""
+        trouble = trouble_of(error)
+        return cls(trouble.completion(), trouble)
+
+
+def sound(given: object) -> Completion:
+    """Return a completion of which every field is what it says, and none holds a secret."""
+    if not isinstance(given, Completion) or not _is_text(given.text):
+        detail = f"the model gave no Completion with a text, but {type(given).__name__}"
+        return Completion("", failure=Failure.MALFORMED, detail=detail)
+    completion = given
+    tokens = token_count(completion.prompt_tokens), token_count(completion.completion_tokens)
+    if len(completion.text) > MOST_CHARACTERS:
+        detail = f"{len(completion.text):,} characters; at most {MOST_CHARACTERS:,} are read"
+        return Completion("", *tokens, Failure.TOO_LARGE, detail)
+    text = without_secrets(completion.text)
+    detail = shortened(completion.detail) if completion.detail else ""
+    told = (completion.prompt_tokens, completion.completion_tokens)
+    whole = all(type(count) is int for count in told)
+    if (text, detail, tokens) == (completion.text, completion.detail, told) and whole:
+        return completion
+    prompt_tokens, completion_tokens = tokens
+    return replace(
+        completion,
+        text=text,
+        detail=detail,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How requests that failed for the moment are sent again.
+
+    - `most`: how often at most; one that timed out is sent again once.
+    - `first_wait`: seconds before the first retry; each further wait is twice as long, and all
+      are shortened at random by up to a half, so that clients do not come back in step.
+    - `longest_wait`: the longest wait in seconds. An endpoint whose `Retry-After` asks for more
+      is not asked again; one that asks for less gets what it asks for.
+
+    Rate limits, errors of the server, timeouts, lost connections and replies that are no JSON are
+    sent again. What the endpoint rejects or denies, and what the model refuses, `evaluate` sends
+    once more if the model answers others; `score` and `ascore` do not.
+    """
+
+    most: int = MOST
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+    _jitter: random.Random = field(
+        default_factory=random.Random, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 0:
+            raise ParameterError(f"most must be a whole number >= 0, got {self.most!r}")
+        for name in ("first_wait", "longest_wait"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not value >= 0:
+                raise ParameterError(f"{name} must be a number of seconds >= 0, got {value!r}")
+
+    def gives_up(self, trouble: Trouble) -> bool:
+        """Whether the endpoint asks for a longer wait than there is patience for."""
+        return (trouble.wait or 0.0) > self.longest_wait
+
+    def wait(self, sent: int, trouble: Trouble | None) -> float | None:
+        """Return the seconds before a request, sent so often, goes once more; None for never."""
+        if trouble is None or not trouble.passing or self.gives_up(trouble):
+            return None
+        most = min(self.most, _AFTER_TIMEOUT) if trouble.failure is Failure.TIMEOUT else self.most
+        if sent > most:
+            return None
+        if trouble.wait is not None:
+            return trouble.wait + self.first_wait * self._jitter.random() / 2
+        growing = self.first_wait * 2.0 ** min(sent - 1, 60)
+        return min(growing, self.longest_wait) * self._jitter.uniform(0.5, 1.0)
