@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
-from fullrecall.judges import Completion, replies
+from fullrecall.judges import replies
 from fullrecall.judges.exchange import _objects
 from fullrecall.judges.flow import Done, advance
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
+from fullrecall.models import Completion
 from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
