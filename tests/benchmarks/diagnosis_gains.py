@@ -11,8 +11,8 @@ demo's collection; with DATA, BM25 answers over the collections there too.
 from __future__ import annotations
 
 import argparse
-import logging
 import json
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import nan
@@ -116,13 +116,15 @@ def stages(setting: Setting) -> Iterator[Made]:
 
     def reranked(one: Sample, keep: int) -> tuple[Sequence[Context], list[Context]]:
         first = search(question(one), wide)
-        words = {word for word in question(one).lower().split() if len(word) > 5}  # noqa: PLR2004
+        words = {word for word in question(one).lower().split() if len(word) > 5}
         order = sorted(first, key=lambda c: -sum(word in (c.text or "") for word in words))
         return first, order[:keep]
 
     def recorded(one: Sample) -> Retrieval:
         first, kept = reranked(one, K)
-        call = Call("Reranker", contexts=tuple(kept), children=(Call("Search", contexts=tuple(first)),))
+        call = Call(
+            "Reranker", contexts=tuple(kept), children=(Call("Search", contexts=tuple(first)),)
+        )
         return Retrieval(kept, calls=[call])
 
     def fused(one: Sample) -> list[Context]:
@@ -150,9 +152,7 @@ def stages(setting: Setting) -> Iterator[Made]:
 
 def duplicates(setting: Setting) -> Iterator[Made]:
     """Index a copy of every third document; then drop copies, or accept them."""
-    copied = {
-        one.id: f"copy of {one.id}" for n, one in enumerate(setting.contexts) if n % 3 == 0
-    }
+    copied = {one.id: f"copy of {one.id}" for n, one in enumerate(setting.contexts) if n % 3 == 0}
     copies = [Context(c.text, id=copied[c.id]) for c in setting.contexts if c.id in copied]
     # A copy is found beside what it copies: before it, for every second one.
     both = [*copies[::2], *setting.contexts, *copies[1::2]]
@@ -285,7 +285,9 @@ def demo(pages: int = 900) -> list[Setting]:
         index = VectorStoreIndex(nodes, embed_model=dense.WordEmbedding())
 
         def search(asked: str, k: int) -> Sequence[Context]:
-            return from_nodes(index.as_retriever(similarity_top_k=k).retrieve(asked), id_key="ref_doc_id")
+            return from_nodes(
+                index.as_retriever(similarity_top_k=k).retrieve(asked), id_key="ref_doc_id"
+            )
 
         return search
 
