@@ -334,6 +334,19 @@ def relevant_ranks(findings: Findings) -> Sequence[int]:
     return sorted({rank for finding in findings for rank in finding.ranks})
 
 
+def gains(findings: Findings) -> list[tuple[int, float]]:
+    """Return each rise of a target's credit: at which rank, and by how much; in no order."""
+    if isinstance(findings, (WholeFindings, LateFindings)):
+        return [(rank, 1.0) for rank in findings.found_ranks]
+    found: list[tuple[int, float]] = []
+    for finding in findings:
+        before = 0.0
+        for rank, credit in finding.steps:
+            found.append((rank, credit - before))
+            before = credit
+    return found
+
+
 def graded(findings: Findings, min_grade: float) -> Findings:
     """Return the findings of the targets whose grade is at least `min_grade`."""
     if isinstance(findings, RankedFindings):

@@ -19,7 +19,8 @@ from typing import Self
 from fullrecall.errors import ParameterError, StoreError
 from fullrecall.evaluation.keys import completion_key, result_key
 from fullrecall.evaluation.store import Store
-from fullrecall.judges.protocols import Ask, Completion
+from fullrecall.judges.judge import Ask
+from fullrecall.models.chat import Completion
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -85,14 +86,12 @@ class Cache:
 
     def completion(self, key: bytes) -> Completion | None:
         """Return what is kept under a key; None where there is nothing."""
-        """Return what is kept under a key; None where there is nothing."""
         kept = self.memory.get(key)
         if kept is None and self.store is not None:
             kept = self.store.completion(key)
         return kept
 
     def warn(self) -> None:
-        """Say once why the store keeps nothing any more, where that is so."""
         """Say once why the store keeps nothing any more, where that is so."""
         problem = "" if self.store is None else self.store.problem
         if problem and not self._warned:

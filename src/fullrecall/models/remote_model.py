@@ -1,6 +1,8 @@
-"""Any OpenAI-compatible endpoint as a chat model, through the official client.
+"""A model behind an HTTP endpoint, asked through its provider's official client.
 
-OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_url`.
+The clients of OpenAI and Anthropic are built alike, so that one way serves both: the body of a
+request goes through the client's `post`, bounded in time here and in bytes by `transport`, and the
+reply is read here.
 """
 
 from __future__ import annotations
@@ -10,18 +12,20 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judges.failures import trouble_of
-from fullrecall.judges.protocols import ChatRequest, Completion, Failure
-from fullrecall.judges.redaction import hide, hide_url, hide_values, public_url, redacted
-from fullrecall.judges.retries import sound
-from fullrecall.judges.transport import (
+from fullrecall.models.chat import ChatRequest, Completion, Failure
+from fullrecall.models.failures import trouble_of
+from fullrecall.models.redaction import hide, hide_url, hide_values, public_url, redacted
+from fullrecall.models.retries import sound
+from fullrecall.models.transport import (
     Portal,
     ReplyError,
     bounded_client,
@@ -29,7 +33,6 @@ from fullrecall.judges.transport import (
     http_library,
     verification,
 )
-from fullrecall.usage import token_count
 
 _REFUSALS = 2
 """So many requests that were rejected with a schema and answered without one settle it: a single
@@ -47,34 +50,15 @@ _SHOWN = 200
 _MOST_REJECTIONS = 1_000
 """Requests of which is remembered that they are to be sent without a schema."""
 
+_NO_KEY = "none"
+"""What a server that needs no key gets: clients insist on one."""
 
-@dataclass(repr=False)
-class OpenAIChatModel:
-    """A model behind an OpenAI-compatible endpoint.
 
-    - `model`: its name there. `base_url`: the endpoint, None for OpenAI's own. A user and password
-      in it are sent as basic authorization, its parameters with each request.
-    - `api_key`: None reads OPENAI_API_KEY; local servers need none.
-    - `schema`: send the JSON schema of the answer. A request that is rejected with status 400 is
-      to be sent again, and goes without it then. An endpoint that answered two such requests,
-      and none with a schema, gets none from then on.
-    - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
-      `extra_headers`, `extra_query`, `extra_body` and `timeout`.
-    - `timeout`: seconds for one request, from the first byte sent to the last one read. The
-      client's own retries are off: what drives the model retries, and counts it.
+@dataclass(repr=False, kw_only=True)
+class RemoteModel(ABC):
+    """What `OpenAIChatModel` and `AnthropicChatModel` share; each adds what its API looks like."""
 
-    Of a reply at most 2 MiB are read, redirects are not followed, and secrets (the key, what
-    stands in `base_url`, `extra_headers` and `extra_query`) are taken out of what the endpoint
-    says before anything else sees it.
-
-    Requests go through the client's `post`, at two thirds of the CPU that
-    `chat.completions.create` takes: what traces the latter does not see them.
-
-    Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key where
-    OpenAI's own endpoint needs one. Requests raise what the client raises.
-    """
-
-    model: str
+    model: str = field(kw_only=False)
     base_url: str | None = None
     api_key: str | None = None
     temperature: float | None = 0.0
@@ -88,22 +72,52 @@ class OpenAIChatModel:
         default_factory=WeakKeyDictionary, init=False, compare=False
     )
 
+    package: ClassVar[str]
+    """The client's package, and the extra that installs it."""
+
+    client: ClassVar[str]
+    """The client's class."""
+
+    path: ClassVar[str]
+    """Where requests go, from the base URL on."""
+
+    reserved: ClassVar[tuple[str, ...]] = ("model", "messages", "temperature", "stream")
+    """Fields of the body that no option may set: parameters say it, or the judge."""
+
     def __post_init__(self) -> None:
+        self._check_options()
+        try:
+            import_module(self.package)  # clients are made when they are first used
+        except ImportError:
+            who = f"the {self.package} package"
+            raise MissingExtraError(who, self.package, type(self).__name__) from None
+        # The client reads these too: what decides who is asked is known here, and no secret shows.
+        self.base_url = self.base_url or self._environment("BASE_URL") or None
+        for line in self._environment("CUSTOM_HEADERS").splitlines():
+            name, _, value = line.partition(":")
+            hide_values({name: value}, all_of_them=True)
         if self.base_url is not None:
             _check_address(self.base_url)
             hide_url(self.base_url)
-        for given in ("extra_headers", "extra_query"):
+        for given in _OWN:
             hide_values(self.options.get(given) or {}, all_of_them=True)
         hide_values(self.options)
-        try:
-            import openai  # noqa: F401 - clients are made when they are first used
-        except ImportError:
-            raise MissingExtraError("the openai package", "openai", "OpenAIChatModel") from None
         if self._key() is None:
             raise ParameterError(
-                "no API key: set OPENAI_API_KEY, give api_key=…, or give the base_url of a "
-                "server that needs none"
+                f"no API key: set {self.package.upper()}_API_KEY, give api_key=…, or give the "
+                "base_url of a server that needs none"
             )
+
+    @abstractmethod
+    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+        """Return the body of a request, with the schema of its answer or without."""
+
+    @abstractmethod
+    def _read(self, reply: Any) -> Completion:
+        """Return the answer that the JSON of a reply holds.
+
+        Raises `TypeError`, `KeyError`, `IndexError` or `AttributeError` for what holds none.
+        """
 
     @property
     def name(self) -> str:
@@ -114,11 +128,17 @@ class OpenAIChatModel:
         if "extra_body" in self.options:  # decides, and may be long or private: a digest tells
             body = repr(sorted(dict(self.options["extra_body"]).items())).encode()
             options += f",extra_body={hashlib.sha256(body).hexdigest()[:8]}"
-        return f"openai:{self.model}@{self._place},t={self.temperature}{redacted(options)}"
+        asked = f"{self.package}:{self.model}@{self._place},t={self.temperature}"
+        return f"{asked}{self._decides}{redacted(options)}"
+
+    @property
+    def _decides(self) -> str:
+        """What else decides the answers, for the name."""
+        return ""
 
     def __repr__(self) -> str:
         address = "" if self.base_url is None else f", base_url={self._place!r}"
-        return f"OpenAIChatModel({self.model!r}{address})"
+        return f"{type(self).__name__}({self.model!r}{address})"
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer; raises what the client raises."""
@@ -126,20 +146,16 @@ class OpenAIChatModel:
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking; raises what the client raises."""
-        from openai import BadRequestError
-
         client = await self._client()
         with_schema = self._sends_schema(request)
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 reply = await client.post(**self._post(request, schema=with_schema))
-        except BadRequestError as error:
-            return self._rejected(request, error, with_schema=with_schema)
         except Exception as error:  # noqa: BLE001 - told or raised by `_failed`
             if limit.expired():
                 told = f"timed out: no answer within {self._seconds:g} s ({self._place})"
                 raise TimeoutError(told) from None
-            return self._failed(error)
+            return self._failed(request, error, with_schema=with_schema)
         return sound(self._answered(request, reply.content, with_schema=with_schema))
 
     @property
@@ -156,25 +172,22 @@ class OpenAIChatModel:
             return False
         return hash(request.messages) not in self._rejections
 
-    def _rejected(self, request: ChatRequest, error: Exception, *, with_schema: bool) -> Completion:
-        """Return that the schema may be to blame: whoever drives asks again, then without it."""
-        trouble = trouble_of(error)
-        if not with_schema or trouble.failure is not Failure.INVALID:
-            raise _clean(error)
-        if len(self._rejections) >= _MOST_REJECTIONS:
-            self._rejections.clear()
-        self._rejections.add(hash(request.messages))
-        return Completion("", failure=Failure.SCHEMA, detail=trouble.detail)
-
-    def _failed(self, error: Exception) -> Completion:
-        """Return what a reply that was not read is, or raise what the client raised."""
-        from openai import APIConnectionError
-
+    def _failed(self, request: ChatRequest, error: Exception, *, with_schema: bool) -> Completion:
+        """Return what a reply that is no answer is, or raise what the client raised."""
         for link in _chain(error):
             if isinstance(link, ReplyError):
                 return sound(Completion("", failure=link.failure, detail=str(link)))
         _clean(error)
-        if isinstance(error, APIConnectionError):
+        package = import_module(self.package)
+        if isinstance(error, package.BadRequestError) and with_schema:
+            trouble = trouble_of(error)
+            if trouble.failure is Failure.INVALID:
+                # The schema may be to blame: whoever drives asks again, then without it.
+                if len(self._rejections) >= _MOST_REJECTIONS:
+                    self._rejections.clear()
+                self._rejections.add(hash(request.messages))
+                return Completion("", failure=Failure.SCHEMA, detail=trouble.detail)
+        if isinstance(error, package.APIConnectionError):
             raise ConnectionError(f"{error} ({self._place})") from error
         raise error
 
@@ -185,7 +198,24 @@ class OpenAIChatModel:
         elif hash(request.messages) in self._rejections:
             self._rejections.discard(hash(request.messages))
             self._refusals += 1
-        return _completion(content)
+        return self._completion(content)
+
+    def _completion(self, content: bytes) -> Completion:
+        """Return the answer that a body holds, whatever type the endpoint says that it has."""
+        if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+            detail = f"it has more than {_MOST_VALUES:,} values"
+            return Completion("", failure=Failure.TOO_LARGE, detail=detail)
+        try:
+            reply = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            detail = f"{type(error).__name__}: {error}"
+            return Completion("", failure=Failure.MALFORMED, detail=detail)
+        try:
+            return self._read(reply)
+        except (TypeError, KeyError, IndexError, AttributeError):
+            beginning = content[:_SHOWN].decode(errors="replace")
+            detail = f"the reply is no chat completion: {beginning}"
+            return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
         # Connections stay behind: a copy opens its own.
@@ -210,23 +240,25 @@ class OpenAIChatModel:
 
     async def _client(self) -> Any:
         # A connection belongs to the loop that opened it: one client for each loop.
-        import openai
-
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            verify = await verification(self.base_url or "https://")
+            verify = await verification(self.package, self.base_url or "https://")
         if loop not in self._clients:
-            http_client = bounded_client()(timeout=None, verify=verify)
-            made = openai.AsyncOpenAI(http_client=http_client, **self._settings())
+            http_client = bounded_client(self.package)(timeout=None, verify=verify)
+            kind = getattr(import_module(self.package), self.client)
+            made = kind(http_client=http_client, **self._settings())
             self._clients[loop] = made
             if self._portal.serves(loop):
                 self._portal.closing.append(made.close)
         return self._clients[loop]
 
+    def _environment(self, name: str) -> str:
+        return os.environ.get(f"{self.package.upper()}_{name}", "").strip()
+
     def _key(self) -> str | None:
-        key = (self.api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
+        key = (self.api_key or self._environment("API_KEY")).strip()
         hide(key)
-        return key or ("none" if self.base_url else None)
+        return key or (_NO_KEY if self.base_url else None)
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {
@@ -245,6 +277,14 @@ class OpenAIChatModel:
                 settings["default_headers"] = {"Authorization": f"Basic {told}"}
         return settings
 
+    def _check_options(self) -> None:
+        fields = {**self.options, **(self.options.get("extra_body") or {})}
+        wrong = next((name for name in self.reserved if name in fields), None)
+        if wrong is None:
+            return
+        way_out = f"pass {wrong}=…" if wrong in self.__dataclass_fields__ else "leave it out"
+        raise ParameterError(f"options must not set {wrong}, got {fields[wrong]!r}: {way_out}")
+
     def _post(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         """Return the arguments of the client's `post`."""
         options = dict(self.options)
@@ -252,60 +292,8 @@ class OpenAIChatModel:
         own = {name: options.pop(given) for given, name in _OWN.items() if given in options}
         more = options.pop("extra_body", None) or {}
         body = self._body(request, schema=schema) | options | more
-        cast_to = http_library().Response
-        return {"path": "/chat/completions", "cast_to": cast_to, "body": body, "options": own}
-
-    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [message._asdict() for message in request.messages],
-        }
-        if self.temperature is not None:
-            body["temperature"] = self.temperature
-        if schema:
-            body["response_format"] = _response_format(request)
-        return body
-
-
-def _response_format(request: ChatRequest) -> dict[str, Any]:
-    return {
-        "type": "json_schema",
-        "json_schema": {
-            "name": request.schema_name,
-            "schema": request.plain_schema(),
-            "strict": True,
-        },
-    }
-
-
-def _completion(content: bytes) -> Completion:
-    """Return the answer that a body holds, whatever type the endpoint says that it has."""
-    if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        detail = f"it has more than {_MOST_VALUES:,} values"
-        return Completion("", failure=Failure.TOO_LARGE, detail=detail)
-    try:
-        reply = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        detail = f"{type(error).__name__}: {error}"
-        return Completion("", failure=Failure.MALFORMED, detail=detail)
-    try:
-        choice = reply["choices"][0]
-        message, stop = choice["message"], choice.get("finish_reason")
-        usage = reply.get("usage")
-        counts = usage if isinstance(usage, Mapping) else {}
-        return Completion.of(
-            (message.get("content") or "").strip(),
-            tokens=(
-                token_count(counts.get("prompt_tokens")),
-                token_count(counts.get("completion_tokens")),
-            ),
-            stop=stop,
-            refusal=message.get("refusal"),
-        )
-    except (TypeError, KeyError, IndexError, AttributeError):
-        beginning = content[:_SHOWN].decode(errors="replace")
-        detail = f"the reply is no chat completion: {beginning}"
-        return Completion("", failure=Failure.MALFORMED, detail=detail)
+        cast_to = http_library(self.package).Response
+        return {"path": self.path, "cast_to": cast_to, "body": body, "options": own}
 
 
 def _check_address(base_url: str) -> None:
@@ -324,12 +312,11 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _clean(error: Exception) -> Exception:
-    """Return an exception whose words, and those of its causes, hold no secret."""
+def _clean(error: Exception) -> None:
+    """Take secrets out of an exception's words, and of those of its causes."""
     for link in _chain(error):
         link.args = tuple(redacted(each) if isinstance(each, str) else each for each in link.args)
         for name in ("message", "body"):
             told = getattr(link, name, None)
             if told is not None:
                 setattr(link, name, redacted(told) if isinstance(told, str) else None)
-    return error

@@ -1,0 +1,97 @@
+"""Anthropic's models as a chat model, through the official client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fullrecall.errors import ParameterError
+from fullrecall.models.chat import ChatRequest, Completion
+from fullrecall.models.remote_model import RemoteModel
+from fullrecall.usage import token_count
+
+_PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+"""What was read from or written to the prompt cache is of the prompt, too."""
+
+_FULL = ("max_tokens", "model_context_window_exceeded")
+
+
+@dataclass(repr=False, kw_only=True)
+class AnthropicChatModel(RemoteModel):
+    """A model behind Anthropic's Messages API.
+
+    - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
+      Anthropic's own. A user and password in it are sent as basic authorization, its parameters
+      with each request.
+    - `api_key`: None reads ANTHROPIC_API_KEY; an endpoint of your own may need none.
+    - `max_tokens`: the most that one answer may have; the API wants a number.
+    - `temperature`: None sends none, for models that take none.
+    - `schema`: ask for the answer as the input of a tool that has its JSON schema. A request that
+      is rejected with status 400 is to be sent again, and goes without it then. An endpoint that
+      answered two such requests, and none with a schema, gets none from then on.
+    - `options`: more fields of the request, such as `top_k`, and the client's own
+      `extra_headers`, `extra_query`, `extra_body` and `timeout`.
+    - `timeout`: seconds for one request, from the first byte sent to the last one read. The
+      client's own retries are off: what drives the model retries, and counts it.
+
+    Replies are bounded, redirects not followed and secrets taken out as `OpenAIChatModel` does.
+
+    Raises `MissingExtraError` without the `anthropic` package, `ParameterError` without a key
+    where Anthropic's own endpoint needs one, and for an option that sets what a parameter says,
+    such as `temperature`. Requests raise what the client raises.
+    """
+
+    max_tokens: int = 8_192
+
+    package: ClassVar[str] = "anthropic"
+    client: ClassVar[str] = "AsyncAnthropic"
+    path: ClassVar[str] = "/v1/messages"
+    reserved: ClassVar[tuple[str, ...]] = (*RemoteModel.reserved, "max_tokens", "system")
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_tokens, int) or self.max_tokens < 1:
+            raise ParameterError(f"max_tokens must be at least 1, got {self.max_tokens!r}")
+        super().__post_init__()
+
+    __hash__ = RemoteModel.__hash__  # a data class that compares by value has none of its own
+
+    @property
+    def _decides(self) -> str:
+        return f",{self.max_tokens}"
+
+    def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
+        said = [message for message in request.messages if message.role != "system"]
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": self.max_tokens,
+            "messages": [message._asdict() for message in said],
+        }
+        orders = [message.content for message in request.messages if message.role == "system"]
+        if orders:
+            body["system"] = "\n\n".join(orders)
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        if schema:
+            name = request.schema_name
+            form = {"name": name, "description": "Give the answer in this form.",
+                    "input_schema": request.plain_schema()}  # fmt: skip
+            body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}
+        return body
+
+    def _read(self, reply: Any) -> Completion:
+        """Return the answer: the input of the tool that was asked for, or the text."""
+        blocks, stop = reply["content"], reply.get("stop_reason")
+        usage = reply.get("usage")
+        counts = usage if isinstance(usage, Mapping) else {}
+        inputs = [json.dumps(b["input"]) for b in blocks if b.get("type") == "tool_use"]
+        texts = [b["text"] for b in blocks if b.get("type") == "text"]
+        return Completion.of(
+            "\n".join(inputs or texts).strip(),
+            tokens=(
+                sum(token_count(counts.get(name)) for name in _PROMPT),
+                token_count(counts.get("output_tokens")),
+            ),
+            stop="max_tokens" if stop in _FULL else stop,
+        )
