@@ -122,7 +122,9 @@ def stages(setting: Setting) -> Iterator[Made]:
 
     def recorded(one: Sample) -> Retrieval:
         first, kept = reranked(one, K)
-        call = Call("Reranker", contexts=tuple(kept), children=(Call("Search", contexts=tuple(first)),))
+        call = Call(
+            "Reranker", contexts=tuple(kept), children=(Call("Search", contexts=tuple(first)),)
+        )
         return Retrieval(kept, calls=[call])
 
     def fused(one: Sample) -> list[Context]:
@@ -150,9 +152,7 @@ def stages(setting: Setting) -> Iterator[Made]:
 
 def duplicates(setting: Setting) -> Iterator[Made]:
     """Index a copy of every third document; then drop copies, or accept them."""
-    copied = {
-        one.id: f"copy of {one.id}" for n, one in enumerate(setting.contexts) if n % 3 == 0
-    }
+    copied = {one.id: f"copy of {one.id}" for n, one in enumerate(setting.contexts) if n % 3 == 0}
     copies = [Context(c.text, id=copied[c.id]) for c in setting.contexts if c.id in copied]
     # A copy is found beside what it copies: before it, for every second one.
     both = [*copies[::2], *setting.contexts, *copies[1::2]]
@@ -285,7 +285,9 @@ def demo(pages: int = 900) -> list[Setting]:
         index = VectorStoreIndex(nodes, embed_model=dense.WordEmbedding())
 
         def search(asked: str, k: int) -> Sequence[Context]:
-            return from_nodes(index.as_retriever(similarity_top_k=k).retrieve(asked), id_key="ref_doc_id")
+            return from_nodes(
+                index.as_retriever(similarity_top_k=k).retrieve(asked), id_key="ref_doc_id"
+            )
 
         return search
 
