@@ -140,13 +140,14 @@ class Details:
         compared = None if cell.read is result else set(cell.read.targets)
         plain = cell.whole and compared is None and result.ranks is None
         apart = [None] if plain else [_counted(m, findings) for m in reading.measures]
+        columns = findings if plain and isinstance(findings, WholeFindings) else None
         entries: list[Any] = []
         for place in range(len(findings)):
-            if plain and isinstance(findings, WholeFindings):
-                any_of, grade = findings.references[place]
+            if columns is not None:
+                any_of, grade = columns.references[place]
                 label = any_of[0] if len(any_of) == 1 else " | ".join(any_of)
                 if grade == 1.0 and self._causes.of(side, row.label, reading.nth, label) is None:
-                    entries.append([number(label), *findings.ranks[place]])
+                    entries.append([number(label), *columns.ranks[place]])
                     continue
             finding = findings[place]
             cause = self._causes.of(side, row.label, reading.nth, finding.target.label)
