@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.findings import Evidence, Finding, Findings, Target, WholeFindings, targets_of
+from fullrecall.findings import Evidence, Finding, Findings, Step, Target, WholeFindings, targets_of
 from fullrecall.measures import Measure
 from fullrecall.report.page.causes import Causes
 from fullrecall.report.page.encoding import utf16_offset
@@ -212,7 +212,7 @@ def _is_plain(finding: Finding) -> bool:
     """Return whether there is nothing to show of a finding but its target and its ranks."""
     return finding == Finding(
         Target(finding.target.any_of),
-        ((finding.ranks[0], 1.0),) if finding.ranks else (),  # type: ignore[arg-type] - a Step
+        (Step(finding.ranks[0], 1.0),) if finding.ranks else (),
         finding.ranks,
     )
 
