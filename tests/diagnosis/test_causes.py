@@ -297,10 +297,14 @@ class TestJudged:
 
     def test_unknown_without_the_judge(self) -> None:
         """Where support stands only the judge can say: the way out is to give the scorer."""
-        report = report_of(ClaimRecall(judge=ContainmentJudge()), self.claim("Rome is old."))
+        scorer = ClaimRecall(judge=ContainmentJudge())
+        report = report_of(scorer, self.claim("Rome is old.", reference_contexts=["Rome."]))
         miss = one(diagnose(report, corpus=["Rome is old."], retriever=lambda _, __: []))
         assert miss.cause is Cause.UNKNOWN
-        assert "scorers=[…]" in miss.detail
+        assert miss.detail.startswith("to tell, give scorers=[…]")
+        assert "scorers" not in one(diagnose(report, scorers=scorer)).detail
+        without = report_of(scorer, self.claim("Rome is old."))
+        assert "give the sample reference_contexts" in one(diagnose(without)).detail
 
     def test_the_reference_context_is_what_is_looked_for(self) -> None:
         """The judge finds the claim in a reference context, which the corpus lacks."""

@@ -75,10 +75,11 @@ class Proposer:
         asked for again, and keeps its recall then.
         """
         baseline, deeper = self._baseline, self._deeper
+        whole = list(baseline.lists_at(None))
         nested = [
             _identities(contexts[: len(recorded)]) == _identities(recorded)
             for position, contexts in deeper.items()
-            if (recorded := baseline.rows[position].sample.retrieved_contexts) is not None
+            if (recorded := whole[position]) is not None
         ]
         if not nested or not all(nested):
             return
@@ -89,7 +90,7 @@ class Proposer:
         ks = _doubled(k, depth)
         made = {one: self._cut(one) for one in ks}
         values = {one: self._values(lists) for one, lists in made.items()}
-        known = max((len(contexts or ()) for contexts in baseline.lists_at(None)), default=0)
+        known = max(len(contexts or ()) for contexts in whole)
         for larger in _worth(ks, values):
             if baseline.k is None or larger > known:
                 yield Proposal(

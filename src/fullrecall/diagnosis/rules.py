@@ -349,8 +349,11 @@ def unknown(case: Case) -> Explained:
     """Say what would tell."""
     wanting = []
     if case.judged_without_item:
-        wanting.append("scorers=[…], to ask which reference context supports it")
-    if case.corpus is None:
+        if not case.row.sample.reference_contexts:
+            wanting.append("the sample reference_contexts")
+        elif not case.asked:
+            wanting.append("scorers=[…], to ask which reference context supports it")
+    elif case.corpus is None:
         wanting.append("corpus=")
     elif case.item.id is not None and not case.corpus.has_ids:
         wanting.append("a corpus with IDs")
