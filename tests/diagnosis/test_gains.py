@@ -28,7 +28,8 @@ def test_measured_gains_lie_in_the_predicted_intervals(gains: Any) -> None:
     """Every change is made and every question asked again; all kinds occur.
 
     Over the documents that the questions need: the benchmark has the rest. What is no bound is
-    predicted to the digit, since the same questions are asked.
+    predicted to the digit, since the same questions are asked. (Copies are dropped here where
+    their texts are equal, and predicted where they say the same.)
     """
     kinds = set()
     bm25, dense = gains.demo(pages=0)
@@ -37,6 +38,6 @@ def test_measured_gains_lie_in_the_predicted_intervals(gains: Any) -> None:
             for made in make(setting):
                 kinds.add(made.change.kind)
                 assert made.holds, (made.change.text, made.measured)
-                if not made.change.at_most:
+                if not made.change.at_most and made.change.kind != "drop_duplicates":
                     assert made.change.gain == pytest.approx(made.measured), made.change.text
     assert len(kinds) >= 6, kinds
