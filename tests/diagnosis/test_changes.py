@@ -73,9 +73,9 @@ def test_a_larger_k_and_its_interval() -> None:
     assert double.cost is not None
     assert (double.cost.contexts_before, double.cost.contexts_after) == (2, 4)
     assert (
-        double.text
-        == "raise k from 2 to 4: +0.25 (+0.11 to +0.44), twice the contexts (+9 tokens per question)"
-    )  # noqa: E501 - as it is printed
+        double.text == "raise k from 2 to 4: +0.25 (+0.11 to +0.44), twice the contexts "
+        "(+9 tokens per question)"
+    )
     assert str(found).startswith(f"What to change\n1. {most.text}\n2. {double.text}\n")
 
 
@@ -99,9 +99,7 @@ def test_nothing_is_promised_beyond_the_lists() -> None:
 def test_a_reranker_that_drops() -> None:
     """It can keep all or be left out; fused with the search it would find no more: not named."""
     found = diagnosed(reranked("dabc", "ab", "d"), reranked("abcd", "ab", "a"))
-    (keep,), (skip,) = (
-        of(found, kind) for kind in (ChangeKind.KEEP_MORE, ChangeKind.SKIP_STAGES)
-    )
+    (keep,), (skip,) = (of(found, kind) for kind in (ChangeKind.KEEP_MORE, ChangeKind.SKIP_STAGES))
     assert keep.action == "keep all 4 contexts of search through rerank"
     assert keep.cost is not None
     assert keep.cost.factor == 2

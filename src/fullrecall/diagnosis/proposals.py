@@ -314,9 +314,11 @@ def _fused(lists: Sequence[Sequence[Context]]) -> list[Context]:
 
 
 def _union(one: Sequence[Context], other: Sequence[Context]) -> list[Context]:
-    return list({_identity(context): context for context in reversed([*one, *other])}.values())[
-        ::-1
-    ]
+    """Return the contexts of both lists, each where it first stands."""
+    found: dict[object, Context] = {}
+    for context in (*one, *other):
+        found.setdefault(_identity(context), context)
+    return list(found.values())
 
 
 def _identities(contexts: Sequence[Context]) -> list[object]:
@@ -324,7 +326,8 @@ def _identities(contexts: Sequence[Context]) -> list[object]:
 
 
 def _identity(context: Context) -> object:
-    return context.id if context.id is not None else (None, context.text)
+    # As in a `Retrieval`: chunks of one document may share its ID.
+    return context.id, context.text
 
 
 def _doubled(k: int, depth: int) -> list[int]:
