@@ -92,6 +92,6 @@ class Runs(Mapping[str, Report]):
         from fullrecall.report import terminal
 
         console = terminal.console(StringIO(), width=terminal.WIDEST)
-        return terminal.printed(console, [terminal.runs_table(self)])
+        return terminal.printed(console, [terminal.runs_table(self)]).rstrip("\n")
 
     __repr__ = __str__

@@ -92,7 +92,7 @@ class Slices(Sequence[Slice]):
         notes = [f"{self.confidence:.0%} intervals that hold for all {len(self):,} slices together"]
         if self.without:
             notes.append(f"{self.without:,} samples without {terminal.one_line(self.by, 60)}")
-        return terminal.printed(console, [terminal.slices_table(self), *notes])
+        return terminal.printed(console, [terminal.slices_table(self), *notes]).rstrip("\n")
 
     __repr__ = __str__
 
@@ -112,7 +112,7 @@ def slices_of(  # noqa: PLR0917 - what `Report.slices` has, in its order
     """
     check_share(confidence, "confidence", whole=False)
     members, without = parted(rows, groups, by)
-    name = by if isinstance(by, str) else getattr(by, "__name__", "function")
+    name = by if isinstance(by, str) else _name(by)
     if not members:
         known = ", ".join(fields(row.sample for row in rows)) or "none"
         raise ReportError(f"no sample has {name!r} to slice by: choose one of {known}")
@@ -122,6 +122,11 @@ def slices_of(  # noqa: PLR0917 - what `Report.slices` has, in its order
     ]
     label = rows[0].results[place].method.label(measure)
     return Slices(name, label, tuple(sorted(made, key=lowest_first)), without, confidence)
+
+
+def _name(function: Callable[[Row], object]) -> str:
+    name = str(getattr(function, "__name__", ""))
+    return name if name.isidentifier() else "function"
 
 
 Members: TypeAlias = Sequence[tuple[Row, str | None]]
