@@ -77,7 +77,7 @@ class Proposer:
         baseline, deeper = self._baseline, self._deeper
         whole = list(baseline.lists_at(None))
         nested = [
-            _identities(contexts[: len(recorded)]) == _identities(recorded)
+            _names(contexts[: len(recorded)]) == _names(recorded)
             for position, contexts in deeper.items()
             if (recorded := whole[position]) is not None
         ]
@@ -321,8 +321,9 @@ def _union(one: Sequence[Context], other: Sequence[Context]) -> list[Context]:
     return list(found.values())
 
 
-def _identities(contexts: Sequence[Context]) -> list[object]:
-    return [_identity(context) for context in contexts]
+def _names(contexts: Sequence[Context]) -> list[str | None]:
+    """Return what tells contexts of two lists apart: IDs alone may have been recorded."""
+    return [context.id or context.text for context in contexts]
 
 
 def _identity(context: Context) -> object:
