@@ -45,8 +45,9 @@ TOTALS = "fullrecall_totals"
 class BatchScorer:
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
-    Called with an Arrow table or record batch, a pandas data frame, or a mapping of names to
-    columns (lists or NumPy arrays), it returns a table of the same kind: for each row of the
+    Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
+    or with a mapping of names to columns (lists or NumPy arrays), it returns a table of the same
+    kind: for each row of the
     batch one, with the columns of `Report.to_pandas` and with `fullrecall_row`, which holds all
     that a saved report has of the sample. The columns `sample`, `user_input` and `group` are the
     sample's own, None where it has none.
@@ -153,7 +154,9 @@ class BatchScorer:
         where a batch was scored in another way than this scorer's, and where a `position` stands
         twice.
         """
-        whole = isinstance(batches, Mapping) or hasattr(batches, "columns")
+        from fullrecall.datasets.frames import is_frame
+
+        whole = isinstance(batches, Mapping) or is_frame(batches)
         tables = map(table_of, [batches] if whole else batches)
         if self.keep == "summary":
             return self._report_of_totals(tables)
