@@ -338,8 +338,8 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("batch", "problem"),
         [
-            ([1, 2], r"a batch is an Arrow table, a pandas DataFrame or a mapping .* got list"),
-            ("rows", "a batch is an Arrow table"),
+            ([1, 2], r"expected a data frame, an Arrow table or a mapping .* got list"),
+            ("rows", "expected a data frame, an Arrow table"),
             ({"id": ["a"], "user_input": ["q", "p"]}, "columns are of one length, got {'id': 1"),
             ({"user_input": "q"}, "lists or arrays, 'user_input' is 'q': for one sample"),
             ({"user_input": None}, "'user_input' is None"),

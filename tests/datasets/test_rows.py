@@ -100,7 +100,7 @@ class TestLists:
         [
             ("a.jsonl", "read(path) reads a file"),
             (Path("a.jsonl"), "read(path) reads a file"),
-            ({"question": ["q"]}, "pandas.DataFrame(columns)"),
+            ({"question": ["q"]}, "pass a data frame of them"),
             (7, "an iterable of rows is meant, got int 7"),
         ],
     )

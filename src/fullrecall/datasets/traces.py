@@ -182,7 +182,7 @@ def _samples(
             except InputError as error:
                 raise error.at(line=number) from None
         if not traces:
-            raise InputError("holds no spans" if path else "there are no spans")
+            raise InputError("holds no spans")
     except InputError as error:
         raise error.at(path=path) from error.__cause__
     # Phoenix gives the newest first.

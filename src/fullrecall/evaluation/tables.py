@@ -159,5 +159,7 @@ def _frame(
 
     kinds = {"double": nw.Float64(), "long": nw.Int64(), "string": nw.String()}
     schema = {name: kinds[types[name]] for name in columns}
-    made = nw.from_dict(dict(columns), schema=schema, backend=backend)
-    return (made if index is None else nw.maybe_set_index(made, index=index)).to_native()
+    made = nw.from_dict(dict(columns), schema=schema, backend=backend).to_native()
+    if index is not None:
+        made.index = index
+    return made
