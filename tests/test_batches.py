@@ -165,7 +165,8 @@ class TestWhatComesOut:
         for name in expected.columns.drop("sample"):
             left, right = list(scores[name]), list(expected[name])
             assert [x if x == x else None for x in left] == [x if x == x else None for x in right]  # noqa: PLR0124 - NaN
-        assert list(scores["sample"]) == [row["id"] for row in rows()]
+        named = [None if pd.isna(own) else own for own in scores["sample"]]
+        assert named == [row["id"] for row in rows()]
 
     def test_a_frame_keeps_its_labels(self) -> None:
         """Scores of a data frame can be joined to it."""

@@ -79,7 +79,7 @@ def test_import_loads_nothing_heavy() -> None:
 ORDER = (
     ("errors", "identifiers", "extras", "usage", "markup", "parameters"),
     ("context",),
-    ("hits", "retrieval"),
+    ("hits", "reordering", "retrieval"),
     ("sample",),
     ("findings",),
     ("measures",),
@@ -89,6 +89,7 @@ ORDER = (
     ("judges",),
     ("calibration", "report"),
     ("scorers",),
+    ("traces",),
     ("datasets", "collections"),
     ("diagnosis",),
     ("evaluation",),

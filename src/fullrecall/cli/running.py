@@ -83,8 +83,7 @@ def run_evaluation(request: Request) -> None:
         summary = _summary(outcome.report, request)
     except FullrecallError as error:
         fail(*explained(error))
-    left_out = 0 if joined is None else joined.left_out
-    _show(outcome, summary, scorers, request, unjudged=unjudged, left_out=left_out)
+    _show(outcome, summary, scorers, request, unjudged=unjudged, joined=joined)
     _stop(outcome, summary, request)
 
 
@@ -180,7 +179,7 @@ def _show(
     request: Request,
     *,
     unjudged: bool,
-    left_out: int,
+    joined: Joined | None,
 ) -> None:
     spent = outcome.report.spent
     if request.as_json:
@@ -195,10 +194,10 @@ def _show(
     if request.quiet:
         return
     notes = terminal.notes(summary)
-    if left_out:
-        notes.append(
-            f"{left_out:,} sample{'' if left_out == 1 else 's'} without references left out."
-        )
+    if joined is not None and joined.left_out:
+        count = f"{joined.left_out:,} sample{'' if joined.left_out == 1 else 's'}"
+        unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
+        notes.append(f"Left out, since no reference fits: {count}{unasked}.")
     if spent is not None and spent.sentence():
         notes.append(spent.sentence())
     if not request.scorers:

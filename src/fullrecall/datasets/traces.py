@@ -91,10 +91,14 @@ def holds_spans(path: str, ending: str) -> bool:
 
 
 class Joined:
-    """An iterator over samples with references; `left_out` counts the samples that had none."""
+    """An iterator over samples with references.
+
+    `left_out` counts the samples that had none, `unasked` those of them without a question.
+    """
 
     def __init__(self, samples: Iterable[Sample], references: Iterable[Sample]) -> None:
         self.left_out = 0
+        self.unasked = 0
         self._samples = self._joined(samples, references)
 
     def __iter__(self) -> Iterator[Sample]:
@@ -130,6 +134,7 @@ class Joined:
                 place = asked[0] if asked else None
             if place is None:
                 self.left_out += 1
+                self.unasked += sample.user_input is None
                 continue
             met.add(place)
             yield _merged(sample, labeled[place])
@@ -144,7 +149,7 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     A sample takes the references of the same ID, else of the same question, white space aside.
     Several samples may take the same: they are one group, since they are not independent.
     References that no sample takes follow at the end, unscored. Samples without references are
-    left out; `left_out` of the iterator counts them. Raises `InputError` for two references of
+    left out; `left_out` of the iterator counts them, `unasked` those without a question. Raises `InputError` for two references of
     one ID, and for a question that two references ask.
     """
     return Joined(samples, references)

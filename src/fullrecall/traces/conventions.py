@@ -214,8 +214,8 @@ def _read_list(
     elif whole and references is not None:
         step.references = references
     elif references and _agree(references, contexts):
-        known = {context.id: context for context in contexts or () if context.text is not None}
-        step.contexts = tuple(known.get(one) or Context(id=one) for one in references)
+        # No text at all, rather than some: a missing one would count as missed.
+        step.contexts = tuple(Context(id=one) for one in references)
     elif REDACTED in (raw, span.attributes.get(_DOCUMENTS[step.kind])):
         step.problem = "its documents were hidden: OPENINFERENCE_HIDE_OUTPUTS is set"
     elif not whole:
