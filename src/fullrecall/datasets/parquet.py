@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fullrecall.datasets.frames import map_cell, without_gaps
+from fullrecall.dataframes import map_cell
+from fullrecall.datasets.frames import without_gaps
 from fullrecall.datasets.opening import FilePath, existing_file
 from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
 from fullrecall.errors import InputError, MissingExtraError, ParameterError

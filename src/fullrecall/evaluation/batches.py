@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.dataframes import is_frame
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
@@ -154,8 +155,6 @@ class BatchScorer:
         where a batch was scored in another way than this scorer's, and where a `position` stands
         twice.
         """
-        from fullrecall.datasets.frames import is_frame
-
         whole = isinstance(batches, Mapping) or is_frame(batches)
         tables = map(table_of, [batches] if whole else batches)
         if self.keep == "summary":

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
+from fullrecall.dataframes import eager, frame_rows, is_frame
 from fullrecall.errors import InputError
 from fullrecall.extras import pandas
 from fullrecall.identifiers import shown
@@ -51,8 +52,6 @@ class Table(Protocol):
 def table_of(batch: object) -> Table:
     """Return a batch as a table; raise `InputError` where it is none that we know."""
     package = type(batch).__module__.partition(".")[0]
-    from fullrecall.datasets.frames import is_frame  # readers are no part of `import fullrecall`
-
     if package in _WHOLE:
         scoring, reporting = _WHOLE[package]
         raise InputError(
@@ -79,15 +78,11 @@ class _Frame:
     """A data frame or table of any library, by narwhals."""
 
     def __init__(self, frame: Any) -> None:
-        from fullrecall.datasets.frames import eager
-
         self._native = frame
         self._frame = eager(frame)
         self.names = list(self._frame.columns)
 
     def rows(self) -> Iterator[dict[Any, object]]:
-        from fullrecall.datasets.frames import frame_rows
-
         return frame_rows(self._frame)
 
     def column(self, name: str) -> list[Any]:
