@@ -40,6 +40,7 @@ from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 np = pytest.importorskip("numpy", reason="needs the pandas extra")
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")
+pl = pytest.importorskip("polars", reason="needs the test extra")
 
 SCORERS = (IdRecall(), SpanRecall(), ClaimRecall(judge=ContainmentJudge()))
 
@@ -137,6 +138,7 @@ KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "frame": frame,
     "frame from Arrow": lambda some: arrow_table(some).to_pandas(),
     "frame of Arrow's types": lambda some: arrow_table(some).to_pandas(types_mapper=pd.ArrowDtype),
+    "frame of polars": lambda some: pl.from_arrow(arrow_table(some)),
     "lists": lists,
     "arrays": arrays,
 }

@@ -48,10 +48,8 @@ def frame_rows(frame: Any) -> Iterator[dict[Any, object]]:
     """Yield the rows of a frame of any library, or of narwhals, as mappings, in order."""
     read = eager(frame)
     maps = _map_columns(read)
-    number = 0
     # Not `rows()`: it builds every row before the first is scored.
-    for row in read.iter_rows(named=True):
-        number += 1
+    for number, row in enumerate(read.iter_rows(named=True), start=1):
         for column in maps:
             row[column] = map_cell(column, row[column], number)
         yield row

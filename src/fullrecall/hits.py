@@ -1,7 +1,7 @@
 """What retrievers of other libraries return, read as contexts by the names of its fields.
 
-One table of names in one place: no library is imported, but narwhals for a data frame. An object, or a mapping, is read where
-its fields say without doubt what its ID, its text and its score are.
+One table of names in one place: no library is imported, but narwhals for a data frame. An object,
+or a mapping, is read where its fields say without doubt what its ID, its text and its score are.
 """
 
 from __future__ import annotations
@@ -109,20 +109,29 @@ def _rows(result: object) -> Iterable[object] | None:
         return _columns(result)
     if is_frame(result):
         return frame_rows(result)
-    columns = (_get(result, "documents"), _get(result, "scores"))
-    if all(map(_is_matrix, columns)):
-        return _scored_rows(*columns)
-    if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
-        return _numbers_found(*result)
+    arrays = _array_rows(result)
+    if arrays is not None:
+        return arrays
     for path in LISTS:
         value = result
         for name in path:
             value = _get(value, name)
         if _is_list(value):
             return value  # type: ignore[return-value]
-    if type(result) is list and result and all(type(one) is list for one in result):
-        return _of_one_query(result)  # Milvus
     return result if _is_list(result) else None  # type: ignore[return-value]
+
+
+def _array_rows(result: object) -> Iterable[object] | None:
+    """Return the rows of one query where a library answers several at once: as arrays or lists."""
+    columns = (_get(result, "documents"), _get(result, "scores"))
+    if all(map(_is_matrix, columns)):
+        return _scored_rows(*columns)
+    if type(result) is tuple and len(result) == 2 and all(map(_is_matrix, result)):  # noqa: PLR2004
+        return _numbers_found(*result)
+    if type(result) is list and result and all(type(one) is list for one in result):
+        found: list[object] = _of_one_query(result)  # Milvus
+        return found
+    return None
 
 
 def _scored_rows(documents: Any, scores: Any) -> list[object]:

@@ -20,11 +20,13 @@ QUESTION = "high tower"
 
 @pytest.fixture
 def live() -> list[Sample]:
+    """Return the samples of the traces that have ended."""
     return []
 
 
 @pytest.fixture
 def provider(live: list[Sample]) -> Any:
+    """Return a provider whose spans become samples."""
     from opentelemetry.sdk.trace import TracerProvider
 
     from fullrecall.traces import RetrievalProcessor
@@ -36,6 +38,7 @@ def provider(live: list[Sample]) -> Any:
 
 @pytest.fixture
 def haystack(provider: Any) -> Iterator[Any]:
+    """Return Haystack, instrumented."""
     from openinference.instrumentation.haystack import HaystackInstrumentor
 
     instrumentor = HaystackInstrumentor()

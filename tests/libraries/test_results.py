@@ -134,9 +134,7 @@ LIBRARIES: dict[str, tuple[Callable[[Path], Any], list[tuple[str | None, str | N
         True,
     ),
     "BM25S, objects": (
-        lambda path: bm25s(
-            path, [{"id": i, "text": t} for i, t in zip(IDS, TEXTS, strict=True)]
-        ),
+        lambda path: bm25s(path, [{"id": i, "text": t} for i, t in zip(IDS, TEXTS, strict=True)]),
         FOUND,
         True,
     ),

@@ -37,6 +37,7 @@ def metrics() -> dict[str, float]:
 
 @pytest.fixture
 def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Return MLflow with a store of files."""
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     import mlflow
 

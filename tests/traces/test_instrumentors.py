@@ -19,14 +19,12 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import create_retriever_tool, tool
-from langchain_fullrecall import observed as langchain_observed
 from llama_index.core.llms import MockLLM
 from llama_index.core.postprocessor import LongContextReorder, SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import BaseRetriever as NodeRetriever
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore, TextNode
-from llama_index.evaluation.fullrecall import observed as llama_observed
 from openinference.instrumentation.langchain import LangChainInstrumentor
 from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
 from opentelemetry.sdk.trace import TracerProvider
@@ -36,6 +34,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from fullrecall import IdRecall, Retrieval, Sample, TextRecall, datasets, evaluate
 from fullrecall.retrieval import Call
 from fullrecall.traces import RetrievalProcessor
+from langchain_fullrecall import observed as langchain_observed
+from llama_index.evaluation.fullrecall import observed as llama_observed
 
 pytestmark = [
     pytest.mark.frameworks,
@@ -174,6 +174,7 @@ class Tracing:
 
 @pytest.fixture(scope="module")
 def instrumented() -> Iterator[Tracing]:
+    """Instrument both frameworks while this module runs."""
     made = Tracing()
     instrumentors = (LangChainInstrumentor(), LlamaIndexInstrumentor())
     for one in instrumentors:
@@ -256,9 +257,10 @@ def test_an_evaluation_asks_an_instrumented_application(tracing: Tracing) -> Non
     """`evaluate` asks it side by side; a failure is that sample's own."""
 
     def application(question: str) -> str:
-        return str(chain().invoke(question).content) + Documents(fails=question == "1").invoke(
-            question
-        )[0].page_content
+        return (
+            str(chain().invoke(question).content)
+            + Documents(fails=question == "1").invoke(question)[0].page_content
+        )
 
     samples = [
         Sample(id=str(n), user_input=str(n), reference_context_ids=["d0", "d9"]) for n in range(4)
@@ -354,9 +356,7 @@ def test_llama_index_beyond_128_attributes(tracing: Tracing) -> None:
 
 
 @pytest.mark.parametrize("hidden", ["OUTPUTS", "OUTPUT_TEXT", "INPUTS"])
-def test_hidden_values(
-    hidden: str, tracing: Tracing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hidden_values(hidden: str, tracing: Tracing, monkeypatch: pytest.MonkeyPatch) -> None:
     """What OPENINFERENCE_HIDE_* hides is unscored; a hidden input leaves the list."""
     instrumentor = LangChainInstrumentor()
     instrumentor.uninstrument()

@@ -45,7 +45,9 @@ def retriever(number: int, parent: int | None = None, *ids: str, **given: Any) -
     if not ids:
         attributes["retrieval.documents"] = ()
     attributes |= {"input.value": "q", **given.pop("attributes", {})}
-    return span(number, given.pop("name", f"search {number}"), parent, attributes=attributes, **given)
+    return span(
+        number, given.pop("name", f"search {number}"), parent, attributes=attributes, **given
+    )
 
 
 def read(*spans: Span, **options: Any) -> Sample:
@@ -78,7 +80,7 @@ CONVENTIONS: dict[str, Span] = {
     "MLflow": span(1, "search", attributes={
         "mlflow.spanType": '"RETRIEVER"',
         "mlflow.spanInputs": '{"query": "q"}',
-        "mlflow.spanOutputs": '[{"page_content": "t", "id": "a"}, {"page_content": "u", "id": "b"}]',
+        "mlflow.spanOutputs": json.dumps([{"page_content": "t", "id": own} for own in "ab"]),
     }),
     "OpenInference, IDs in the output": span(1, "search", attributes={
         "openinference.span.kind": "RETRIEVER",
@@ -326,9 +328,8 @@ def test_files_of_otlp(form: str, tmp_path: Path) -> None:
 
 def phoenix() -> list[dict[str, Any]]:
     """Return rows of Phoenix's frame, the newest first."""
-    found = []
-    for one in SPANS:
-        found.append({
+    return [
+        {
             "context.trace_id": one.trace_id,
             "context.span_id": one.span_id,
             "parent_id": one.parent_id,
@@ -339,14 +340,21 @@ def phoenix() -> list[dict[str, Any]]:
             "end_time": f"2026-01-01T00:00:{min(59, int(one.end)):02}+00:00",
             "attributes.input.value": "q",
             "attributes.output.value": one.attributes.get("output.value"),
-            "attributes.retrieval.documents": [
-                {"document.id": own, "document.content": f"text {own}", "document.metadata": {"n": 1}}
-                for own in "ab"
-            ]
+            "attributes.retrieval.documents": [phoenix_document(own) for own in "ab"]
             if one.parent_id
             else None,
-        })  # fmt: skip
-    return found
+        }
+        for one in SPANS
+    ]
+
+
+def phoenix_document(own: str) -> dict[str, Any]:
+    """Return a document in Phoenix's column."""
+    return {
+        "document.id": own,
+        "document.content": f"text {own}",
+        "document.metadata": {"n": 1},
+    }
 
 
 @pytest.mark.parametrize("form", ["pandas", "polars", "rows", "parquet", "jsonl"])
@@ -417,9 +425,7 @@ class TestReferences:
 
     def test_an_id_goes_before_the_question(self) -> None:
         """Of two references, the one of the sample's ID."""
-        references = [
-            Sample(id=n, user_input="q", reference_context_ids=[n]) for n in "12"
-        ]
+        references = [Sample(id=n, user_input="q", reference_context_ids=[n]) for n in "12"]
         (first, missing) = datasets.with_references(
             [Sample(id="2", user_input="q", retrieved_context_ids=["2"])], references
         )
@@ -437,9 +443,7 @@ class TestReferences:
     def test_what_was_retrieved_stays_as_it_was(self) -> None:
         """The record, the answer, and the metadata of both."""
         trace = read(*SPANS)
-        reference = Sample(
-            user_input="q", reference_context_ids=["a"], metadata={"lang": "en"}
-        )
+        reference = Sample(user_input="q", reference_context_ids=["a"], metadata={"lang": "en"})
         joined = datasets.with_references([trace, Sample(retrieved_context_ids=[])], [reference])
         (sample,) = joined
         assert sample.retrieval == trace.retrieval

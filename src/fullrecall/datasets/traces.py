@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -107,9 +106,7 @@ class Joined:
     def __next__(self) -> Sample:
         return next(self._samples)
 
-    def _joined(
-        self, samples: Iterable[Sample], references: Iterable[Sample]
-    ) -> Iterator[Sample]:
+    def _joined(self, samples: Iterable[Sample], references: Iterable[Sample]) -> Iterator[Sample]:
         labeled = list(references)
         by_id: dict[str, int] = {}
         by_question: dict[str, list[int]] = {}
@@ -149,8 +146,8 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     A sample takes the references of the same ID, else of the same question, white space aside.
     Several samples may take the same: they are one group, since they are not independent.
     References that no sample takes follow at the end, unscored. Samples without references are
-    left out; `left_out` of the iterator counts them, `unasked` those without a question. Raises `InputError` for two references of
-    one ID, and for a question that two references ask.
+    left out; `left_out` of the iterator counts them, `unasked` those without a question. Raises
+    `InputError` for two references of one ID, and for a question that two references ask.
     """
     return Joined(samples, references)
 
@@ -177,23 +174,29 @@ def _folded(question: str) -> str:
 def _samples(
     rows: Iterable[tuple[int, object]], reading: Reading, path: str | None
 ) -> Iterator[Sample]:
-    traces: OrderedDict[str, list[Step]] = OrderedDict()
     try:
-        for number, row in rows:
-            try:
-                for span in spans_in(row):
-                    step = step_of(span, reading.id_key)
-                    traces.setdefault(span.trace_id, []).append(step)
-            except InputError as error:
-                raise error.at(line=number) from None
-        if not traces:
-            raise InputError("holds no spans")
+        traces = _traces(rows, reading)
     except InputError as error:
         raise error.at(path=path) from error.__cause__
     # Phoenix gives the newest first.
     order = sorted(traces, key=lambda one: min(step.start for step in traces[one]))
     for trace_id in order:
         yield sample_of(trace_id, traces.pop(trace_id), reading)
+
+
+def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, list[Step]]:
+    """Return the steps of each trace."""
+    traces: dict[str, list[Step]] = {}
+    for number, row in rows:
+        try:
+            for span in spans_in(row):
+                step = step_of(span, reading.id_key)
+                traces.setdefault(span.trace_id, []).append(step)
+        except InputError as error:
+            raise error.at(line=number) from None
+    if not traces:
+        raise InputError("holds no spans")
+    return traces
 
 
 def _lines(path: str) -> Iterator[tuple[int, object]]:

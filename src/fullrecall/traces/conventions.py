@@ -53,6 +53,7 @@ REDACTED = "__REDACTED__"
 """What OpenInference writes in place of a value that OPENINFERENCE_HIDE_* hides."""
 
 _QUESTION_NAMES = ("user_input", *Sample.names()["user_input"], "query_str", "query_text", "text")
+_ASKERS = ("human", "user")
 _QUESTION_HOLDERS = ("query_bundle", "q", "data", "inputs", "kwargs", "args", "arguments")
 _ANSWER_NAMES = ("response", *Sample.names()["response"], "result", "output_text", "replies")
 _LIST_NAMES = ("retrieved_contexts", *Sample.names()["retrieved_contexts"], "context",
@@ -139,25 +140,23 @@ def question_of(value: object) -> str | None:
     if isinstance(value, str):
         return None if value == REDACTED else value or None
     if isinstance(value, Sequence):
-        said = _last_said(value, ("human", "user"))
-        if said is None and len(value) == 1:
-            return question_of(value[0])
-        return said
-    if not isinstance(value, Mapping):
-        return None
-    for name in _QUESTION_NAMES:
-        if isinstance(value.get(name), str):
-            found: str = value[name]
-            return None if found == REDACTED else found
+        said = _last_said(value, _ASKERS)
+        return question_of(value[0]) if said is None and len(value) == 1 else said
+    return _question_in(value) if isinstance(value, Mapping) else None
+
+
+def _question_in(value: Mapping[str, Any]) -> str | None:
+    named = next((value[one] for one in _QUESTION_NAMES if isinstance(value.get(one), str)), None)
+    if named is not None:
+        return question_of(named)
     if isinstance(value.get("messages"), list):
-        return _last_said(value["messages"], ("human", "user"))
-    for name in _QUESTION_HOLDERS:
-        if isinstance(value.get(name), (Mapping, list)):
-            found_in = question_of(value[name])
-            if found_in is not None:
-                return found_in
+        return _last_said(value["messages"], _ASKERS)
+    held = (value[one] for one in _QUESTION_HOLDERS if isinstance(value.get(one), (Mapping, list)))
+    found = next((asked for one in held if (asked := question_of(one)) is not None), None)
+    if found is not None:
+        return found
     # The components of a pipeline that were asked: each with the same question.
-    asked = {question_of(held) for held in value.values() if isinstance(held, (Mapping, str))}
+    asked = {question_of(one) for one in value.values() if isinstance(one, (Mapping, str))}
     return asked.pop() if len(asked) == 1 else None
 
 
@@ -198,9 +197,7 @@ def _kind(span: Span) -> Kind:
     return "other"
 
 
-def _read_list(
-    step: Step, span: Span, output: object, raw: object, id_key: str | None
-) -> None:
+def _read_list(step: Step, span: Span, output: object, raw: object, id_key: str | None) -> None:
     """Read the list that a retriever or a reranker returned, or why it cannot be read."""
     contexts, problem = _attribute_documents(span, _DOCUMENTS[step.kind], id_key)
     written = _written_documents(span, output, id_key)
@@ -236,9 +233,7 @@ def _agree(references: Sequence[str], contexts: Sequence[Context] | None) -> boo
     return bool(left) and left == list(references[-len(left) :])
 
 
-def _cut_values(
-    step: Step, contexts: Sequence[Context], raw: object, output: object
-) -> str | None:
+def _cut_values(step: Step, contexts: Sequence[Context], raw: object, output: object) -> str | None:
     """Return that values were cut by a limit of characters, where an output ends too early."""
     if not isinstance(raw, str) or raw[:1] not in ("{", "[") or not isinstance(output, str):
         return None

@@ -145,7 +145,9 @@ class RetrievalProcessor(SpanProcessor):
                 for span_id in [one for one, of in self._captures.items() if of is capture]:
                     del self._captures[span_id]
 
-    def observed(self, application: Callable[[str], Any] | Callable[[str], Awaitable[Any]]) -> Retriever:
+    def observed(
+        self, application: Callable[[str], Any] | Callable[[str], Awaitable[Any]]
+    ) -> Retriever:
         """Return an application as a retriever: what its spans say it retrieves for a question.
 
         `application` is a function of the question, sync or async, such as `chain.invoke` or

@@ -236,9 +236,7 @@ def _hex(value: object, size: int) -> str:
     return read.hex() if len(read) == size else value
 
 
-def _error(
-    description: object, events: Iterable[tuple[str, Mapping[str, Any]]]
-) -> str:
+def _error(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
     """Return why a span failed, in one line."""
     text = description if isinstance(description, str) else ""
     if not text.strip():

@@ -159,7 +159,9 @@ class _Tree:
     @property
     def sample_id(self) -> str | None:
         """The ID of a sample that a span names, the outermost first."""
-        return next((s.sample_id for top in self._tops for s in self._walk(top) if s.sample_id), None)
+        return next(
+            (s.sample_id for top in self._tops for s in self._walk(top) if s.sample_id), None
+        )
 
     @property
     def question(self) -> str | None:
