@@ -31,6 +31,8 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
         import pyarrow as pa
 
         frame = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
+    if _package(frame) == "dask":
+        frame = frame.compute()  # to pandas, with no plug-in
     names = list(getattr(frame, "column_names", ())) or _pandas_names(frame)
     twice = {name for name in names if names.count(name) > 1}
     if twice:

@@ -286,8 +286,7 @@ def _narwhals() -> Any:
 
 
 def _hugging_face() -> Any:
-    import datasets
-
+    datasets = pytest.importorskip("datasets", reason="needs the test extra")
     return datasets.Dataset.from_list(ROWS)
 
 
