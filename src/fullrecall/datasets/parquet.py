@@ -54,7 +54,10 @@ def parquet_rows(
     try:
         # Both settings are needed: by default each column of a row group, which may be the whole
         # file, comes into memory at once.
-        with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
+        with (
+            pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
+            pq.ParquetFile(opened, buffer_size=2**20, pre_buffer=False) as file,
+        ):
             header = file.schema_arrow.names
             wanted = header
             if columns is not None:
