@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from fullrecall import Sample, datasets
+from fullrecall import Report, Sample, datasets
+from fullrecall.cli import app
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.traces.span import Span
 
@@ -450,3 +452,38 @@ class TestReferences:
         assert sample.response == "42"
         assert sample.metadata == {"trace_id": TRACE, "lang": "en"}
         assert (joined.left_out, joined.unasked) == (1, 1)
+
+
+def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
+    """`evaluate traces.json --references labels.jsonl`: what is scored, unscored, and left out."""
+    traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"
+    other = Span(trace_id="ff" * 16, span_id="f" * 16, name="other", start=500)
+    traces.write_text("\n".join(json.dumps(otlp(one)) for one in [*SPANS, other]), "utf-8")
+    rows = [{"user_input": one, "reference_ids": ["a", "c"]} for one in ("q", "never asked")]
+    labels.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    runner = CliRunner()
+    given = ["evaluate", str(traces), "--references", str(labels), "-o", str(tmp_path / "r.jsonl")]
+    done = runner.invoke(app, given)
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "Left out, since no reference fits: 1 sample, 1 of them without a question." in said
+    assert "no trace asks this question" in said
+    report = Report.load(tmp_path / "r.jsonl")
+    assert [row.results[0].score for row in report.rows] == [0.5, None]
+    refused = runner.invoke(app, ["evaluate", str(labels), "--run", str(labels), "--id-key", "x"])
+    assert refused.exit_code == 2
+    assert "--id-key" in refused.output
+
+
+def test_the_command_line_takes_ids_from_metadata(tmp_path: Path) -> None:
+    """`--id-key`, as `id_key` in Python."""
+    traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"
+    held = {"retrieval.documents.0.document.metadata": '{"source": "s"}'}
+    one = retriever(1, None, "a", attributes=held)
+    traces.write_text(json.dumps(otlp(one)), "utf-8")
+    labels.write_text('{"user_input": "q", "reference_ids": ["s"]}', "utf-8")
+    given = ["evaluate", str(traces), "--references", str(labels), "--id-key", "source", "--json"]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 0, done.output
+    (score,) = json.loads(done.stdout)["scores"]
+    assert score["measures"]["recall"]["mean"] == 1.0
