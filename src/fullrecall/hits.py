@@ -145,11 +145,12 @@ def _scored_rows(documents: Any, scores: Any) -> list[object]:
     ]
 
 
-def _numbers_found(distances: Any, numbers: Any) -> Any:
+def _numbers_found(distances: Any, numbers: Any) -> list[object]:
     """Return FAISS's positions of one query; what stands before them may be distances."""
     if (distances.dtype.kind, numbers.dtype.kind) != ("f", "i"):
         raise InputError("expected a pair of distances and ids, as FAISS returns it")
-    return _of_one_query(numbers.tolist())
+    found: list[object] = _of_one_query(numbers.tolist())
+    return found
 
 
 def _of_one_query(results: Sequence[Any]) -> Any:

@@ -107,37 +107,50 @@ class Joined:
         return next(self._samples)
 
     def _joined(self, samples: Iterable[Sample], references: Iterable[Sample]) -> Iterator[Sample]:
-        labeled = list(references)
-        by_id: dict[str, int] = {}
-        by_question: dict[str, list[int]] = {}
-        for place, one in enumerate(labeled):
-            if one.id is not None and by_id.setdefault(one.id, place) != place:
+        labeled = _Labeled(references)
+        met: set[int] = set()
+        for sample in samples:
+            place = labeled.place_of(sample)
+            if place is None:
+                self.left_out += 1
+                self.unasked += sample.user_input is None
+            else:
+                met.add(place)
+                yield _merged(sample, labeled.references[place])
+        for unmet, reference in enumerate(labeled.references):
+            if unmet not in met:
+                yield reference.with_retrieval(Retrieval(error="no trace asks this question"))
+
+
+class _Labeled:
+    """References by their ID and by their question."""
+
+    def __init__(self, references: Iterable[Sample]) -> None:
+        self.references = list(references)
+        self._by_id: dict[str, int] = {}
+        self._by_question: dict[str, list[int]] = {}
+        for place, one in enumerate(self.references):
+            if one.id is not None and self._by_id.setdefault(one.id, place) != place:
                 raise InputError(
                     f"two references have the id {one.id!r}: keep one", line=place + 1, field="id"
                 )
             if one.user_input is not None:
-                by_question.setdefault(_folded(one.user_input), []).append(place)
-        met: set[int] = set()
-        for sample in samples:
-            place = by_id.get(sample.id) if sample.id is not None else None
-            if place is None and sample.user_input is not None:
-                asked = by_question.get(_folded(sample.user_input), [])
-                if len(asked) > 1:
-                    raise InputError(
-                        f"{len(asked)} references ask {shown(sample.user_input)}: name the "
-                        "sample's id in the trace, in the span attribute fullrecall.sample_id",
-                        field="user_input",
-                    )
-                place = asked[0] if asked else None
-            if place is None:
-                self.left_out += 1
-                self.unasked += sample.user_input is None
-                continue
-            met.add(place)
-            yield _merged(sample, labeled[place])
-        for place, one in enumerate(labeled):
-            if place not in met:
-                yield one.with_retrieval(Retrieval(error="no trace asks this question"))
+                self._by_question.setdefault(_folded(one.user_input), []).append(place)
+
+    def place_of(self, sample: Sample) -> int | None:
+        """Return which references are a sample's; raise `InputError` where its question has two."""
+        if sample.id is not None and sample.id in self._by_id:
+            return self._by_id[sample.id]
+        if sample.user_input is None:
+            return None
+        asked = self._by_question.get(_folded(sample.user_input), [])
+        if len(asked) > 1:
+            raise InputError(
+                f"{len(asked)} references ask {shown(sample.user_input)}: name the sample's id in "
+                "the trace, in the span attribute fullrecall.sample_id",
+                field="user_input",
+            )
+        return asked[0] if asked else None
 
 
 def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> Joined:

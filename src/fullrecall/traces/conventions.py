@@ -156,8 +156,8 @@ def _question_in(value: Mapping[str, Any]) -> str | None:
     if found is not None:
         return found
     # The components of a pipeline that were asked: each with the same question.
-    asked = {question_of(one) for one in value.values() if isinstance(one, (Mapping, str))}
-    return asked.pop() if len(asked) == 1 else None
+    several = {question_of(one) for one in value.values() if isinstance(one, (Mapping, str))}
+    return several.pop() if len(several) == 1 else None
 
 
 def answer_of(value: object) -> str | None:

@@ -27,14 +27,15 @@ def spans_in(item: object) -> Iterator[Span]:
 
     Raises `InputError` for what is none of these.
     """
+    dump = getattr(item, "to_dict", None)
     if isinstance(item, Span):
         yield item
     elif isinstance(item, Mapping):
         yield from _of_mapping(item)
     elif hasattr(item, "context") and hasattr(item, "attributes") and hasattr(item, "parent"):
         yield of_sdk(item)
-    elif callable(getattr(item, "to_dict", None)):  # a Trace or a Span of MLflow
-        yield from spans_in(item.to_dict())
+    elif callable(dump):  # a Trace or a Span of MLflow
+        yield from spans_in(dump())
     else:
         raise InputError(f"{_FORMS}, got {shown(item)}")
 
