@@ -13,8 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.documents import Document
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.language_models.fake_chat_models import (
+    FakeListChatModel,
+    FakeMessagesListChatModel,
+)
+from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
@@ -238,6 +243,40 @@ def test_llama_index(name: str, tracing: Tracing) -> None:
     assert lists(exported.retrieval or Retrieval()) == lists(seen)
     expected = llama_observed(application).retrieve(sample)
     assert lists(seen) == lists(expected)
+
+
+class ToolCalling(FakeMessagesListChatModel):
+    """A model that calls tools as its messages say."""
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        """Return this model."""
+        return self
+
+
+def agent() -> Any:
+    """Return an agent that searches with two tools at once."""
+    calls = [{"name": name, "args": {"query": name}, "id": name} for name in ("one", "two")]
+    model = ToolCalling(responses=[AIMessage("", tool_calls=calls), AIMessage("330 metres.")])
+    tools = [
+        create_retriever_tool(Documents(), "one", "Search."),
+        create_retriever_tool(OtherDocuments(count=2), "two", "Search."),
+    ]
+    return create_agent(model, tools)
+
+
+def test_an_agent_of_langchain(tracing: Tracing) -> None:
+    """Its question, its answer, and the union of what its tools returned."""
+    sample = Sample(user_input=QUESTION)
+
+    def application(question: str) -> Any:
+        return agent().invoke({"messages": [("user", question)]})
+
+    seen = tracing.processor.observed(application).retrieve(sample)
+    assert seen.ranks == (1, 2, 3, 4)
+    (exported,) = tracing.exported()
+    assert (exported.user_input, exported.response) == (QUESTION, "330 metres.")
+    assert lists(exported.retrieval or Retrieval()) == lists(seen)
+    assert lists(seen) == lists(langchain_observed(agent()).retrieve(sample))
 
 
 def test_each_trace_is_handed_out_as_it_ends(tracing: Tracing) -> None:
