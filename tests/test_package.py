@@ -78,9 +78,9 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "extras", "usage", "markup", "parameters"),
+    ("errors", "identifiers", "dataframes", "extras", "usage", "markup", "parameters"),
     ("context",),
-    ("hits", "retrieval"),
+    ("hits", "reordering", "retrieval"),
     ("sample",),
     ("findings",),
     ("measures",),
@@ -90,6 +90,7 @@ ORDER = (
     ("judges",),
     ("calibration", "report"),
     ("scorers",),
+    ("traces",),
     ("datasets", "collections"),
     ("diagnosis",),
     ("evaluation",),
