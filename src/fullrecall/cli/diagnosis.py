@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from fullrecall.diagnosis import Diagnosed
 
 HELP = """\
-Say why each target of a saved report was missed: not in the corpus, beyond k, dropped by a \
-reranker, split across chunks, a near duplicate, an ID of another level, denied by the judge.
-
 Add --corpus, one indexed context per line, to find more causes.
 
 [bold]A line of the corpus[/]

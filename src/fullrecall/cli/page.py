@@ -10,8 +10,6 @@ import typer
 from fullrecall.cli.options import Measures, ReportPath
 
 HELP = """\
-Write a web page of a saved report, or of two: one file that needs no server or network.
-
 It shows the summary, the curves over k, and every sample with its contexts, targets, and \
 evidence, to be sorted, filtered, and searched. With --before: what changed, with both \
 retrievals side by side. With --corpus: also why each target was missed.

@@ -9,13 +9,11 @@ from itertools import count
 from fullrecall.evaluation.budget import Account
 from fullrecall.evaluation.cache import Cache, Turn
 from fullrecall.evaluation.endpoint import Endpoint
-from fullrecall.evaluation.limits import Limits
+from fullrecall.evaluation.limits import LATE, Limits
 from fullrecall.judges.flow import NotAsked, counted
 from fullrecall.judges.protocols import Ask, ChatModel, Completion, Failure
 from fullrecall.judges.retries import Attempt
 from fullrecall.judges.transport import closed
-
-LATE = "the run's deadline passed before it was judged"
 
 
 class Requests:
