@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 import fullrecall
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.cli import app, demo, evaluation
-from fullrecall.cli.commands import COMMANDS
 from fullrecall.cli import running as cli_running
+from fullrecall.cli.commands import COMMANDS
 from fullrecall.datasets import read
 from fullrecall.measures import RR, Measure, Recall, nDCG
 

@@ -59,9 +59,7 @@ class Work:
         return Row(self.position, self.sample, tuple(results))
 
 
-def prepared(
-    position: int, sample: Sample, scorers: Sequence[Scorer], cache: Cache | None
-) -> Work:
+def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], cache: Cache | None) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made.
 
     `cache` is None where no scorer has a flow.
