@@ -86,7 +86,7 @@ print(report.summary())
     asking = {
         "asyncio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2", "rapidfuzz",
         "fullrecall.evaluation.engine", "fullrecall.evaluation.store",
-        "fullrecall.evaluation.requests", "fullrecall.judges.llm", "fullrecall.judges.redaction",
+        "fullrecall.evaluation.requests", "fullrecall.judges.llm", "fullrecall.models.redaction",
     }  # fmt: skip
     loaded = modules_after(program)
     assert "fullrecall.scorers.ids" in loaded
@@ -149,6 +149,7 @@ ORDER = (
     ("measures",),
     ("result",),
     ("records",),
+    ("models",),
     ("judges",),
     ("calibration", "report"),
     ("scorers",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
 from collections.abc import Callable
 from itertools import count
 
@@ -11,9 +12,11 @@ from fullrecall.evaluation.cache import Cache, Turn
 from fullrecall.evaluation.endpoint import Endpoint
 from fullrecall.evaluation.limits import LATE, Limits
 from fullrecall.judges.flow import NotAsked, counted
-from fullrecall.judges.protocols import Ask, ChatModel, Completion, Failure
-from fullrecall.judges.retries import Attempt
-from fullrecall.judges.transport import closed
+from fullrecall.judges.judge import Ask
+from fullrecall.models import redaction  # noqa: F401 - likewise
+from fullrecall.models.chat import ChatModel, Completion, Failure
+from fullrecall.models.retries import Attempt
+from fullrecall.models.transport import closed
 
 
 class Requests:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from fullrecall.evaluation.cache import Cache
-    from fullrecall.judges.protocols import Ask, Flow
+    from fullrecall.judges.judge import Ask, Flow
 
 _INTERRUPTED = "the run was interrupted before it was judged"
 
@@ -108,7 +108,7 @@ def score_one(scorer: Scorer, sample: Sample) -> Result:
 
 def raised(scorer: Scorer, error: Exception) -> Result:
     """Return what an exception inside a scorer makes of its result: it ends no run."""
-    from fullrecall.judges.redaction import redacted
+    from fullrecall.models.redaction import redacted
 
     told = redacted(f"{type(error).__name__}: {error}")
     return unscored(scorer, f"{scorer.method.name} raised {told}")

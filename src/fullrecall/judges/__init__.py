@@ -10,39 +10,23 @@ from fullrecall.errors import JudgeError
 if TYPE_CHECKING:
     from fullrecall.judges.cascade import Cascade, VerbatimJudge
     from fullrecall.judges.cross_encoder import CrossEncoderJudge
+    from fullrecall.judges.judge import Ask, Citation, Flow, Judge, Verdict
     from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
     from fullrecall.judges.llm import LLMJudge
     from fullrecall.judges.panel import Panel
     from fullrecall.judges.prompts import Prompts
-    from fullrecall.judges.protocols import (
-        Ask,
-        ChatModel,
-        ChatRequest,
-        Citation,
-        Completion,
-        Failure,
-        Flow,
-        Judge,
-        Message,
-        Verdict,
-    )
 
 __all__ = [
     "Ask",
     "Cascade",
-    "ChatModel",
-    "ChatRequest",
     "Citation",
-    "Completion",
     "CrossEncoderJudge",
     "EmbeddedJudge",
-    "Failure",
     "Flow",
     "Judge",
     "JudgeError",
     "LLMJudge",
     "LexicalJudge",
-    "Message",
     "Panel",
     "Prompts",
     "VerbatimJudge",
@@ -50,24 +34,19 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Ask": "protocols",
+    "Ask": "judge",
     "Cascade": "cascade",
-    "ChatModel": "protocols",
-    "ChatRequest": "protocols",
-    "Citation": "protocols",
-    "Completion": "protocols",
+    "Citation": "judge",
     "CrossEncoderJudge": "cross_encoder",
     "EmbeddedJudge": "lexical",
-    "Failure": "protocols",
-    "Flow": "protocols",
-    "Judge": "protocols",
+    "Flow": "judge",
+    "Judge": "judge",
     "LLMJudge": "llm",
     "LexicalJudge": "lexical",
-    "Message": "protocols",
     "Panel": "panel",
     "Prompts": "prompts",
     "VerbatimJudge": "cascade",
-    "Verdict": "protocols",
+    "Verdict": "judge",
 }
 
 if not TYPE_CHECKING:

@@ -10,7 +10,6 @@ from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings, graded
 from fullrecall.parameters import check_k, check_share
 
-
 KINDS: set[type] = set()
 """The classes of measures: what tells one in a tenth of the time that `isinstance` takes."""
 

@@ -15,7 +15,6 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
 
-
 _SCORED = Status.SCORED  # an attribute of an enum costs as much as a measure
 
 
@@ -98,9 +97,7 @@ class FindingScorer(ABC):
             if sample.retrieval is None:
                 return Result(self._method, _SCORED, findings, retrieved, note, unmeasured)
             note, ranks = recorded(found, sample)
-            return Result(
-                self._method, _SCORED, findings, retrieved, note, unmeasured, ranks=ranks
-            )
+            return Result(self._method, _SCORED, findings, retrieved, note, unmeasured, ranks=ranks)
         note = found.note or "no reference items"
         return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
 

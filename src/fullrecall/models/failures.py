@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from fullrecall.judges.protocols import Completion, Failure
+from fullrecall.models.chat import Completion, Failure
 
 PASSING = frozenset(
     {
@@ -96,7 +96,7 @@ def trouble_of(error: Exception) -> Trouble:
 
 def shortened(detail: str) -> str:
     """Return what was said of a failure without secrets, cut to 300 characters."""
-    from fullrecall.judges.redaction import redacted  # its patterns take long to compile
+    from fullrecall.models.redaction import redacted  # its patterns take long to compile
 
     detail = redacted(detail[: 10 * _LONGEST])
     return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.failures import Trouble, shortened, trouble_of
-from fullrecall.judges.protocols import Completion, Failure
+from fullrecall.models.chat import Completion, Failure
+from fullrecall.models.failures import Trouble, shortened, trouble_of
 from fullrecall.usage import token_count
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def sound(given: object) -> Completion:
     if len(completion.text) > MOST_CHARACTERS:
         detail = f"{len(completion.text):,} characters; at most {MOST_CHARACTERS:,} are read"
         return Completion("", *tokens, Failure.TOO_LARGE, detail)
-    from fullrecall.judges.redaction import without_secrets  # its patterns take long to compile
+    from fullrecall.models.redaction import without_secrets  # its patterns take long to compile
 
     text = without_secrets(completion.text)
     detail = shortened(completion.detail) if completion.detail else ""
