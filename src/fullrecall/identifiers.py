@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from operator import index
+from typing import TypeGuard
 from uuid import UUID
 
 
@@ -57,11 +58,11 @@ def as_ranked_ids(value: object) -> tuple[str | None, ...]:
     """Return retrieved IDs in rank order; None stands at the rank of a context without an ID."""
     ids = value if type(value) is list else as_list(value, ordered=True)
     if is_texts(ids) and all(ids):
-        return tuple(ids)  # type: ignore[arg-type]
+        return tuple(ids)
     return tuple(None if item is None else as_id(item) or None for item in ids)
 
 
-def is_texts(items: list[object]) -> bool:
+def is_texts(items: list[object]) -> TypeGuard[list[str]]:
     """Return whether all items are `str`, in less time than looking at the type of each takes."""
     try:
         "".join(items)  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ class Result:
     usage: Usage = Usage()  # noqa: RUF009 - a tuple: it cannot be changed
     ranks: tuple[int, ...] | None = None
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the fields, in their order
         self,
         method: Method,
         status: Status,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 from math import isfinite
 from typing import Any, NamedTuple, TypeAlias
@@ -68,7 +68,7 @@ def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
     else:
         items = as_list(value, ordered=False)
         if is_texts(items):
-            return SingleIds(tuple(filter(None, dict.fromkeys(items))))  # type: ignore[arg-type]
+            return SingleIds(tuple(filter(None, dict.fromkeys(items))))
         references = [_at(position, _reference, item) for position, item in enumerate(items)]
     best: dict[tuple[str, ...], Reference] = {}
     for reference in references:
@@ -181,8 +181,16 @@ def _plain_references(references: tuple[Reference, ...]) -> object:
     return [{"any_of": list(r.any_of), "grade": r.grade} for r in references]
 
 
+class _Single:
+    """Room for single reference IDs, which a sample keeps as they are until they are read."""
+
+    __slots__ = ("_single",)
+
+    _single: SingleIds | None
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class Sample:
+class Sample(_Single):
     """One question with what was retrieved for it and what should have been; immutable.
 
     A field that is None is *missing*: a scorer that needs it answers `unscored`. An empty list
@@ -215,7 +223,6 @@ class Sample:
     group: str | None
     retrieval: Retrieval | None
     metadata: Mapping[str, Any]
-    _single: SingleIds | None = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -236,7 +243,7 @@ class Sample:
         metadata: Mapping[str, Any] | None = None,
         **names_of_other_tools: Any,
     ) -> None:
-        # A sample is made for each row of a data set: fields that are not given cost next to nothing.
+        # One is made for each row of a data set: fields that are not given cost next to nothing.
         values: list[Any] = [
             id,
             user_input,
@@ -256,6 +263,20 @@ class Sample:
             fields = dict(zip(_CONVERT, values, strict=True))
             _translate(names_of_other_tools, fields)
             values = list(fields.values())
+        self._convert(values)
+        if retrieval is None and self.retrieved_contexts is None:
+            return
+        if self.retrieved_contexts is not None:
+            contexts = _identified(self.retrieved_contexts, self.retrieved_context_ids)
+            object.__setattr__(self, "retrieved_contexts", contexts)
+        if self.retrieval is not None:
+            self._take(self.retrieval)
+        if self.retrieved_contexts is not None:
+            ids = tuple(context.id for context in self.retrieved_contexts)
+            object.__setattr__(self, "retrieved_context_ids", ids)
+
+    def _convert(self, values: Iterable[Any]) -> None:
+        """Set each field; raise `InputError` that names all values of the wrong form."""
         problems: dict[str, str] = {}
         for value, (name, convert, put) in zip(values, _FIELDS, strict=True):
             if value is None:
@@ -273,16 +294,6 @@ class Sample:
                 "; ".join(f"{name}: {problem}" for name, problem in problems.items()),
                 field=next(iter(problems)),
             )
-        if retrieval is None and self.retrieved_contexts is None:
-            return
-        if self.retrieved_contexts is not None:
-            contexts = _identified(self.retrieved_contexts, self.retrieved_context_ids)
-            object.__setattr__(self, "retrieved_contexts", contexts)
-        if self.retrieval is not None:
-            self._take(self.retrieval)
-        if self.retrieved_contexts is not None:
-            ids = tuple(context.id for context in self.retrieved_contexts)
-            object.__setattr__(self, "retrieved_context_ids", ids)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_single":
@@ -416,7 +427,7 @@ _FIELDS = tuple(
 )
 """The same with what sets the field of a frozen sample."""
 
-_put_single = Sample._single.__set__  # type: ignore[attr-defined]  # noqa: SLF001 - a slot
+_put_single = vars(_Single)["_single"].__set__  # of a frozen class's slot
 
 _PLAIN: dict[str, Callable[[Any], object]] = {
     "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],

@@ -41,10 +41,10 @@ class IdRecall(DeterministicScorer):
     ) -> ColumnScores:
         """Return recall of whole columns, one row for each sample, at `ks` and over all.
 
-        Each item is what a `Sample` takes for that field; None is a missing value. It gives the
-        numbers that `score` gives, several times faster, and nothing else. Raises
-        `ParameterError` for a k below 1, `InputError` for columns of different lengths and for
-        values that are not IDs.
+        Each item is what a `Sample` takes for that field; None is a missing value. Two Arrow
+        columns of lists of whole numbers are fastest. It gives the numbers that `score` gives,
+        several times faster, and nothing else. Raises `ParameterError` for a k below 1,
+        `InputError` for columns of different lengths and for values that are not IDs.
         """
         cuts = sorted({check_k(k, "ks") for k in ks})
         return score_columns(
