@@ -27,7 +27,7 @@ from fullrecall.evaluation.budget import account_of
 from fullrecall.evaluation.interruption import Interruption
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import as_sample_at
-from fullrecall.evaluation.work import Work, late, prepared
+from fullrecall.evaluation.work import Work, late, prepared, score_one
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -112,8 +112,12 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     """
     reader = _Reader(samples)
     if run.asks_nobody:
+        deadline = run.limits.deadline is not None
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
-            yield run.work(*drawn, None).row(run.scorers)
+            if deadline:
+                yield run.work(*drawn, None).row(run.scorers)
+            else:
+                yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
         _finish(run, reader.error)
         return
     from fullrecall.evaluation.cache import Cache, opened
