@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from fullrecall import Context, Report, compare
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
+from fullrecall.report import Runs
 
 
 def run(*arguments: object) -> Any:
@@ -42,6 +43,18 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
     assert done.exit_code == 0
     comparison = compare(*map(Report.load, (saved["before"], saved["after"])))
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
+
+
+def test_several_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
+    """Named by their files, beside the last one; with --before there is one report only."""
+    reports = [saved["before"], saved["after"]]
+    assert run("page", *reports, "--title", "Both").exit_code == 0
+    written = (tmp_path / "after.html").read_text("utf-8")
+    runs = Runs({path.stem: Report.load(path) for path in reports})
+    assert written == runs.to_html(title="Both")
+    refused = run("page", *reports, "--before", saved["before"])
+    assert refused.exit_code == 2
+    assert "takes one REPORT only" in refused.stderr
 
 
 def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "page": Entry(
         "page",
-        "Write a web page of a saved report, or of two: one file that needs no server or network.",
+        "Write a web page of saved reports: one file that needs no server or network.",
     ),
     "testset": Entry(
         "testset",

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fullrecall.cli.options import Measures, ReportPath
+from fullrecall.cli.options import Measures
 
 HELP = """\
-It shows the summary, the curves over k, and every sample with its contexts, targets, and \
-evidence, to be sorted, filtered, and searched. With --before: what changed, with both \
-retrievals side by side. With --corpus: also why each target was missed.
+It answers first what fails, why, and what to change; then the summary, the curves over k, \
+slices, and every sample, to be sorted, filtered, and searched. With --before: what changed, \
+with both retrievals side by side. Several reports: run by run, the first one made first. \
+With --corpus: more causes of misses.
 
 [bold]Examples[/]
   fullrecall page report.jsonl
   fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
   fullrecall page after.jsonl --before before.jsonl --output change.html
+  fullrecall page may.jsonl june.jsonl july.jsonl --output runs.html
 """
 
 
 def page(
-    report: ReportPath,
+    report: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="REPORT...",
+            show_default=False,
+            help="Reports saved by `evaluate --output`.",
+        ),
+    ],
     *,
     measure: Measures = None,
     before: Annotated[
@@ -49,7 +59,7 @@ def page(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Write the page here. Default: beside REPORT, as .html.",
+            help="Write the page here. Default: beside the last REPORT, as .html.",
         ),
     ] = None,
     title: Annotated[
@@ -63,19 +73,26 @@ def page(
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report, compare
+    from fullrecall.report import Report, Runs, compare
 
-    path = output or report.with_suffix(".html")
+    path = output or report[-1].with_suffix(".html")
     if path.suffix != ".html":
         raise typer.BadParameter(f"must end in .html, got {path.name!r}", param_hint="--output")
-    check_output(path, [report, before, corpus])
+    check_output(path, [*report, before, corpus])
+    if len(report) > 1 and (before is not None or corpus is not None):
+        option = "--corpus" if before is None else "--before"
+        raise typer.BadParameter("takes one REPORT only", param_hint=option)
     measures = tuple(measure or ())
     try:
         with noting():
-            reports = [Report.load(one) for one in (before, report) if one is not None]
+            reports = [Report.load(one) for one in (before, *report) if one is not None]
         contexts = None if corpus is None else list(read_contexts(corpus))
         causes = [None if contexts is None else diagnose(r, corpus=contexts) for r in reports]
-        if before is None:
+        if len(report) > 1:
+            Runs(dict(zip(_names(report), reports, strict=True)), *measures).to_html(
+                path, title=title
+            )
+        elif before is None:
             reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
         else:
             both = (causes[0], causes[1])
@@ -84,3 +101,10 @@ def page(
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     show(f"Written to {path}.")
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return what to call each report: its file without the ending, or where that is not enough."""
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else list(map(str, paths))
+    return names if len(set(names)) == len(names) else [f"{n}. {s}" for n, s in enumerate(names, 1)]

@@ -42,9 +42,7 @@ def _parquet_rows(
         # Both settings are needed: by default each column of a row group, which may be the whole
         # file, comes into memory at once.
         with (
-            pa.OSFile(
-                path, "rb"
-            ) as opened,  # which is closed, too, where it turns out to be no Parquet
+            pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
             pq.ParquetFile(opened, buffer_size=2**20, pre_buffer=False) as file,
         ):
             header = file.schema_arrow.names

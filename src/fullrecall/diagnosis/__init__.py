@@ -1,4 +1,4 @@
-"""Why each item was missed, from what is known of its retrieval."""
+"""What to change, and why each target was missed, from what is known of its retrieval."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.diagnosis.causes import Cause, Diagnosed
+    from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
     from fullrecall.diagnosis.diagnosing import diagnose
     from fullrecall.diagnosis.diagnosis import Diagnosis
 
 __all__ = [
     "Cause",
+    "Change",
+    "ChangeKind",
+    "Cost",
     "Diagnosed",
     "Diagnosis",
+    "Effect",
     "diagnose",
 ]
 
 _MODULES = {
     "Cause": "causes",
+    "Change": "change",
+    "ChangeKind": "change",
+    "Cost": "change",
     "Diagnosed": "causes",
     "Diagnosis": "diagnosis",
+    "Effect": "change",
     "diagnose": "diagnosing",
 }
 

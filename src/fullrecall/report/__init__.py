@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from fullrecall.report.gate import Gate
     from fullrecall.report.report import Report
     from fullrecall.report.row import Missed, Row
+    from fullrecall.report.runs import Runs
+    from fullrecall.report.slices import Slice, Slices
     from fullrecall.report.smallest_k import SmallestK
     from fullrecall.report.summary import Estimate, ScoreSummary, Summary
 
@@ -30,8 +32,11 @@ __all__ = [
     "Outcome",
     "Report",
     "Row",
+    "Runs",
     "ScoreComparison",
     "ScoreSummary",
+    "Slice",
+    "Slices",
     "SmallestK",
     "Summary",
     "compare",
@@ -50,8 +55,11 @@ _MODULES = {
     "Outcome": "check",
     "Report": "report",
     "Row": "row",
+    "Runs": "runs",
     "ScoreComparison": "comparison",
     "ScoreSummary": "summary",
+    "Slice": "slices",
+    "Slices": "slices",
     "SmallestK": "smallest_k",
     "Summary": "summary",
     "compare": "comparison",
