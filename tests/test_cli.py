@@ -23,6 +23,7 @@ import fullrecall
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.cli import app, demo, evaluation
 from fullrecall.cli import running as cli_running
+from fullrecall.cli.commands import COMMANDS
 from fullrecall.datasets import read
 from fullrecall.measures import RR, Measure, Recall, nDCG
 
@@ -136,6 +137,14 @@ def test_examples_in_help_are_valid(example: str) -> None:
     group: Any = typer.main.get_command(app)
     # Parses the options, and runs nothing.
     group.commands[name].make_context(name, arguments)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_is_the_one_that_the_list_names(name: str) -> None:
+    """A command's own help begins with what `fullrecall --help` says of it."""
+    command = typer.main.get_command(app).commands[name].loaded()  # type: ignore[attr-defined]
+    assert command.name == name
+    assert command.help.startswith(f"{COMMANDS[name].summary}\n\n")
 
 
 def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:

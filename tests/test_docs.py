@@ -145,7 +145,7 @@ def test_examples_run(
 
 def test_every_page_shows_what_it_says() -> None:
     """A page without examples would pass the test above; those that are generated have none."""
-    generated = {"api.md", "api-adapters.md", "cli.md", "formulas.md"}
+    generated = {"api.md", "api-adapters.md", "benchmarks.md", "cli.md", "formulas.md"}
     assert {page.name for page in PAGES} - {name for name, _ in DOCS_PAGES} == generated
     assert len(README_BLOCKS) >= 5
 

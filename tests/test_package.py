@@ -8,6 +8,7 @@ import sys
 from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -34,19 +35,82 @@ def test_the_surface_is_pinned() -> None:
         _ = fullrecall.Recall
 
 
-def test_names_are_loaded_from_where_type_checkers_see_them() -> None:
+LAZY = (
+    "fullrecall",
+    "fullrecall.calibration",
+    "fullrecall.diagnosis",
+    "fullrecall.evaluation",
+    "fullrecall.judges",
+    "fullrecall.report",
+    "fullrecall.scorers",
+    "fullrecall.testset",
+)
+"""Packages whose names are loaded when they are first used."""
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_names_are_loaded_from_where_type_checkers_see_them(package: str) -> None:
     """A name comes from the same module for an interpreter as for a type checker."""
-    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    module = import_module(package)
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {
         name.name: found.module
         for found in block.body
         if isinstance(found, ast.ImportFrom)
         for name in found.names
     }
-    table = {name: f"fullrecall.{module}" for name, module in fullrecall._MODULES.items()}
+    table = {name: f"{package}.{where}" for name, where in module._MODULES.items()}
     assert seen == table
-    assert {*seen, "__version__"} == set(fullrecall.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)
+    assert set(module.__all__) - seen.keys() <= {"JudgeError", "__version__"}
+    with pytest.raises(AttributeError, match=f"'{package}' has no attribute 'nothing'"):
+        _ = module.nothing
+
+
+def modules_after(program: str) -> set[str]:
+    """Return the modules that a fresh interpreter has loaded once it has run a program."""
+    program = f"{program}\nimport sys; print('LOADED', *sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+def test_scores_that_ask_nobody_load_nothing_that_asks() -> None:
+    """`evaluate` by ID loads no event loop, no store, no pydantic, no judge and no SciPy."""
+    program = """
+from fullrecall import IdRecall, Sample, evaluate
+report = evaluate([Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])], IdRecall())
+print(report.summary())
+"""
+    asking = {
+        "asyncio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2", "rapidfuzz",
+        "fullrecall.evaluation.engine", "fullrecall.evaluation.store",
+        "fullrecall.evaluation.requests", "fullrecall.judges.llm", "fullrecall.models.redaction",
+    }  # fmt: skip
+    loaded = modules_after(program)
+    assert "fullrecall.scorers.ids" in loaded
+    assert loaded & asking == set()
+
+
+def test_help_loads_no_command() -> None:
+    """`fullrecall --help` lists the commands without loading what they need."""
+    program = """
+import sys
+sys.argv = ["fullrecall", "--help"]
+from fullrecall.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+"""
+    loaded = modules_after(program)
+    assert {name for name in loaded if name.startswith("fullrecall.")} == {
+        "fullrecall.cli",
+        "fullrecall.cli.commands",
+    }
+    assert loaded & {"asyncio", "numpy", "pydantic", "scipy"} == set()
 
 
 def test_the_pytest_plug_in_costs_a_run_without_it_nothing() -> None:
@@ -78,7 +142,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "dataframes", "extras", "usage", "markup", "parameters"),
+    ("errors", "identifiers", "dataframes", "extras", "usage", "markup", "parameters", "lazy"),
     ("context",),
     ("hits", "reordering", "retrieval"),
     ("sample",),

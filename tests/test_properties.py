@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fullrecall import IdRecall, Sample, TextRecall
 from fullrecall.measures import MEASURES, Recall, nDCG
 from fullrecall.measures.measure import GradedMeasure
+from fullrecall.scorers import list_columns
 
 IDS = st.integers(0, 12).map(lambda n: n if n % 3 else str(n))
 RANKED = st.lists(IDS, max_size=15)
@@ -196,6 +197,62 @@ def test_columns_give_what_samples_give(rows: list[tuple[Any, Any]], ks: list[in
         assert [columns.at(cut)[position] for cut in columns.ks] == expected
         gap = columns.gaps.get(position)
         assert gap == (None if result.score is not None else (result.status, result.reason))
+
+
+SOME = (
+    st.integers(0, 12),
+    st.one_of(st.integers(0, 3), st.integers(2**31, 2**31 + 3)),
+    st.sampled_from(["a", "b", "c", "d", "ee", ""]),
+    st.sampled_from(["a", "b", "c", "d", "ee"]),
+)
+COLUMNS = st.one_of([
+    st.lists(st.tuples(st.lists(ids, max_size=9), st.lists(ids, max_size=5)), max_size=40)
+    for ids in SOME
+])  # fmt: skip
+
+
+@given(COLUMNS, st.lists(KS, max_size=4), st.sampled_from([3, 20_000]), st.sampled_from([9, 10**5]))
+@settings(max_examples=200)
+def test_columns_of_any_kind_give_what_samples_give(
+    rows: list[tuple[list[Any], list[Any]]], ks: list[int], compared: int, cells: int
+) -> None:
+    """Lists, tuples, and Arrow columns, of whole numbers and of texts: the same as `score`."""
+    import pyarrow as pa
+
+    scorer = IdRecall()
+    ids, references = [row[0] for row in rows], [row[1] for row in rows]
+    expected = [
+        scorer.score(Sample(retrieved_context_ids=one, reference_context_ids=other))
+        for one, other in rows
+    ]
+    cuts = sorted(set(ks))
+    values = [[result[Recall @ k] for k in cuts] for result in expected]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(list_columns, "_MOST_COMPARED", compared)
+        patched.setattr(list_columns, "_CELLS", cells)
+        for column in (
+            list,
+            lambda lists: list(map(tuple, lists)),
+            pa.array,
+            lambda lists: pa.chunked_array([lists[:3], lists[3:]], pa.array(lists).type),
+        ):
+            found = scorer.score_columns(column(ids), column(references), ks=ks)
+            assert [[found.at(k)[n] for k in cuts] for n in range(len(rows))] == values
+            gaps = {n: (r.status, r.reason) for n, r in enumerate(expected) if r.score is None}
+            assert found.gaps == gaps
+
+
+def test_arrow_columns_of_whole_numbers_make_no_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are counted as arrays: nothing is read row by row."""
+    import pyarrow as pa
+
+    def refused(*_: object) -> None:
+        raise AssertionError("a row was read")
+
+    monkeypatch.setattr("fullrecall.scorers.columns._rows", refused)
+    for lists in ([[1, 2], [3]], [["a", "b"], ["c"]]):
+        column = pa.array(lists)
+        assert IdRecall().score_columns(column, column, ks=(1,)).recall == [[0.5, 1.0], [1.0, 1.0]]
 
 
 TEXTS = st.text(alphabet="abc ", min_size=1, max_size=12).filter(str.strip)

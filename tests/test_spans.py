@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
+from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +14,9 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, Sample, SpanRecall
 from fullrecall.measures import Hit, Recall
-from fullrecall.scorers.alignment import Overlap, covered, overlap, squeezed, union
+from fullrecall.scorers import alignment, passages
+from fullrecall.scorers.alignment import Blocks, Overlap, Places, covered, overlap, squeezed, union
+from fullrecall.scorers.passages import Passage, merged
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lm", "rt", "nd", "st", "p")]
 
@@ -208,6 +213,154 @@ def test_runs_equal_the_slow_obvious_reference(reference: str, context: str, min
             if reference.startswith(context[-size:]):
                 cut |= set(range(size))
         assert whole <= naive_cover(reference, context, min_run) | cut
+
+
+class Plain:
+    """The definitions without an index: every block searched in every context, all pairs tried."""
+
+    @staticmethod
+    def runs(reference: str, context: str, min_run: int) -> set[tuple[int, int]]:
+        """Return every maximal common run of at least `min_run` characters."""
+        found = set()
+        for start, at in itertools.product(range(len(reference)), range(len(context))):
+            if start and at and reference[start - 1] == context[at - 1]:
+                continue  # no maximal run starts here
+            size = 0
+            while reference[start + size : start + size + 1] == context[at + size : at + size + 1]:
+                size += 1
+                if start + size == len(reference) or at + size == len(context):
+                    break
+            if size >= min_run:
+                found.add((start, start + size))
+        return found
+
+    @staticmethod
+    def cut(reference: str, context: str, min_run: int) -> list[tuple[int, int]]:
+        """Return the longest runs below `min_run` at either border, as ranges of `reference`."""
+        longest = min(min_run, len(reference), len(context)) - 1
+        sizes = range(longest, 0, -1)
+        last = next((n for n in sizes if reference.endswith(context[:n])), 0)
+        first = next((n for n in sizes if reference.startswith(context[-n:])), 0)
+        return [(len(reference) - last, len(reference)), (0, first)]
+
+    @staticmethod
+    def merged(passages: list[Passage], min_run: int) -> list[Passage]:
+        """Return the union, by holding each passage against each other."""
+        left, done = list(dict.fromkeys(passages)), []
+        while left:
+            current, grown = left.pop(0), True
+            while grown:
+                grown = False
+                for other in left:
+                    both = Plain.joined(current, other, min_run)
+                    both = both or Plain.joined(other, current, min_run)
+                    if both is not None:
+                        left.remove(other)
+                        current, grown = both, True
+                        break
+            done.append(current)
+        return done
+
+    @staticmethod
+    def joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
+        """Return the union of two passages of which the second starts inside the first."""
+        if first.source is not None or second.source is not None:
+            inside = first.source == second.source and first.start <= second.start < first.end
+            if not inside or second.end <= first.end:
+                return first if inside else None
+            label = f"{first.source}[{first.start}:{second.end}]"
+            return Passage(label, None, first.source, first.start, second.end)
+        one, other = str(first.text), str(second.text)
+        if other in one:
+            return first
+        for shared in range(min(len(one), len(other)) - 1, min_run - 1, -1):
+            if one.endswith(other[:shared]):
+                return Passage(one + other[shared:], one + other[shared:])
+        return None
+
+
+@given(
+    st.lists(st.text(alphabet="ab", max_size=24), max_size=6),
+    st.lists(st.text(alphabet="ab", max_size=40), max_size=4),
+    st.integers(1, 9),
+    st.integers(0, 8),
+)
+@settings(max_examples=300)
+def test_an_index_of_blocks_finds_what_a_search_for_each_finds(
+    references: list[str], contexts: list[str], min_run: int, few: int
+) -> None:
+    """With one index for all references, by either way of looking up, each run is found."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(alignment, "_FEW_BLOCKS", few)
+        blocks = Blocks(references, min_run)
+        for context in contexts:
+            shared = Places(context, blocks)
+            for reference in filter(None, references):
+                together = overlap(reference, context, min_run, shared)
+                assert together == overlap(reference, context, min_run)
+                if len(context) < min_run or not context or reference in context:
+                    continue
+                cut = [
+                    edge
+                    for edge in Plain.cut(reference, context, min_run)
+                    if edge[1] - edge[0] >= min_run // 3
+                ]
+                plain = union([*Plain.runs(reference, context, min_run), *cut])
+                assert together.runs == tuple(plain)
+
+
+PIECES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=8)
+LINE = "".join(random.Random(3).choices("abc", k=90))
+
+
+@given(PIECES, PIECES, st.lists(st.text(alphabet="abc", min_size=1, max_size=12), max_size=4),
+       st.integers(1, 9))  # fmt: skip
+@settings(max_examples=300)
+def test_references_are_united_as_if_each_was_held_against_each(
+    cuts: list[tuple[int, int]], places: list[tuple[int, int]], others: list[str], min_run: int
+) -> None:
+    """Looking only where texts begin or places start joins the same passages in the same order."""
+    texts = [LINE[start : start + size] for start, size in cuts] + others
+    passages = [Passage(text, text) for text in texts]
+    for start, size in places:
+        source = "de"[size % 2]
+        label = f"{source}[{start}:{start + size}]"
+        passages.append(Passage(label, None, source, start, start + size))
+    assert merged(passages, min_run) == Plain.merged(passages, min_run)
+
+
+def test_work_grows_with_the_references_and_not_with_their_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Strangers are not held against each other, and each context is looked through once."""
+    seen: Counter[str] = Counter()
+
+    def count(module: Any, name: str) -> None:
+        do = getattr(module, name)
+
+        def counted(*given: Any) -> Any:
+            seen[name] += 1
+            return do(*given)
+
+        monkeypatch.setattr(module, name, counted)
+
+    count(passages, "_joined")
+    count(alignment, "places")
+    references = [text_of(seed, 40) for seed in range(200)]
+    contexts = [text_of(seed, 40) for seed in range(300, 320)] + references[:5]
+    result = SpanRecall().score(reference_contexts=references, retrieved_contexts=contexts)
+    assert result.score == 5 / 200
+    assert seen["_joined"] == 0
+    assert seen["places"] == len(contexts)
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 100, 4_000])
+def test_long_runs_are_grown_to_their_ends(length: int) -> None:
+    """A run of any length ends where the texts differ, at either end."""
+    text = "".join(random.Random(length).choices("abcdefghij", k=length))
+    seed = "0123456789" * 4
+    found = overlap(f"x{text}{seed}{text}y!", f"-z{text}{seed}{text}w", 32)
+    assert found.runs == ((1, 1 + 2 * length + len(seed)),)
 
 
 def test_edges_count_next_to_covered_text_only() -> None:

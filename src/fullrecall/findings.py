@@ -10,8 +10,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias, overload
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple, TypeAlias, overload
 
 from fullrecall.sample import Reference
 
@@ -126,6 +127,11 @@ class ColumnFindings(Sequence[Finding]):
     def targets(self) -> Sequence[Target]:
         """What was to be found, in order."""
 
+    @property
+    @abstractmethod
+    def relevant_ranks(self) -> Sequence[int]:
+        """The ranks that support any target, ascending, each once."""
+
     @abstractmethod
     def _first_ranks(self) -> list[int]:
         """Return the rank at which each target that was found is found in full, in no order."""
@@ -143,7 +149,10 @@ class ColumnFindings(Sequence[Finding]):
 
     def found_within(self, k: int | None) -> int:
         """Return how many targets are found in full within the first `k` ranks."""
-        return len(self.found_ranks) if k is None else bisect_right(self.found_ranks, k)
+        found = self._sorted
+        if found is None:
+            found = self.found_ranks
+        return len(found) if k is None else bisect_right(found, k)
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -212,6 +221,54 @@ class WholeFindings(ColumnFindings):
         return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
+class SingleFindings(WholeFindings):
+    """Findings of single IDs: a run over ten thousand samples makes no object for any of them.
+
+    `ids` are distinct. `rank_of` gives the rank of those that were found, which differ, and
+    nothing of the others. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None.
+    """
+
+    __slots__ = ("grades", "ids", "rank_of")
+
+    references: Sequence[Reference]
+    ranks: tuple[tuple[int, ...], ...]
+
+    def __init__(
+        self, ids: Sequence[str], rank_of: Mapping[str | None, int], grades: Sequence[float] | None
+    ) -> None:
+        self.ids = ids
+        self.rank_of = rank_of
+        self.grades = grades
+        self._relevant = None
+        self._sorted = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getattr__(self, name: str) -> Any:
+        # What is rarely read is made when it is.
+        if name == "references":
+            grades = repeat(1.0) if self.grades is None else self.grades
+            self.references = [Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)]
+        elif name == "ranks":
+            ranks = map(self.rank_of.get, self.ids)
+            self.ranks = tuple([() if rank is None else (rank,) for rank in ranks])
+        else:
+            raise AttributeError(name)
+        return getattr(self, name)
+
+    @property
+    def relevant_ranks(self) -> Sequence[int]:
+        """The ranks that support any target, ascending, each once."""
+        found = self._sorted
+        if found is None:
+            found = self._sorted = sorted(self.rank_of.values())
+        return found
+
+    def _first_ranks(self) -> list[int]:
+        return list(self.rank_of.values())
+
+
 class LateFindings(ColumnFindings):
     """Findings of which the first ranks are known, and the rest is worked out when it is read.
 
@@ -241,6 +298,11 @@ class LateFindings(ColumnFindings):
     def targets(self) -> Sequence[Target]:
         """What was to be found, in order."""
         return self._targets
+
+    @property
+    def relevant_ranks(self) -> Sequence[int]:
+        """The ranks that support any target, ascending, each once: makes the findings."""
+        return sorted({rank for finding in self for rank in finding.ranks})
 
     def _first_ranks(self) -> list[int]:
         return [first for first in self._firsts if first is not None]
@@ -296,14 +358,14 @@ def contexts_within(findings: Findings, retrieved: int, k: int | None) -> int:
     """Return how many of the contexts stand at one of the first `k` ranks."""
     if k is None:
         return retrieved
-    if isinstance(findings, RankedFindings):
+    if type(findings) is RankedFindings:
         return bisect_right(findings.ranks, k)
     return min(retrieved, k)
 
 
 def lists_of(findings: Findings) -> int:
     """Return how many lists were united: the most contexts that share a rank, at least 1."""
-    if isinstance(findings, RankedFindings):
+    if type(findings) is RankedFindings:
         return max(Counter(findings.ranks).values(), default=1)
     return 1
 
@@ -329,8 +391,9 @@ def relevant_ranks(findings: Findings) -> Sequence[int]:
 
     A duplicate of an earlier context is never relevant a second time.
     """
-    if isinstance(findings, (WholeFindings, RankedFindings)):
-        return findings.relevant_ranks
+    known: Sequence[int] | None = getattr(findings, "relevant_ranks", None)
+    if known is not None:
+        return known
     return sorted({rank for finding in findings for rank in finding.ranks})
 
 

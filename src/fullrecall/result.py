@@ -11,6 +11,7 @@ from typing import Any
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Findings, RankedFindings, Target, WholeFindings, targets_of
 from fullrecall.measures import Measure, Recall
+from fullrecall.measures.measure import KINDS
 from fullrecall.usage import Usage
 
 _NAMED = 5
@@ -49,7 +50,10 @@ class Method:
         return f"{self.name}.{measure.name}"
 
 
-@dataclass(frozen=True)
+_UNSCORED = Status.UNSCORED  # an attribute of an enum takes as long as a measure
+
+
+@dataclass(frozen=True, init=False)
 class Result:
     """What one scorer found in one sample: `result[Recall @ 5]` is a measure of it.
 
@@ -69,16 +73,39 @@ class Result:
     usage: Usage = Usage()  # noqa: RUF009 - a tuple: it cannot be changed
     ranks: tuple[int, ...] | None = None
 
+    def __init__(  # noqa: PLR0917 - the fields, in their order
+        self,
+        method: Method,
+        status: Status,
+        findings: Sequence[Finding] = (),
+        retrieved: int = 0,
+        note: str = "",
+        unmeasured: tuple[tuple[str, str], ...] = (),
+        usage: Usage = Usage(),  # noqa: B008 - a tuple: it cannot be changed
+        ranks: tuple[int, ...] | None = None,
+    ) -> None:
+        # One is made for each score of each sample: what a frozen dataclass does takes five times
+        # as long.
+        fields = self.__dict__
+        fields["method"] = method
+        fields["status"] = status
+        fields["findings"] = findings
+        fields["retrieved"] = retrieved
+        fields["note"] = note
+        fields["unmeasured"] = unmeasured
+        fields["usage"] = usage
+        fields["ranks"] = ranks
+
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
 
         Raises `ParameterError` for what is not a measure.
         """
-        if not isinstance(measure, Measure):
+        if type(measure) not in KINDS:
             raise ParameterError(
                 f"expected a measure such as Recall @ 5 of fullrecall.measures, got {measure!r}"
             )
-        if self.status is Status.UNSCORED:
+        if self.status is _UNSCORED:
             return None
         return measure.of(self.findings if self.ranks is None else self.ranked, self.retrieved)
 

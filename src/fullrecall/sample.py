@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from itertools import repeat
+from math import isfinite
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
 from fullrecall.errors import InputError
-from fullrecall.identifiers import as_id, as_list, as_ranked_ids, shown
+from fullrecall.identifiers import as_id, as_list, as_ranked_ids, is_texts, shown
 from fullrecall.retrieval import Retrieval, Stage, as_contexts
 
 
@@ -46,13 +47,28 @@ def _reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
     return tuple(group for group in groups if group)
 
 
-def _reference_ids(value: object) -> tuple[Reference, ...]:
+class SingleIds(NamedTuple):
+    """Reference IDs without alternatives, distinct; `grades` is None where all are 1.0."""
+
+    ids: tuple[str, ...]
+    grades: tuple[float, ...] | None = None
+
+    def references(self) -> tuple[Reference, ...]:
+        """Return them as references."""
+        grades = repeat(1.0) if self.grades is None else self.grades
+        return tuple([Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)])
+
+
+def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
     if isinstance(value, Mapping):
+        plain = _plain_grades(value)
+        if plain is not None:
+            return plain
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:
         items = as_list(value, ordered=False)
-        if all(type(item) is str for item in items):
-            return tuple(Reference((item,)) for item in dict.fromkeys(items) if item)  # type: ignore[arg-type]
+        if is_texts(items):
+            return SingleIds(tuple(filter(None, dict.fromkeys(items))))
         references = [_at(position, _reference, item) for position, item in enumerate(items)]
     best: dict[tuple[str, ...], Reference] = {}
     for reference in references:
@@ -60,6 +76,23 @@ def _reference_ids(value: object) -> tuple[Reference, ...]:
         if members and (members not in best or best[members].grade < reference.grade):
             best[members] = Reference(members, reference.grade)
     return tuple(best.values())
+
+
+def _plain_grades(graded: Mapping[Any, Any]) -> SingleIds | None:
+    """Return IDs that are texts with grades that are numbers; None for others."""
+    ids, grades = list(graded), list(graded.values())
+    if not (_NUMBERS.issuperset(map(type, grades)) and is_texts(ids) and all(ids)):
+        return None
+    try:
+        numbers = list(map(float, grades))
+    except OverflowError:
+        return None
+    if not all(map(isfinite, numbers)):
+        return None
+    return SingleIds(tuple(ids), tuple(numbers))
+
+
+_NUMBERS = frozenset({int, float})
 
 
 def _reference(item: object) -> Reference:
@@ -148,8 +181,16 @@ def _plain_references(references: tuple[Reference, ...]) -> object:
     return [{"any_of": list(r.any_of), "grade": r.grade} for r in references]
 
 
+class _Single:
+    """Room for single reference IDs, which a sample keeps as they are until they are read."""
+
+    __slots__ = ("_single",)
+
+    _single: SingleIds | None
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class Sample:
+class Sample(_Single):
     """One question with what was retrieved for it and what should have been; immutable.
 
     A field that is None is *missing*: a scorer that needs it answers `unscored`. An empty list
@@ -202,37 +243,29 @@ class Sample:
         metadata: Mapping[str, Any] | None = None,
         **names_of_other_tools: Any,
     ) -> None:
-        fields: dict[str, Any] = {
-            "id": id,
-            "user_input": user_input,
-            "retrieved_contexts": retrieved_contexts,
-            "retrieved_context_ids": retrieved_context_ids,
-            "reference": reference,
-            "reference_contexts": reference_contexts,
-            "reference_context_ids": reference_context_ids,
-            "reference_claims": reference_claims,
-            "reference_entities": reference_entities,
-            "response": response,
-            "group": group,
-            "retrieval": retrieval,
-            "metadata": metadata,
-        }
+        # One is made for each row of a data set: fields that are not given cost next to nothing.
+        values: list[Any] = [
+            id,
+            user_input,
+            retrieved_contexts,
+            retrieved_context_ids,
+            reference,
+            reference_contexts,
+            reference_context_ids,
+            reference_claims,
+            reference_entities,
+            response,
+            group,
+            retrieval,
+            {} if metadata is None else metadata,
+        ]
         if names_of_other_tools:
+            fields = dict(zip(_CONVERT, values, strict=True))
             _translate(names_of_other_tools, fields)
-        problems: dict[str, str] = {}
-        for name, convert in _CONVERT.items():
-            given = fields[name]
-            try:
-                value = given if given is None and name != "metadata" else convert(given)
-            except ValueError as error:
-                problems[name] = str(error)
-            else:
-                object.__setattr__(self, name, value)
-        if problems:
-            raise InputError(
-                "; ".join(f"{name}: {problem}" for name, problem in problems.items()),
-                field=next(iter(problems)),
-            )
+            values = list(fields.values())
+        self._convert(values)
+        if retrieval is None and self.retrieved_contexts is None:
+            return
         if self.retrieved_contexts is not None:
             contexts = _identified(self.retrieved_contexts, self.retrieved_context_ids)
             object.__setattr__(self, "retrieved_contexts", contexts)
@@ -241,6 +274,45 @@ class Sample:
         if self.retrieved_contexts is not None:
             ids = tuple(context.id for context in self.retrieved_contexts)
             object.__setattr__(self, "retrieved_context_ids", ids)
+
+    def _convert(self, values: Iterable[Any]) -> None:
+        """Set each field; raise `InputError` that names all values of the wrong form."""
+        problems: dict[str, str] = {}
+        for value, (name, convert, put) in zip(values, _FIELDS, strict=True):
+            if value is None:
+                put(self, None)
+                continue
+            try:
+                converted = convert(value)
+            except ValueError as error:
+                problems[name] = str(error)
+            else:
+                # Single IDs stay what they are until someone reads them as references.
+                (_put_single if type(converted) is SingleIds else put)(self, converted)
+        if problems:
+            raise InputError(
+                "; ".join(f"{name}: {problem}" for name, problem in problems.items()),
+                field=next(iter(problems)),
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_single":
+            _put_single(self, None)
+        elif name == "reference_context_ids":
+            single = self._single
+            made = None if single is None else single.references()
+            object.__setattr__(self, name, made)
+        else:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self, name)
+
+    @property
+    def single_reference_ids(self) -> SingleIds | None:
+        """The reference IDs where none is an any-of group, cheaper to read than `Reference`s.
+
+        None where there are groups, or the references were given as `Reference`s or mappings.
+        """
+        return self._single
 
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
@@ -350,6 +422,13 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
 }
 """Each field of a `Sample` with what brings a user's value into its one form."""
 
+_FIELDS = tuple(
+    (name, convert, getattr(Sample, name).__set__) for name, convert in _CONVERT.items()
+)
+"""The same with what sets the field of a frozen sample."""
+
+_put_single = vars(_Single)["_single"].__set__  # of a frozen class's slot
+
 _PLAIN: dict[str, Callable[[Any], object]] = {
     "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],
     "retrieval": Retrieval.to_dict,
@@ -401,6 +480,8 @@ def _translate(names: Mapping[str, Any], fields: dict[str, Any]) -> None:
     if unknown:
         own = ", ".join(fields)
         others = ", ".join(_OTHER_NAMES)
+        from difflib import get_close_matches
+
         near = get_close_matches(min(unknown), [*fields, *_OTHER_NAMES], n=1)
         meant = f" (did you mean {near[0]!r}?)" if near else ""
         raise InputError(

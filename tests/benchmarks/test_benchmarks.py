@@ -42,6 +42,39 @@ def test_every_way_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
     script.check_ours(script.make(20))
 
 
+@with_script("readme")
+def test_the_page_has_a_row_for_each_published_measurement(script: Any) -> None:
+    """What the page shows is what the script measures, row by row, at whatever size."""
+    rows = script.rows(queries=8, samples=1, rounds=1)
+    assert script.published(script.PAGE.read_text("utf-8")).keys() == {row.title for row in rows}
+
+
+@with_script("readme")
+def test_a_page_that_differs_from_what_is_measured_is_refused(script: Any) -> None:
+    """Within the spread of the rounds it passes; beyond, with a row less or more, it does not."""
+    ours = script.Row("a", {"fullrecall": script.Ratio(2.0, 1.8, 2.4)})
+    other = script.Row(
+        "b", {"fullrecall": script.Ratio(5.0, 4.0, 6.0), "peer": script.Ratio(4, 4, 4)}
+    )
+    empty = f"# Page\n\n{script.BEGIN}\n{script.END}\n\nBelow.\n"
+    page = script.written(empty, [ours, other])
+    assert page.startswith("# Page\n\n")
+    assert page.endswith("\n\nBelow.\n")
+    assert "| 5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer |" in page
+    assert script.disagreements(page, [ours, other]) == []
+    slower = script.Row("a", {"fullrecall": script.Ratio(3.1, 3.0, 3.2)})
+    faster = script.Row("a", {"fullrecall": script.Ratio(1.4, 1.3, 1.5)})
+    assert script.disagreements(page, [slower, other]) == [
+        "a: the page says 2.00 (1.80-2.40), measured 3.10 (3.00-3.20)"
+    ]
+    assert len(script.disagreements(page, [faster, other])) == 1
+    assert script.disagreements(page, [ours]) == ["b: is no longer measured"]
+    third = script.Row("c", ours.times)
+    assert script.disagreements(page, [ours, other, third]) == ["c: is not on the page"]
+    with pytest.raises(ValueError, match="must have a table"):
+        script.published("# Page\n")
+
+
 @with_script("id_recall")
 def test_id_recall_finds_a_way_that_differs(script: Any) -> None:
     """The comparison is not empty: numbers that are off by a little are refused."""

@@ -1,13 +1,20 @@
 """How right a judge is, by what people say of some of its verdicts, and the mean corrected."""
 
-from fullrecall.calibration.calibrating import calibrate
-from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
-from fullrecall.calibration.drawing import ToLabel
-from fullrecall.calibration.estimation import Estimate
-from fullrecall.calibration.judged import JudgedClaim, Strata, by_verdict, one_stratum
-from fullrecall.calibration.labels import HumanLabels, Label
-from fullrecall.calibration.needed import labels_for_width
-from fullrecall.calibration.raters import RaterAgreement
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall import lazy
+
+if TYPE_CHECKING:
+    from fullrecall.calibration.calibrating import calibrate
+    from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
+    from fullrecall.calibration.drawing import ToLabel
+    from fullrecall.calibration.estimation import Estimate
+    from fullrecall.calibration.judged import JudgedClaim, Strata, by_verdict, one_stratum
+    from fullrecall.calibration.labels import HumanLabels, Label
+    from fullrecall.calibration.needed import labels_for_width
+    from fullrecall.calibration.raters import RaterAgreement
 
 __all__ = [
     "Agreement",
@@ -25,3 +32,23 @@ __all__ = [
     "labels_for_width",
     "one_stratum",
 ]
+
+_MODULES = {
+    "Agreement": "calibration",
+    "Calibration": "calibration",
+    "Confusion": "calibration",
+    "Estimate": "estimation",
+    "HumanLabels": "labels",
+    "JudgedClaim": "judged",
+    "Label": "labels",
+    "RaterAgreement": "raters",
+    "Strata": "judged",
+    "ToLabel": "drawing",
+    "by_verdict": "judged",
+    "calibrate": "calibrating",
+    "labels_for_width": "needed",
+    "one_stratum": "judged",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy.names(__name__, _MODULES)

@@ -12,20 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fullrecall.cli import (
-    calibration,
-    comparison,
-    demo,
-    diagnosis,
-    doctor,
-    evaluation,
-    examination,
-    gate,
-    inspection,
-    page,
-    summary,
-    testset,
-)
+from fullrecall.cli.commands import Commands
 
 __all__ = ["app", "main"]
 
@@ -42,6 +29,7 @@ Measures context recall: by document ID, text, characters, entities, and claims.
 
 app = typer.Typer(
     name="fullrecall",
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -68,21 +56,6 @@ def _fullrecall(
     ] = False,
 ) -> None:
     """Take the options that stand before a command."""
-
-
-app.command(help=demo.HELP)(demo.demo)
-app.command(help=evaluation.HELP)(evaluation.evaluate)
-app.command(help=summary.HELP)(summary.summary)
-app.command(help=comparison.HELP)(comparison.compare)
-app.command(help=gate.HELP)(gate.gate)
-app.command(help=diagnosis.HELP)(diagnosis.diagnose)
-app.command(help=calibration.LABEL_HELP)(calibration.label)
-app.command(help=calibration.CALIBRATE_HELP)(calibration.calibrate)
-app.command(help=examination.HELP)(examination.judge)
-app.command(help=inspection.HELP)(inspection.inspect)
-app.command(help=page.HELP)(page.page)
-app.add_typer(testset.app)
-app.command(help=doctor.HELP)(doctor.doctor)
 
 
 def main() -> None:

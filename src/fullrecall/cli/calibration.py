@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from fullrecall.calibration import ToLabel
 
 LABEL_HELP = """\
-Sample claims of a judged report to label: do the contexts support the claim?
-
 Fill in the column label: supported, not_supported or partial, by what the contexts say and not by \
 what you know. The judge's verdicts are hidden, so that they do not sway you. Then calibrate.
 
@@ -26,8 +24,6 @@ what you know. The judge's verdicts are hidden, so that they do not sway you. Th
 """
 
 CALIBRATE_HELP = """\
-Measure a judge against human labels and correct the mean.
-
 LABELS is a file of `fullrecall label`, filled in; with several files, one per rater.
 
 [bold]Examples[/]

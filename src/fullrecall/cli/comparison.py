@@ -10,8 +10,6 @@ import typer
 from fullrecall.cli.options import Confidence, Measures, at_least, share
 
 HELP = """\
-Compare two saved reports of the same questions: was a change an improvement?
-
 Prints the mean difference, its interval, and p (sign-flip test). Samples are paired by their \
 IDs, by position where none has one; samples that share a group count together.
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from fullrecall.demo import Demonstration
 
 HELP = """\
-Measure two real retrievers on this machine: no key, no download, less than a minute.
-
 Documents: your Python's standard library docs, with 141 questions. BM25 retrieves through \
 LangChain, static word embeddings through a LlamaIndex query engine.
 

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from fullrecall.scorers import Scorer
 
 HELP = """\
-Say what to change, by the recall that it would bring, and why each target of a saved report was \
-missed.
-
 Add --corpus, one indexed context per line, --retriever, a function of a question and k, and \
 --judge, the judge of the report, to find more causes and changes.
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 NOT_WELL = 1
 
 HELP = """\
-Check the installation: versions, extras, frameworks, the built-in judge, a store, a model.
-
 Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is \
 sent anywhere, unless --judge names a model: it is then asked for one verdict.
 

@@ -14,8 +14,6 @@ from fullrecall.cli.scorers import ScorerName, Settings
 from fullrecall.measures import Measure
 
 HELP = """\
-Score a file of samples: questions with retrieved and reference contexts.
-
 [bold]A line of a .jsonl file[/]
   {"user_input": "Where is the Eiffel Tower?",
    "retrieved_context_ids": ["doc_7", "doc_2"],

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.examination import Examination
 
 HELP = """\
-Measure a judge on labeled claims, and on true claims with one detail made false.
-
 [bold]A line of the labels[/]
   {"claim": "The tower is in Paris.", "contexts": ["…", "…"], "label": 1}
 

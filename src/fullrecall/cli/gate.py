@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fullrecall.report import GateResult
 
 HELP = """\
-Decide in CI whether a report is good enough: exit code 0 pass, 1 fail, 3 cannot tell.
-
 PASS: every required value is reached, at 95% confidence. FAIL: one is not, at 95% confidence. \
 Otherwise CANNOT TELL, with the number of samples that would settle it. Unscored samples count \
 as 0 for PASS and as 1 for FAIL.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.contents import Contents
 
 HELP = """\
-Show what is in a store of `evaluate --store`, or in a report of `evaluate --output`.
-
 A store: its models and scorers, how much of each is kept, and the tokens spent on it. A report: \
 its scorers and its summary. Nothing is written.
 

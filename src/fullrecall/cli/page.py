@@ -11,8 +11,6 @@ import typer
 from fullrecall.cli.options import Measures
 
 HELP = """\
-Write a web page of saved reports: one file that needs no server or network.
-
 It answers first what fails, why, and what to change; then the summary, the curves over k, \
 slices, and every sample, to be sorted, filtered, and searched. With --before: what changed, \
 with both retrievals side by side. Several reports: run by run, the first one made first. \

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from fullrecall.report import Report
 
 HELP = """\
-Summarize a saved report: means, intervals, and how many samples they stand on.
-
 With --smallest-k: the smallest k whose mean reaches the threshold, at a confidence that is \
 corrected for the search, and its cost in tokens. "No k" is an answer.
 

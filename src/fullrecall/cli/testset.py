@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 INVALID = 1
 
 HELP = """\
-Make test sets from documents, check them, complete their references, and review them.
-
 [bold]From documents to a gate[/]
   fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
   fullrecall testset review set.jsonl --documents docs/ --output review.html
@@ -75,7 +73,13 @@ print what the review proves.
   fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
 """
 
-app = typer.Typer(name="testset", help=HELP, no_args_is_help=True, rich_markup_mode="rich")
+app = typer.Typer(
+    name="testset",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
 
 _Set = Annotated[Path, typer.Argument(metavar="SET", show_default=False, help="A file of samples.")]
 _Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]

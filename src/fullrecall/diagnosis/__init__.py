@@ -1,9 +1,16 @@
 """What to change, and why each target was missed, from what is known of its retrieval."""
 
-from fullrecall.diagnosis.causes import Cause, Diagnosed
-from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
-from fullrecall.diagnosis.diagnosing import diagnose
-from fullrecall.diagnosis.diagnosis import Diagnosis
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall import lazy
+
+if TYPE_CHECKING:
+    from fullrecall.diagnosis.causes import Cause, Diagnosed
+    from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
+    from fullrecall.diagnosis.diagnosing import diagnose
+    from fullrecall.diagnosis.diagnosis import Diagnosis
 
 __all__ = [
     "Cause",
@@ -15,3 +22,17 @@ __all__ = [
     "Effect",
     "diagnose",
 ]
+
+_MODULES = {
+    "Cause": "causes",
+    "Change": "change",
+    "ChangeKind": "change",
+    "Cost": "change",
+    "Diagnosed": "causes",
+    "Diagnosis": "diagnosis",
+    "Effect": "change",
+    "diagnose": "diagnosing",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy.names(__name__, _MODULES)

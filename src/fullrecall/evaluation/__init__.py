@@ -1,5 +1,23 @@
 """Running scorers over samples."""
 
-from fullrecall.evaluation.run import aevaluate, evaluate
+from __future__ import annotations
 
-__all__ = ["aevaluate", "evaluate"]
+from typing import TYPE_CHECKING
+
+from fullrecall import lazy
+
+if TYPE_CHECKING:
+    from fullrecall.evaluation.run import aevaluate, evaluate
+
+__all__ = [
+    "aevaluate",
+    "evaluate",
+]
+
+_MODULES = {
+    "aevaluate": "run",
+    "evaluate": "run",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy.names(__name__, _MODULES)

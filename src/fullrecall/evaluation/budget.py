@@ -7,13 +7,12 @@ as many times as there are requests in flight.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import NotAsked
@@ -21,6 +20,9 @@ from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import ChatModel, Completion
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
+
+if TYPE_CHECKING:
+    import asyncio
 
 _PER = 1_000_000  # tokens that a price is for
 _PER_CHARACTER = 0.3  # tokens, before any answer told better
@@ -186,6 +188,8 @@ class Account:
 
     async def _reserved(self, ask: Ask) -> Charge:
         """Count a request as on its way, once there is room for it."""
+        from asyncio import get_running_loop  # whoever asks nobody does not load it
+
         if self.budget.cost is not None and self.budget.price(ask.model) is None:
             raise BudgetSpent(_no_price(ask.model, self.budget))
         while True:
@@ -205,7 +209,7 @@ class Account:
                 self._wake()
                 raise BudgetSpent(beyond)
             # Those on their way may take less than is held for them.
-            settled = asyncio.get_running_loop().create_future()
+            settled = get_running_loop().create_future()
             self._waiting.append(settled)
             await settled
 

@@ -1,12 +1,11 @@
 """Rows of a stream of samples, with an event loop and without: two drivers of one engine.
 
 Scores that ask no model are made one after another, as the samples come, without any loop. From
-the first sample on that asks, all go through the engine.
+the first sample on that asks, all go through the engine. What asks is loaded where something does.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import time
 from collections.abc import (
@@ -18,25 +17,25 @@ from collections.abc import (
     Iterator,
     Sequence,
 )
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
 from fullrecall.evaluation.budget import account_of
-from fullrecall.evaluation.cache import Cache, opened
-from fullrecall.evaluation.engine import Engine, Work, late, prepared
-from fullrecall.evaluation.event_loop import EventLoop
 from fullrecall.evaluation.interruption import Interruption
 from fullrecall.evaluation.limits import Limits
-from fullrecall.evaluation.requests import Requests
 from fullrecall.evaluation.run import as_sample_at
-from fullrecall.evaluation.store import Store
+from fullrecall.evaluation.work import Work, late, prepared, score_one
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+
+if TYPE_CHECKING:
+    from fullrecall.evaluation.cache import Cache
+    from fullrecall.evaluation.engine import Engine
+    from fullrecall.evaluation.store import Store
 
 T = TypeVar("T")
 
@@ -73,7 +72,13 @@ class Run:
             return None
         return max(0.0, self.limits.deadline - self.account.seconds)
 
-    def work(self, position: int, sample: Sample, cache: Cache) -> Work:
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether nothing can be sent, kept, or looked up."""
+        flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
+        return self.limits.store is None and not flows
+
+    def work(self, position: int, sample: Sample, cache: Cache | None) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
@@ -106,6 +111,17 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     to stop, and what `samples` raises: each after the rows of all samples that were read.
     """
     reader = _Reader(samples)
+    if run.asks_nobody:
+        deadline = run.limits.deadline is not None
+        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+            if deadline:
+                yield run.work(*drawn, None).row(run.scorers)
+            else:
+                yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
+        _finish(run, reader.error)
+        return
+    from fullrecall.evaluation.cache import Cache, opened
+
     with opened(run.limits.store) as store:
         cache = Cache(store, run.account.spent)
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
@@ -118,6 +134,8 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
 
 
 def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:
+    from fullrecall.evaluation.event_loop import EventLoop
+
     with EventLoop() as loop:
         engine = loop.call(_engine(run, cache))
         run.interruption.tell(lambda: loop.soon(engine.interrupt))
@@ -145,6 +163,11 @@ async def arows_of(
     What computes, and what reads an iterable, does so in one thread beside the loop. Connections
     that models open in the loop stay open. Raises what `rows_of` raises.
     """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    from fullrecall.evaluation.cache import Cache
+
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
 
@@ -175,6 +198,10 @@ async def arows_of(
 @asynccontextmanager
 async def _store_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Store | None]:
     """Open the run's store and close it again away from the loop: both wait for the disk."""
+    import asyncio
+
+    from fullrecall.evaluation.cache import opened
+
     store = opened(run.limits.store)
     yielded: Store | None = await away(store.__enter__)
     try:
@@ -239,6 +266,9 @@ async def _engine(
     run: Run, cache: Cache, compute: Callable[..., Awaitable[Any]] | None = None
 ) -> Engine:
     """Return an engine for this event loop."""
+    from fullrecall.evaluation.engine import Engine
+    from fullrecall.evaluation.requests import Requests
+
     requests = Requests(run.limits, cache, run.account, run.seconds_left)
     return Engine(
         run.scorers,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.store import Store
 
+LATE = "the run's deadline passed before it was judged"
+
 
 @dataclass(frozen=True)
 class Limits:

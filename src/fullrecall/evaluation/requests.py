@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
 from collections.abc import Callable
 from itertools import count
 
 from fullrecall.evaluation.budget import Account
 from fullrecall.evaluation.cache import Cache, Turn
 from fullrecall.evaluation.endpoint import Endpoint
-from fullrecall.evaluation.limits import Limits
+from fullrecall.evaluation.limits import LATE, Limits
 from fullrecall.judges.flow import NotAsked, counted
 from fullrecall.judges.judge import Ask
+from fullrecall.models import redaction  # noqa: F401 - likewise
 from fullrecall.models.chat import ChatModel, Completion, Failure
 from fullrecall.models.retries import Attempt
 from fullrecall.models.transport import closed
-
-LATE = "the run's deadline passed before it was judged"
 
 
 class Requests:

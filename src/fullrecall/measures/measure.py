@@ -10,6 +10,9 @@ from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings, graded
 from fullrecall.parameters import check_k, check_share
 
+KINDS: set[type] = set()
+"""The classes of measures: what tells one in a tenth of the time that `isinstance` takes."""
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -44,6 +47,7 @@ class Measure(ABC):
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
+        KINDS.add(cls)
 
     def __post_init__(self) -> None:
         if self.k is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import fsum, log2
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from fullrecall.findings import (
     Findings,
     RankedFindings,
+    SingleFindings,
     WholeFindings,
     contexts_within,
     lists_of,
@@ -112,10 +114,12 @@ class NDCGMeasure(Measure):
 
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return the discounted gain over that of the ideal order."""
+        if type(findings) is SingleFindings and findings.grades is None:
+            return self._count_equal(findings)
         gains: dict[int, float] = defaultdict(float)
         missing = []
         placed, ranks = findings, None
-        if isinstance(findings, RankedFindings):
+        if type(findings) is RankedFindings:
             placed, ranks = findings.placed, findings.ranks
         for grade, steps in _earnings(placed):
             worth = grade if self.gain == "linear" else 2.0**grade - 1
@@ -131,6 +135,19 @@ class NDCGMeasure(Measure):
         by_rank = [(place if ranks is None else ranks[place - 1], g) for place, g in gains.items()]
         reached = fsum(g / log2(rank + 1) for rank, g in by_rank if k is None or rank <= k)
         return min(1.0, reached / best) if best else 0.0
+
+    def _count_equal(self, findings: SingleFindings) -> float:
+        """Return the same of targets that all gain 1, whatever `gain` is."""
+        found = findings.relevant_ranks
+        within = found if self.k is None else found[: findings.found_within(self.k)]
+        best = _ideal(len(findings) if self.k is None else min(len(findings), self.k))
+        return min(1.0, fsum(1.0 / log2(rank + 1) for rank in within) / best)
+
+
+@lru_cache(maxsize=1_024)
+def _ideal(targets: int) -> float:
+    """Return the discounted gain of targets that gain 1 each, at the first ranks."""
+    return fsum(1.0 / log2(nth + 2) for nth in range(targets))
 
 
 RR = RRMeasure()

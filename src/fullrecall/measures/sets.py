@@ -7,7 +7,14 @@ from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from fullrecall.findings import ColumnFindings, Findings, contexts_within, lists_of, relevant_ranks
+from fullrecall.findings import (
+    ColumnFindings,
+    Findings,
+    SingleFindings,
+    contexts_within,
+    lists_of,
+    relevant_ranks,
+)
 from fullrecall.measures.measure import GradedMeasure, check_choice
 
 Weight = Literal["equal", "grade", "size"]
@@ -46,9 +53,13 @@ class RecallMeasure(GradedMeasure):
     def of(self, findings: Findings, retrieved: int) -> float | None:
         """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
         # The measure that is read most: columns answer it without making a finding.
-        if self._plain and isinstance(findings, ColumnFindings):
-            size = len(findings)
-            return findings.found_within(self.k) / size if size else self.zero_division
+        if self._plain:
+            if type(findings) is SingleFindings:  # told in a fifth of the time of an isinstance
+                size = len(findings.ids)
+                return findings.found_within(self.k) / size if size else self.zero_division
+            if isinstance(findings, ColumnFindings):
+                size = len(findings)
+                return findings.found_within(self.k) / size if size else self.zero_division
         return super().of(findings, retrieved)
 
     @cached_property

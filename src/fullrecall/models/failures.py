@@ -7,12 +7,9 @@ its response or on what caused it, or else a class whose name tells. No client i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from fullrecall.models.chat import Completion, Failure
-from fullrecall.models.redaction import redacted
 
 PASSING = frozenset(
     {
@@ -99,6 +96,8 @@ def trouble_of(error: Exception) -> Trouble:
 
 def shortened(detail: str) -> str:
     """Return what was said of a failure without secrets, cut to 300 characters."""
+    from fullrecall.models.redaction import redacted  # its patterns take long to compile
+
     detail = redacted(detail[: 10 * _LONGEST])
     return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
 
@@ -162,6 +161,9 @@ def _wait(error: BaseException) -> float | None:
     seconds = _number(told)
     if seconds is not None or told is None:
         return seconds
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime  # loads sockets: only who is told a date pays
+
     try:
         until = parsedate_to_datetime(str(told))
     except ValueError:

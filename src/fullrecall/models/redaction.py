@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from html import escape
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
+
+if TYPE_CHECKING:
+    import logging
 
 REDACTED = "[redacted]"
 
@@ -62,7 +64,7 @@ _LOGGERS = (
 """Filters of a logger do not hold for its children: each that logs is named."""
 
 
-class _Filter(logging.Filter):
+class _Filter:
     """Takes secrets out of what HTTP clients log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -86,6 +88,8 @@ _in_texts: tuple[str, ...] = ()  # those of them that are no words
 def hide(*secrets: str | None) -> None:
     """Take these out of everything from here on, however they are written."""
     global _known, _in_texts  # noqa: PLW0603 - one process has one set of secrets
+    import logging
+
     given = [secret.strip() for secret in secrets if secret]
     forms = {form.lower() for secret in given for form in _forms(secret)}
     with _LOCK:
@@ -154,6 +158,8 @@ def _replaced(text: str, secrets: tuple[str, ...]) -> str:
 
 def _forms(secret: str) -> Iterator[str]:
     """Yield the ways in which a secret may come back."""
+    from html import escape
+
     raw = secret.encode("utf-8", "surrogatepass")
     yield secret
     yield quote(secret, safe="", errors="surrogatepass")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.chat import Completion, Failure
 from fullrecall.models.failures import Trouble, shortened, trouble_of
-from fullrecall.models.redaction import without_secrets
 from fullrecall.usage import token_count
+
+if TYPE_CHECKING:
+    from random import Random
 
 MOST = 4
 """How often a request is sent again, unless it is said."""
@@ -58,6 +59,8 @@ def sound(given: object) -> Completion:
     if len(completion.text) > MOST_CHARACTERS:
         detail = f"{len(completion.text):,} characters; at most {MOST_CHARACTERS:,} are read"
         return Completion("", *tokens, Failure.TOO_LARGE, detail)
+    from fullrecall.models.redaction import without_secrets  # its patterns take long to compile
+
     text = without_secrets(completion.text)
     detail = shortened(completion.detail) if completion.detail else ""
     told = (completion.prompt_tokens, completion.completion_tokens)
@@ -78,6 +81,12 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+def _random() -> Random:
+    from random import Random
+
+    return Random()  # noqa: S311 - how long to wait is no secret
+
+
 @dataclass(frozen=True)
 class Retries:
     """How requests that failed for the moment are sent again.
@@ -96,9 +105,7 @@ class Retries:
     most: int = MOST
     first_wait: float = 0.5
     longest_wait: float = 60.0
-    _jitter: random.Random = field(
-        default_factory=random.Random, init=False, repr=False, compare=False
-    )
+    _jitter: Random = field(default_factory=_random, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 0:

@@ -1,16 +1,23 @@
 """What `evaluate` returns, and how it is read, compared, decided by, shown, saved and loaded."""
 
-from fullrecall.report.bounds import Interval
-from fullrecall.report.check import Check, GateResult, Outcome
-from fullrecall.report.comparison import Comparison, ScoreComparison, compare
-from fullrecall.report.difference import Difference, Flip
-from fullrecall.report.gate import Gate
-from fullrecall.report.report import Report
-from fullrecall.report.row import Missed, Row
-from fullrecall.report.runs import Runs
-from fullrecall.report.slices import Slice, Slices
-from fullrecall.report.smallest_k import SmallestK
-from fullrecall.report.summary import Estimate, ScoreSummary, Summary
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall import lazy
+
+if TYPE_CHECKING:
+    from fullrecall.report.bounds import Interval
+    from fullrecall.report.check import Check, GateResult, Outcome
+    from fullrecall.report.comparison import Comparison, ScoreComparison, compare
+    from fullrecall.report.difference import Difference, Flip
+    from fullrecall.report.gate import Gate
+    from fullrecall.report.report import Report
+    from fullrecall.report.row import Missed, Row
+    from fullrecall.report.runs import Runs
+    from fullrecall.report.slices import Slice, Slices
+    from fullrecall.report.smallest_k import SmallestK
+    from fullrecall.report.summary import Estimate, ScoreSummary, Summary
 
 __all__ = [
     "Check",
@@ -34,3 +41,29 @@ __all__ = [
     "Summary",
     "compare",
 ]
+
+_MODULES = {
+    "Check": "check",
+    "Comparison": "comparison",
+    "Difference": "difference",
+    "Estimate": "summary",
+    "Flip": "difference",
+    "Gate": "gate",
+    "GateResult": "check",
+    "Interval": "bounds",
+    "Missed": "row",
+    "Outcome": "check",
+    "Report": "report",
+    "Row": "row",
+    "Runs": "runs",
+    "ScoreComparison": "comparison",
+    "ScoreSummary": "summary",
+    "Slice": "slices",
+    "Slices": "slices",
+    "SmallestK": "smallest_k",
+    "Summary": "summary",
+    "compare": "comparison",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy.names(__name__, _MODULES)

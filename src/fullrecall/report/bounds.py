@@ -27,9 +27,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import exp, fsum, inf, isfinite, log, sqrt
-from statistics import NormalDist
 from typing import NamedTuple
 
 from fullrecall.errors import ParameterError
@@ -140,6 +139,11 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     _check_alpha(alpha)
     if not counts.values or counts.values[-1] <= least:
         return least
+    return _inverted(counts, alpha, least)
+
+
+@lru_cache(maxsize=128)  # recall at 5, at 10, and of all that was retrieved are often the same
+def _inverted(counts: Counts, alpha: float, least: float) -> float:
     target = sqrt(-log(alpha))
 
     def beyond(mean: float) -> float:
@@ -218,6 +222,8 @@ def _log_k(counts: Counts, mean: float, least: float) -> float:
 
 def _normal_bound(counts: Counts, alpha: float) -> float:
     """Return about where the lower bound lies: as if the mean were normal, with one value more."""
+    from statistics import NormalDist
+
     mean, size = counts.mean, counts.size
     squares = fsum(
         count * (value - mean) ** 2

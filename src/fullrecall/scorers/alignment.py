@@ -6,7 +6,10 @@ border is no loss. Offsets are in the text without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import count
 from typing import NamedTuple, TypeAlias
 
 Interval: TypeAlias = tuple[int, int]
@@ -15,6 +18,13 @@ Interval: TypeAlias = tuple[int, int]
 
 MOST_PLACES = 64
 """In how many places of a context a block is looked at: rows of dots stand in thousands."""
+
+
+_FEW_BLOCKS = 128
+"""From more blocks on, one pass over a context is faster than a search for each."""
+
+_FIRST_STEP = 16
+"""Characters that are compared at first where a run is grown; then twice as many."""
 
 
 class Overlap(NamedTuple):
@@ -28,13 +38,78 @@ class Overlap(NamedTuple):
     edges: tuple[Interval, ...] = ()
 
 
+class Blocks:
+    """The blocks of references that are looked for in contexts, which all of them share.
+
+    Every common run of `min_run` characters holds a whole block of half that length that starts
+    at a multiple of it in its reference, so that only these are looked up.
+    """
+
+    def __init__(self, references: Iterable[str], min_run: int) -> None:
+        self.size = max(1, min_run // 2)
+        self._references = references
+
+    @cached_property
+    def by_reference(self) -> Mapping[str, Sequence[str]]:
+        """The blocks of each reference, in order."""
+        size = self.size
+        return {
+            text: [text[start : start + size] for start in range(0, len(text) - size + 1, size)]
+            for text in self._references
+        }
+
+    @cached_property
+    def all(self) -> AbstractSet[str]:
+        """The blocks of all references."""
+        return set().union(*self.by_reference.values())
+
+
+class Places:
+    """Where the blocks of references stand in one context."""
+
+    def __init__(self, context: str, blocks: Blocks) -> None:
+        self.context = context
+        self.blocks = blocks
+
+    @cached_property
+    def found(self) -> Mapping[str, Sequence[int]]:
+        """Where each block starts that is there."""
+        return places(self.blocks.all, self.context)
+
+
+def places(blocks: AbstractSet[str], text: str) -> dict[str, list[int]]:
+    """Return where each of some blocks of one length starts, the first `MOST_PLACES` of each.
+
+    A few are looked for one by one. Of many, the text's windows are looked up among them instead,
+    in one pass, which takes the same time however many there are.
+    """
+    found: dict[str, list[int]] = {}
+    if len(blocks) <= _FEW_BLOCKS:
+        for block in blocks:
+            at = text.find(block)
+            if at >= 0:
+                there = found[block] = [at]
+                while len(there) < MOST_PLACES and (at := text.find(block, at + 1)) >= 0:
+                    there.append(at)
+        return found
+    size = len(next(iter(blocks)))
+    for at in [n for n in range(len(text) - size + 1) if text[n : n + size] in blocks]:
+        there = found.setdefault(text[at : at + size], [])
+        if len(there) < MOST_PLACES:
+            there.append(at)
+    return found
+
+
 def squeezed(text: str) -> str:
     """Return `text` without white space."""
     return "".join(text.split())
 
 
-def overlap(reference: str, context: str, min_run: int) -> Overlap:
+def overlap(reference: str, context: str, min_run: int, shared: Places | None = None) -> Overlap:
     """Return which characters of `reference` occur in `context`; both are squeezed.
+
+    `shared` is made of the context for several references together, whose blocks are looked up
+    once.
 
     A character is covered if it lies in a common run of at least `min_run` characters, or if
     either text is whole inside the other. Where a chunk border may have cut the run (the
@@ -53,7 +128,8 @@ def overlap(reference: str, context: str, min_run: int) -> Overlap:
             return Overlap(runs=((at, at + len(context)),))
     cut = list(_cut_runs(reference, context, min_run))
     enough = [run for run in cut if run[1] - run[0] >= min_run // 3]
-    runs = union([*_runs(reference, context, min_run), *enough])
+    shared = shared or Places(context, Blocks((reference,), min_run))
+    runs = union([*_runs(reference, shared, min_run), *enough])
     return Overlap(tuple(runs), tuple(edge for edge in cut if edge not in enough))
 
 
@@ -61,50 +137,81 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
     """Yield the runs below `min_run` that a chunk border cuts, as ranges of `reference`."""
     length = len(reference)
     longest = min(min_run, length, len(context)) - 1
-    for size in range(longest, 0, -1):
-        if reference.endswith(context[:size]):
-            yield length - size, length
-            break
-    for size in range(longest, 0, -1):
-        if reference.startswith(context[-size:]):
-            yield 0, size
-            break
+    if longest < 1:
+        return
+    size = _shared(reference[-longest:], context[:longest])
+    if size:
+        yield length - size, length
+    size = _shared(context[-longest:], reference[:longest])
+    if size:
+        yield 0, size
 
 
-def _runs(reference: str, context: str, min_run: int) -> Iterable[Interval]:
+def _shared(end: str, beginning: str) -> int:
+    """Return how many of the last characters of one text are the first of another, the most."""
+    at = end.find(beginning[0])
+    while at >= 0:
+        if beginning.startswith(end[at:]):
+            return len(end) - at
+        at = end.find(beginning[0], at + 1)
+    return 0
+
+
+def _runs(reference: str, shared: Places, min_run: int) -> Iterable[Interval]:
     """Yield the maximal common runs of at least `min_run` characters, as ranges of `reference`.
 
-    Every such run holds a whole block of half that length that starts at a multiple of it, so
-    only these are looked up, and grown in both directions where they are found.
+    Each block of the reference that occurs in the context is grown in both directions.
     """
-    block = max(1, min_run // 2)
+    context, found, size = shared.context, shared.found, shared.blocks.size
+    blocks = shared.blocks.by_reference[reference]
+    if found.keys().isdisjoint(blocks):
+        return
     reached: dict[int, int] = {}  # diagonal -> where the last run on it ended
     longest = (0, 0)
-    for start in range(0, len(reference) - block + 1, block):
+    for start, block in zip(count(0, size), blocks, strict=False):
         # Deep inside a run that is known, another run can add nothing that a block nearer to its
         # ends would not find too.
-        if longest[0] + min_run <= start and start + block + min_run <= longest[1]:
+        if longest[0] + min_run <= start and start + size + min_run <= longest[1]:
             continue
-        seed = reference[start : start + block]
-        at = context.find(seed)
-        seen = 0
-        while at >= 0 and seen < MOST_PLACES:
-            seen += 1
+        for at in found.get(block, ()):
             diagonal = at - start
-            if reached.get(diagonal, -1) < start + block:
-                left, right = start, start + block
-                while (
-                    left and left + diagonal and reference[left - 1] == context[left - 1 + diagonal]
-                ):
-                    left -= 1
-                last = min(len(reference), len(context) - diagonal)
-                while right < last and reference[right] == context[right + diagonal]:
-                    right += 1
+            if reached.get(diagonal, -1) < start + size:
+                left, right = _maximal(reference, start, context, at, size)
                 reached[diagonal] = right
                 if right - left >= min_run:
                     longest = max(longest, (left, right), key=lambda run: run[1] - run[0])
                     yield left, right
-            at = context.find(seed, at + 1)
+
+
+def _maximal(reference: str, start: int, context: str, at: int, size: int) -> Interval:
+    """Return the maximal common run around `size` characters, as a range of `reference`."""
+    end, on = start + size, at + size
+
+    def same_before(n: int, step: int) -> bool:
+        return reference.endswith(context[at - n - step : at - n], 0, start - n)
+
+    def same_after(n: int, step: int) -> bool:
+        return reference.startswith(context[on + n : on + n + step], end + n)
+
+    before = _grown(min(start, at), same_before)
+    after = _grown(min(len(reference) - end, len(context) - on), same_after)
+    return start - before, end + after
+
+
+def _grown(most: int, is_same: Callable[[int, int], bool]) -> int:
+    """Return how many characters are the same, at most `most`, in steps that double, then halve.
+
+    `is_same(n, step)` tells whether the `step` characters after the first `n` are.
+    """
+    same, step = 0, _FIRST_STEP
+    while same + step <= most and is_same(same, step):
+        same += step
+        step *= 2
+    while step > 1:  # what is left is shorter than this step
+        step //= 2
+        if same + step <= most and is_same(same, step):
+            same += step
+    return same
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:

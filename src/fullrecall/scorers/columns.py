@@ -16,11 +16,13 @@ from fullrecall.extras import pandas
 from fullrecall.measures import Recall
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
+from fullrecall.scorers import list_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _UNEVEN = object()
+_LISTS = frozenset({list, tuple})
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,19 @@ def score_columns(
 ) -> ColumnScores:
     """Return recall at `ks` for columns of retrieved and reference IDs.
 
-    A row that is a list of `str` against a list of `str` is counted in place; `score` takes any
-    other form that a `Sample` takes. Raises `InputError` for columns of
+    Arrow columns of lists of whole numbers or of texts are counted as arrays, a row that is a list
+    or tuple of `str` or `int` is counted in place; `score` takes any other form that a `Sample`
+    takes. Raises `InputError` for columns of
     different lengths, and naming the row for values that are no IDs.
     """
     recalls: list[Sequence[float] | None] = []
     gaps: dict[int, tuple[Status, str]] = {}
     cuts = [slice(start, end) for start, end in pairwise((0, *ks))]
+    if list_columns.is_arrow(retrieved) and list_columns.is_arrow(references):
+        whole = _of_lists(retrieved, references, ks)
+        if whole is not None:
+            return whole
+        retrieved, references = retrieved.to_pylist(), references.to_pylist()
     for row, (ids, wanted) in enumerate(_rows(retrieved, references)):
         missing = _plain(ids, wanted)
         if missing:
@@ -88,10 +96,26 @@ def score_columns(
     return ColumnScores(ks, recalls, gaps)
 
 
-def _plain(ids: object, wanted: object) -> set[str]:
-    """Return the reference IDs where both are lists of nothing but `str`, else an empty set."""
-    if type(ids) is not list or type(wanted) is not list:
+def _of_lists(retrieved: Any, references: Any, ks: tuple[int | None, ...]) -> ColumnScores | None:
+    """Return the scores of two Arrow columns; None where they have to be read row by row."""
+    lists = list_columns.as_lists(retrieved, references)
+    if lists is None or len(lists[0].offsets) != len(lists[1].offsets):
+        return None
+    recall = list_columns.recalls(*lists, ks)
+    if recall is None:
+        return None
+    undefined = (Status.UNDEFINED, "no reference items")
+    return ColumnScores(ks, recall, {n: undefined for n, row in enumerate(recall) if row is None})
+
+
+def _plain(ids: Any, wanted: Any) -> set[Any]:
+    """Return the reference IDs where both are lists of `str`, or both of `int`, else nothing."""
+    if type(ids) not in _LISTS or type(wanted) not in _LISTS or not wanted:
         return set()
+    if type(wanted[0]) is int:
+        # Whole numbers are equal where their texts are; a `bool` is no ID.
+        both = {*map(type, ids), *map(type, wanted)}
+        return set(wanted) if both == {int} else set()
     try:
         # Raises for whatever is no str, at a third of the cost of looking at each type.
         all_blank = ids and not "".join(ids)

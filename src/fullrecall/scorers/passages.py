@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from fullrecall.context import Context
-from fullrecall.scorers.alignment import Interval, Overlap, overlap, squeezed
+from fullrecall.scorers.alignment import Interval, Overlap, Places, overlap, places, squeezed
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,14 @@ class Passage:
         by_place = self.source is not None and retrieved.source is not None
         return by_place or bool(self.characters and retrieved.characters)
 
-    def overlap(self, retrieved: Passage, min_run: int) -> Overlap:
+    def overlap(self, retrieved: Passage, min_run: int, shared: Places | None = None) -> Overlap:
         """Return which characters of this passage `retrieved` holds.
 
         By offsets where both have them, then the same text elsewhere does not count; else by
-        aligning the texts.
+        aligning the texts. `shared` is made of `retrieved`, for several passages together.
         """
         if self.source is None or retrieved.source is None:
-            return overlap(self.characters, retrieved.characters, min_run)
+            return overlap(self.characters, retrieved.characters, min_run, shared)
         start = max(self.start, retrieved.start) - self.start
         end = min(self.end, retrieved.end) - self.start
         if self.source != retrieved.source or end <= start:
@@ -103,21 +104,70 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     By offsets, passages that share a character; by text, one that contains another, or whose end
     is another's start for at least `min_run` characters.
     """
-    remaining = list(dict.fromkeys(passages))
+    given = list(dict.fromkeys(passages))
+    near = _neighbors(given, min_run)
+    left = dict.fromkeys(range(len(given)))
     done: list[Passage] = []
-    while remaining:
-        current = remaining.pop(0)
+    while left:
+        number = next(iter(left))
+        del left[number]
+        current, around = given[number], near[number]
         grown = True
         while grown:
             grown = False
-            for other in remaining:
-                both = _joined(current, other, min_run) or _joined(other, current, min_run)
+            around = around & left.keys()
+            for other in sorted(around):
+                both = _joined(current, given[other], min_run)
+                both = both or _joined(given[other], current, min_run)
                 if both is not None:
-                    remaining.remove(other)
+                    del left[other]
+                    around = around | near[other]
                     current, grown = both, True
                     break
         done.append(current)
     return done
+
+
+def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
+    """Return for each passage the others that may be joined with it, and all that are.
+
+    Two texts are joined only if one has the beginning of the other, `min_run` characters or all
+    of a shorter one; two places only if one starts inside the other.
+    """
+    near: list[set[int]] = [set() for _ in passages]
+    for first, second in (*_beginnings(passages, min_run), *_starts(passages)):
+        if first != second:
+            near[first].add(second)
+            near[second].add(first)
+    return near
+
+
+def _beginnings(passages: Sequence[Passage], min_run: int) -> Iterator[tuple[int, int]]:
+    """Yield pairs of texts of which the first has the beginning of the second."""
+    by_length: dict[int, dict[str, list[int]]] = {}
+    texts = [(n, one.characters) for n, one in enumerate(passages) if one.source is None]
+    for number, text in texts:
+        begun = text[:min_run]
+        by_length.setdefault(len(begun), {}).setdefault(begun, []).append(number)
+    for beginnings in by_length.values():
+        for number, text in texts:
+            for begun in places(beginnings.keys(), text):
+                yield from ((number, other) for other in beginnings[begun])
+
+
+def _starts(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of places of which the second starts inside the first."""
+    by_source: dict[str, list[tuple[int, int]]] = {}
+    for number, passage in enumerate(passages):
+        if passage.source is not None:
+            by_source.setdefault(passage.source, []).append((passage.start, number))
+    for starts in by_source.values():
+        starts.sort()
+        for position, (_, number) in enumerate(starts):
+            for start, other in islice(starts, position, None):
+                if start >= passages[number].end:
+                    break
+                yield number, other
 
 
 def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
@@ -128,11 +178,15 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         return None
     if not second.characters or second.characters in first.characters:
         return first
-    longest = min(len(first.characters), len(second.characters)) - 1
-    for shared in range(longest, min_run - 1, -1):
-        if first.characters.endswith(second.characters[:shared]):
+    # The first place from which on `second` begins there is that of the longest overlap.
+    begun = second.characters[:min_run]
+    at = first.characters.find(begun, max(1, len(first.characters) - len(second.characters) + 1))
+    while at >= 0:
+        shared = len(first.characters) - at
+        if second.characters.startswith(first.characters[at:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
             return replace(first, label=text, text=text)
+        at = first.characters.find(begun, at + 1)
     return None
 
 

@@ -15,6 +15,8 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
 
+_SCORED = Status.SCORED  # an attribute of an enum costs as much as a measure
+
 
 @runtime_checkable
 class Scorer(Protocol):
@@ -88,20 +90,14 @@ class FindingScorer(ABC):
         return Method(self.name or self.kind, parameters, self.headline)
 
     def _outcome(self, found: Found, sample: Sample) -> Result:
-        findings = found.findings
-        if isinstance(findings, list):
+        findings, retrieved, note, unmeasured = found
+        if type(findings) is list:
             findings = tuple(findings)
-        note, ranks = recorded(found, sample)
         if findings:
-            return Result(
-                self._method,
-                Status.SCORED,
-                findings,
-                found.retrieved,
-                note,
-                found.unmeasured,
-                ranks=ranks,
-            )
+            if sample.retrieval is None:
+                return Result(self._method, _SCORED, findings, retrieved, note, unmeasured)
+            note, ranks = recorded(found, sample)
+            return Result(self._method, _SCORED, findings, retrieved, note, unmeasured, ranks=ranks)
         note = found.note or "no reference items"
         return Result(self._method, Status.UNDEFINED, retrieved=found.retrieved, note=note)
 
@@ -118,7 +114,8 @@ class DeterministicScorer(FindingScorer):
         Raises `InputError` where the fields make no sample. What cannot be measured is no error
         but a result with `status="unscored"` and a reason.
         """
-        sample = as_sample(sample, sample_fields)
+        if type(sample) is not Sample or sample_fields:
+            sample = as_sample(sample, sample_fields)
         try:
             return self._outcome(self._find(sample), sample)
         except Unmeasured as why:
@@ -152,8 +149,8 @@ def as_sample(
 
 def require_retrieval(sample: Sample) -> None:
     """Raise `Unmeasured` unless a retrieval was observed, empty or not."""
-    if sample.retrieval_error is not None:
-        raise Unmeasured(f"no retrieval: {sample.retrieval_error}")
+    if sample.retrieval is not None and sample.retrieval.error is not None:
+        raise Unmeasured(f"no retrieval: {sample.retrieval.error}")
     if not sample.has_retrieval:
         raise Unmeasured(
             "no retrieval observed: the sample has neither retrieved_contexts nor "

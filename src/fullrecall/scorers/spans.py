@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.sample import Sample
-from fullrecall.scorers.alignment import Interval, Overlap, covered, total, within
+from fullrecall.scorers.alignment import Blocks, Interval, Overlap, Places, covered, total, within
 from fullrecall.scorers.passages import Passage, merged
 from fullrecall.scorers.scorer import DeterministicScorer, Found, Unmeasured, require_retrieval
 from fullrecall.scorers.text import reference_groups
@@ -57,10 +58,16 @@ class SpanRecall(DeterministicScorer):
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
         for target in targets:
             _check_comparable(target, retrieved)
-        findings = [self._finding(target, retrieved) for target in targets]
+        blocks = Blocks(
+            (passage.characters for group in targets for passage in group), self.min_run
+        )
+        listed = [_Listed(n, passage, blocks) for n, passage in enumerate(retrieved, start=1)]
+        # An exact duplicate brings nothing a second time.
+        once = list({one.passage: one for one in reversed(listed)}.values())[::-1]
+        findings = [self._finding(target, once) for target in targets]
         return Found(findings, len(retrieved))
 
-    def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> Finding:
+    def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
         """Return the finding of an any-of group: at each rank, the alternative covered best."""
         found = [self._coverage(passage, retrieved) for passage in target]
         if len(found) == 1:
@@ -80,16 +87,14 @@ class SpanRecall(DeterministicScorer):
             best.evidence,
         )
 
-    def _coverage(self, passage: Passage, retrieved: Sequence[Passage]) -> Finding:
+    def _coverage(self, passage: Passage, retrieved: Sequence[_Listed]) -> Finding:
         parts: dict[int, Overlap] = {}
         steps: list[Step] = []
-        first_rank: dict[Passage, int] = {}
-        for rank, context in enumerate(retrieved, start=1):
-            if first_rank.setdefault(context, rank) != rank:
-                continue  # an exact duplicate brings nothing a second time
-            part = passage.overlap(context, self.min_run)
+        for context in retrieved:
+            part = passage.overlap(context.passage, self.min_run, context.places)
             if not part.runs and not part.edges:
                 continue
+            rank = context.rank
             parts[rank] = part
             credit = total(covered(passage.length, parts.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
@@ -103,6 +108,19 @@ class SpanRecall(DeterministicScorer):
         ranks = tuple(dict.fromkeys(item.rank for item in evidence))
         target = Target((passage.label,), size=float(passage.length))
         return Finding(target, tuple(steps), ranks, evidence)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A retrieved context at its rank; `places` are shared by all references."""
+
+    rank: int
+    passage: Passage
+    blocks: Blocks
+
+    @cached_property
+    def places(self) -> Places:
+        return Places(self.passage.characters, self.blocks)
 
 
 def _evidence(rank: int, held: Interval) -> Evidence:

@@ -1,0 +1,108 @@
+"""The commands by name: `--help` lists them all, and the one that is run loads its module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+class Entry(NamedTuple):
+    """Where a command is, and what it does in one sentence, with which its help begins."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "demo": Entry(
+        "demo",
+        "Measure two real retrievers on this machine: no key, no download, less than a minute.",
+    ),
+    "evaluate": Entry(
+        "evaluation", "Score a file of samples: questions with retrieved and reference contexts."
+    ),
+    "summary": Entry(
+        "summary", "Summarize a saved report: means, intervals, and how many samples they stand on."
+    ),
+    "compare": Entry(
+        "comparison",
+        "Compare two saved reports of the same questions: was a change an improvement?",
+    ),
+    "gate": Entry(
+        "gate",
+        "Decide in CI whether a report is good enough: exit code 0 pass, 1 fail, 3 cannot tell.",
+    ),
+    "diagnose": Entry(
+        "diagnosis",
+        "Say what to change, by the recall that it would bring, and why each target of a saved "
+        "report was missed.",
+    ),
+    "label": Entry(
+        "calibration",
+        "Sample claims of a judged report to label: do the contexts support the claim?",
+    ),
+    "calibrate": Entry("calibration", "Measure a judge against human labels and correct the mean."),
+    "judge": Entry(
+        "examination",
+        "Measure a judge on labeled claims, and on true claims with one detail made false.",
+    ),
+    "inspect": Entry(
+        "inspection",
+        "Show what is in a store of `evaluate --store`, or in a report of `evaluate --output`.",
+    ),
+    "page": Entry(
+        "page",
+        "Write a web page of saved reports: one file that needs no server or network.",
+    ),
+    "testset": Entry(
+        "testset",
+        "Make test sets from documents, check them, complete their references, and review them.",
+    ),
+    "doctor": Entry(
+        "doctor",
+        "Check the installation: versions, extras, frameworks, the built-in judge, a store, a "
+        "model.",
+    ),
+}
+"""A module has a function of the command's name, or an `app` of commands of its own; and `HELP`, or
+`LABEL_HELP` for the command `label`: what its help says below the summary."""
+
+
+class Deferred(TyperCommand):
+    """A command as the list of commands shows it; its module is loaded when it is run."""
+
+    def __init__(self, name: str, entry: Entry) -> None:
+        super().__init__(name, help=entry.summary)
+        self._entry = entry
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        """Return the context of the command itself, which whoever runs it goes on with."""
+        return self.loaded().make_context(info_name, args, *rest, **extra)
+
+    def loaded(self) -> Any:
+        """Return the command itself."""
+        name = str(self.name)
+        module = import_module(f"fullrecall.cli.{self._entry.module}")
+        below = getattr(module, f"{name.upper()}_HELP", None) or module.HELP
+        told = f"{self._entry.summary}\n\n{below}"
+        app = getattr(module, "app", None)
+        if app is not None:
+            app.info.help = told
+        else:
+            app = typer.Typer(
+                add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
+            )
+            app.command(name, help=told)(getattr(module, name))
+        return typer.main.get_command(app)
+
+
+class Commands(TyperGroup):
+    """The group of all commands."""
+
+    def __init__(self, **attributes: Any) -> None:
+        commands = {name: Deferred(name, entry) for name, entry in COMMANDS.items()}
+        super().__init__(**{**attributes, "commands": commands})
