@@ -136,7 +136,8 @@ def recalls(
             ranks[there, column] = first[there] + 1
         total = counted.sum(axis=1)
         found = [(ranks <= (width if k is None else min(k, width))).sum(axis=1) for k in ks]
-        shares = np.stack(found, axis=1) / np.maximum(total, 1)[:, None]
+        counts = np.array(found, dtype=np.int64).reshape(len(ks), stop - start).T
+        shares = counts / np.maximum(total, 1)[:, None]
         made += shares.tolist()
         for row in np.flatnonzero(total == 0):
             made[start + int(row)] = None
