@@ -173,10 +173,10 @@ def _print_json(found: Diagnosis) -> None:
 
 def _print(found: Diagnosis, misses: int, written: Sequence[Path]) -> None:
     """Print what to change, the causes with some misses of each, and where it was written."""
-    from fullrecall.cli.console import show, write
+    from fullrecall.cli.console import show
     from fullrecall.cli.problems import as_options
 
-    write(as_options(str(found)))
+    show(*(as_options(part) if isinstance(part, str) else part for part in found.parts()))
     for cause in found.counts():
         examples = [miss for miss in found if miss.cause == cause][:misses]
         if examples:

@@ -30,6 +30,7 @@ Field names of ragas, LangChain, and LlamaIndex also work.
   fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
   fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
+  fullrecall evaluate traces.json --references labels.jsonl
 """
 
 _MEASURING = "What to measure"
@@ -209,6 +210,25 @@ def evaluate(
             help="TREC run to score: `query Q0 document rank score tag`.",
         ),
     ] = None,
+    references: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="References of the samples in FILE, joined by ID, else by question; samples "
+            "without references are left out.",
+        ),
+    ] = None,
+    id_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="Traces: key of a document's metadata that has its ID. Default: its own ID.",
+        ),
+    ] = None,
     rename: Annotated[
         list[str] | None,
         typer.Option(
@@ -224,7 +244,8 @@ def evaluate(
             metavar="FORMAT",
             show_default=False,
             rich_help_panel=_READING,
-            help="Read FILE as jsonl, json, csv, tsv, or parquet. Default: by its ending.",
+            help="Read FILE as jsonl, json, csv, tsv, parquet, or spans (traces). Default: by its "
+            "ending and its beginning.",
         ),
     ] = None,
     missed: Annotated[
@@ -274,6 +295,8 @@ def evaluate(
         Request(
             file=file,
             run=run,
+            references=references,
+            id_key=id_key,
             format=format,
             rename=rename or [],
             scorers=scorer or [],

@@ -21,7 +21,8 @@ from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_exported
 from fullrecall.cli.problems import explained
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
-from fullrecall.datasets import read, read_trec
+from fullrecall.datasets import read, read_spans, read_trec, with_references
+from fullrecall.datasets.traces import Joined
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
@@ -40,6 +41,8 @@ class Request:
 
     file: Path
     run: Path | None
+    references: Path | None
+    id_key: str | None
     format: str | None
     rename: list[str]
     scorers: list[ScorerName]
@@ -65,11 +68,11 @@ class Outcome:
 def run_evaluation(request: Request) -> None:
     """Evaluate and print; raises `typer.Exit` with the exit code where something went wrong."""
     try:
-        samples = _samples(request)
+        samples, joined = _samples(request)
         first = next(samples)
         scorers = _scorers(request, first)
         if request.output is not None:
-            check_output(request.output, [request.file, request.run])
+            check_output(request.output, [request.file, request.run, request.references])
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     except KeyboardInterrupt:
@@ -80,7 +83,7 @@ def run_evaluation(request: Request) -> None:
         summary = _summary(outcome.report, request)
     except FullrecallError as error:
         fail(*explained(error))
-    _show(outcome, summary, scorers, request, unjudged=unjudged)
+    _show(outcome, summary, scorers, request, unjudged=unjudged, joined=joined)
     _stop(outcome, summary, request)
 
 
@@ -94,13 +97,29 @@ def _summary(report: Report, request: Request) -> Summary:
         return Report.load(request.output).summary(*request.measures)
 
 
-def _samples(request: Request) -> Iterator[Sample]:
-    if request.run is None:
-        return read(request.file, format=request.format, rename=_renamed(request.rename))
-    for option, value in (("--format", request.format), ("--rename", request.rename)):
-        if value:
-            raise typer.BadParameter("must be left out with --run", param_hint=option)
-    return read_trec(request.file, request.run)
+def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
+    """Return the samples, and what joined them with references, where it did."""
+    if request.run is not None:
+        for option, value in (
+            ("--format", request.format),
+            ("--rename", request.rename),
+            ("--references", request.references),
+            ("--id-key", request.id_key),
+        ):
+            if value:
+                raise typer.BadParameter("must be left out with --run", param_hint=option)
+        return read_trec(request.file, request.run), None
+    renamed = _renamed(request.rename)
+    if request.id_key is not None:
+        if renamed:
+            raise typer.BadParameter("must be left out with --id-key", param_hint="--rename")
+        samples = read_spans(request.file, id_key=request.id_key)
+    else:
+        samples = read(request.file, format=request.format, rename=renamed)
+    if request.references is None:
+        return samples, None
+    joined = with_references(samples, read(request.references))
+    return joined, joined
 
 
 def _renamed(pairs: Iterable[str]) -> dict[str, str | None]:
@@ -160,6 +179,7 @@ def _show(
     request: Request,
     *,
     unjudged: bool,
+    joined: Joined | None,
 ) -> None:
     spent = outcome.report.spent
     if request.as_json:
@@ -174,6 +194,10 @@ def _show(
     if request.quiet:
         return
     notes = terminal.notes(summary)
+    if joined is not None and joined.left_out:
+        count = f"{joined.left_out:,} sample{'' if joined.left_out == 1 else 's'}"
+        unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
+        notes.append(f"Left out, since no reference fits: {count}{unasked}.")
     if spent is not None and spent.sentence():
         notes.append(spent.sentence())
     if not request.scorers:

@@ -140,9 +140,14 @@ class Diagnosis:
     def __str__(self) -> str:
         from fullrecall.report import terminal
 
-        console = terminal.console(StringIO(), width=240)
+        return terminal.printed(terminal.console(StringIO(), width=terminal.WIDEST), self.parts())
+
+    def parts(self) -> list[Any]:
+        """Return what prints, for a console of any width: lines, and a table of the causes."""
+        from fullrecall.report import terminal
+
         if not self.misses:
-            return f"Nothing was missed in {self.samples:,} samples.\n"
+            return [f"Nothing was missed in {self.samples:,} samples."]
         by_score = {score: self.counts(score) for score in self.scores}
         rows = [
             (
@@ -160,7 +165,7 @@ class Diagnosis:
         fixes = [f"{str(cause).replace('_', ' ')}: {fix}" for cause, fix in self.fixes.items()]
         advice = [f"{nth}. {change}" for nth, change in enumerate(self.changes, start=1)]
         blocks = ["What to change", *advice, ""] if advice else []
-        return terminal.printed(console, [*blocks, terminal.table(heads, sections), "", *fixes])
+        return [*blocks, terminal.table(heads, sections), "", *fixes]
 
     def __repr__(self) -> str:
         return f"Diagnosis({len(self)} misses in {self.samples} samples)\n{self}"
