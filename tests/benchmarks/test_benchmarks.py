@@ -179,6 +179,14 @@ def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
     assert report.to_html().count('"q":"What is said of ') == 8
 
 
+@with_script("diagnosis_speed")
+def test_a_diagnosis_is_timed_beside_what_was_missed(script: Any) -> None:
+    """Each contender is timed in every round."""
+    times = script.measured(script.report_of(8, 30), 2)
+    assert list(times) == ["report.missed(5)", "diagnose(report)", "diagnose(report, k=5)"]
+    assert all(len(found) == 2 and min(found) >= 0 for found in times.values())
+
+
 @with_script("report_files")
 def test_a_report_file_is_measured_whole(script: Any, tmp_path: Path) -> None:
     """Seconds and bytes are of the file that was written; the table has a line for each act."""

@@ -371,7 +371,7 @@ def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
     for position, row in enumerate(report.rows):
         ids = set(row.sample.retrieved_context_ids or ())
         known |= ids
-        missing = []
+        missing: list[str] = []
         for reference in row.sample.reference_context_ids or ():
             if ids.isdisjoint(reference.any_of):
                 missing += reference.any_of

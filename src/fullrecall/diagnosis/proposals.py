@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import methodcaller
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
@@ -114,7 +115,7 @@ class Proposer:
             )
             sizes = {len(p.contexts[name]) for p in self._pipelines if p and name in p.contexts}
             number = f"all {sizes.pop()}" if len(sizes) == 1 else "all"
-            dropping = self._common(lambda pipeline, name=name: pipeline.after(name))
+            dropping = self._common(methodcaller("after", name))
             yield Proposal(
                 ChangeKind.KEEP_MORE,
                 f"keep {number} contexts of {name} through {dropping}",
@@ -126,7 +127,7 @@ class Proposer:
         """Yield, for each stage, that its list is the final one."""
         for name in self._stages(lambda *_: True):
             lists = self._lists(lambda _, contexts: contexts, name)
-            dropped = self._common(lambda pipeline, name=name: pipeline.without(name))
+            dropped = self._common(methodcaller("without", name))
             yield Proposal(
                 ChangeKind.SKIP_STAGES,
                 f"leave out {dropped}: use {name} alone",
