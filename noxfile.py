@@ -38,7 +38,7 @@ OLDEST = {
         "langgraph==1.0.0",
         "langgraph-prebuilt==1.0.0",
         "bm25s>=0.2.14",
-        "mypy>=1.15",
+        "pyright[nodejs]>=1.1.414",
         "numpy",  # for the in-memory vector store of langchain-core
     ),
     "llama-index": ("llama-index-core==0.14.20", "openai>=1.50", "pandas>=2.2"),
