@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +329,22 @@ def test_files_of_otlp(form: str, tmp_path: Path) -> None:
     assert sample == read(*SPANS)
     assert (sample.id, sample.user_input, sample.response) == (TRACE, "q", "42")
     assert sample.retrieved_context_ids == ("a", "b")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX named pipes")
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    """Samples come through it whole; spans do, where the format is given."""
+
+    def through(text: str) -> Path:
+        pipe = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
+        os.mkfifo(pipe)
+        threading.Thread(target=pipe.write_text, args=(text, "utf-8"), daemon=True).start()
+        return pipe
+
+    (sample,) = datasets.read(through('{"user_input": "q"}'))
+    assert sample.user_input == "q"
+    spans = "\n".join(json.dumps(otlp(one)) for one in SPANS)
+    assert list(datasets.read(through(spans), format="spans")) == [read(*SPANS)]
 
 
 def phoenix() -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from fullrecall.datasets.frames import rows_of
@@ -14,7 +15,7 @@ from fullrecall.datasets.opening import (
     text_lines,
     whole_text,
 )
-from fullrecall.datasets.parquet import parquet_rows
+from fullrecall.datasets.parquet import parquet_columns, parquet_rows
 from fullrecall.datasets.strict_json import parsed
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
@@ -72,15 +73,14 @@ def from_spans(
 
 def holds_spans(path: str, ending: str) -> bool:
     """Return whether a file holds spans and no samples, going by how it begins."""
+    if not Path(path).is_file():
+        return False  # a pipe is read once: what is looked at is gone
     if ending == "parquet":
-        from fullrecall.datasets.parquet import parquet_columns
-
         return {"context.trace_id", "context.span_id"} <= set(parquet_columns(path))
     if ending not in ("json", "jsonl", "ndjson"):
         return False
     try:
-        first = next((text for _, text in text_lines(path) if text.strip()), "")
-        begun = first.strip()
+        begun = _first_line(path).strip()
         if begun == "{":  # indented over several lines
             return f'"{RESOURCE_SPANS}"' in whole_text(path)[:1000]
         row = parsed(begun)
@@ -215,10 +215,28 @@ def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, l
 def _lines(path: str) -> Iterator[tuple[int, object]]:
     if path.lower().endswith(".parquet"):
         yield from parquet_rows(path)
-        return
-    first = next((text.strip() for _, text in text_lines(path) if text.strip()), "")
-    if first[:1] == "[" or first == "{":
-        value = parsed(whole_text(path))
+    elif not Path(path).is_file() or _is_one_value(_first_line(path)):  # a pipe is read once
+        yield from _in_text(whole_text(path))
+    else:
+        yield from json_lines(path, MAX_LINE_BYTES)
+
+
+def _in_text(text: str) -> Iterator[tuple[int, object]]:
+    lines = text.split("\n")  # and nowhere else: a text may have a U+2028
+    if _is_one_value(next((line for line in lines if line.strip()), "")):
+        value = parsed(text)
         yield from enumerate(value if isinstance(value, list) else [value], start=1)
         return
-    yield from json_lines(path, MAX_LINE_BYTES)
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield number, parsed(line, number)
+
+
+def _first_line(path: str) -> str:
+    return next((text for _, text in text_lines(path) if text.strip()), "")
+
+
+def _is_one_value(line: str) -> bool:
+    """Return whether a JSON value over several lines, or an array, begins with this line."""
+    begun = line.strip()
+    return begun[:1] == "[" or begun == "{"
