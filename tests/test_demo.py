@@ -286,11 +286,14 @@ def absent(*modules: str) -> Callable[[str], ModuleSpec | None]:
 @pytest.mark.parametrize(
     ("modules", "command"),
     [
-        (("wordllama",), "pip install 'fullrecall[demo]'"),
-        (("langchain_fullrecall",), "pip install langchain-fullrecall"),
+        (("wordllama",), "pip install wordllama"),
+        (
+            ("langchain_fullrecall",),
+            "pip install integrations/langchain, in fullrecall's repository",
+        ),
         (
             ("llama_index",),
-            "pip install 'fullrecall[demo]' llama-index-evaluation-fullrecall",
+            "pip install llama-index-core integrations/llama-index, in fullrecall's repository",
         ),
     ],
 )

@@ -77,7 +77,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "extras", "usage", "markup", "parameters"),
+    ("errors", "identifiers", "counts", "extras", "usage", "markup", "parameters"),
     ("context",),
     ("hits", "retrieval"),
     ("sample",),

@@ -81,7 +81,8 @@ def context_of(row: object) -> Context:
     text = next((text for holder in holders if (text := _text(holder)) is not None), None)
     if own_id is None and text is None:
         raise ValueError(
-            f"expected a text, a Context or a result with an id or a text, got {shown(row)}"
+            "expected a text, a Context, or a result with an id or a text, got "
+            f'{_kind(row)}: return {{"id": …, "text": …}}'
         )
     score = _first(row, SCORES)
     if score is None:
@@ -178,6 +179,12 @@ def _get(row: object, name: str) -> Any:
 
 def _has_fields(value: object) -> bool:
     return value is not None and not isinstance(value, (str, bytes, int, float, list, tuple, bool))
+
+
+def _kind(row: object) -> str:
+    """Name what a row is and not what is in it, so that a thousand samples have one reason."""
+    name = type(row).__name__
+    return f"a {name} of {len(row)}" if isinstance(row, (tuple, list)) else f"a {name}"
 
 
 def _is_number(value: object) -> bool:

@@ -36,9 +36,9 @@ def test_a_report_becomes_a_page_beside_it(saved: dict[str, Path], tmp_path: Pat
 
 
 def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
-    """--before is what is compared with."""
+    """Two reports stand in the order of `compare`: what was before, what is after."""
     page = tmp_path / "change.html"
-    done = run("page", saved["after"], "--before", saved["before"], "-o", page, "--title", "Change")
+    done = run("page", saved["before"], saved["after"], "-o", page, "--title", "Change")
     assert done.exit_code == 0
     comparison = compare(*map(Report.load, (saved["before"], saved["after"])))
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
@@ -56,8 +56,8 @@ def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> Non
     text = page.read_text("utf-8")
     assert "Why it was missed" in text
     assert text == loaded["before"].to_html(diagnosis=causes["before"])
-    both = ("--before", saved["before"], "--corpus", corpus)
-    assert run("page", saved["after"], *both, "-o", page).exit_code == 0
+    both = (saved["before"], saved["after"], "--corpus", corpus)
+    assert run("page", *both, "-o", page).exit_code == 0
     comparison = compare(loaded["before"], loaded["after"])
     expected = comparison.to_html(diagnoses=(causes["before"], causes["after"]))
     assert page.read_text("utf-8") == expected
@@ -66,8 +66,8 @@ def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> Non
 def test_an_input_that_is_not_there(saved: dict[str, Path], tmp_path: Path) -> None:
     """It is named, also where there is a page to be replaced."""
     run("page", saved["before"])
-    for option in ("--before", "--corpus"):
-        done = run("page", saved["before"], option, tmp_path / "gone.jsonl")
+    for option in ((), ("--corpus",)):
+        done = run("page", saved["before"], *option, tmp_path / "gone.jsonl")
         assert done.exit_code == 2
         assert "gone.jsonl" in done.stderr
         assert "o such file" in done.stderr

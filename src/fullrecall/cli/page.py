@@ -13,28 +13,28 @@ HELP = """\
 Write a web page of a saved report, or of two: one file that needs no server or network.
 
 It shows the summary, the curves over k, and every sample with its contexts, targets, and \
-evidence, to be sorted, filtered, and searched. With --before: what changed, with both \
-retrievals side by side. With --corpus: also why each target was missed.
+evidence, to be sorted, filtered, and searched. Of two reports, in the order of `compare`: \
+what changed, with both retrievals side by side. With --corpus: also why each target was missed.
 
 [bold]Examples[/]
   fullrecall page report.jsonl
   fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
-  fullrecall page after.jsonl --before before.jsonl --output change.html
+  fullrecall page before.jsonl after.jsonl --output change.html
 """
 
 
 def page(
     report: ReportPath,
-    *,
-    measure: Measures = None,
-    before: Annotated[
+    after: Annotated[
         Path | None,
-        typer.Option(
-            metavar="REPORT",
+        typer.Argument(
+            metavar="AFTER",
             show_default=False,
-            help="Compare with this report of the same questions.",
+            help="Another report of the same questions: REPORT is then what was before.",
         ),
     ] = None,
+    *,
+    measure: Measures = None,
     corpus: Annotated[
         Path | None,
         typer.Option(
@@ -51,7 +51,7 @@ def page(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Write the page here. Default: beside REPORT, as .html.",
+            help="Write the page here. Default: beside the (last) report, as .html.",
         ),
     ] = None,
     title: Annotated[
@@ -67,17 +67,17 @@ def page(
     from fullrecall.errors import FullrecallError
     from fullrecall.report import Report, compare
 
-    path = output or report.with_suffix(".html")
+    path = output or (after or report).with_suffix(".html")
     if path.suffix != ".html":
         raise typer.BadParameter(f"must end in .html, got {path.name!r}", param_hint="--output")
-    check_output(path, [report, before, corpus])
+    check_output(path, [report, after, corpus])
     measures = tuple(measure or ())
     try:
         with noting():
-            reports = [Report.load(one) for one in (before, report) if one is not None]
+            reports = [Report.load(one) for one in (report, after) if one is not None]
         contexts = None if corpus is None else list(read_contexts(corpus))
         causes = [None if contexts is None else diagnose(r, corpus=contexts) for r in reports]
-        if before is None:
+        if after is None:
             reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
         else:
             both = (causes[0], causes[1])

@@ -25,7 +25,7 @@ from fullrecall.datasets.llama_index import (
     read_embedding_qa,
     read_labelled_rag,
 )
-from fullrecall.datasets.opening import FilePath, existing_file
+from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.parquet import read_parquet
 from fullrecall.datasets.qrels_run import from_qrels_run
 from fullrecall.datasets.rows import Rename
@@ -77,14 +77,17 @@ def read(
     The endings are `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` and `.parquet`, all but the last
     also with `.gz`; `format` is one of them without the dot and overrides. A `.json` file holds
     an array of rows or one of LlamaIndex's data sets. `rename` maps the file's columns to fields
-    (`{"their_column": "our_field", "junk": None}`; None leaves the column out).
+    (`{"their_column": "our_field", "junk": None}`; None leaves the column out). The path `-` is
+    standard input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError` where the file cannot be read, and `ParameterError` for an unknown format.
     """
     if format is not None and format not in _READERS:
-        raise ParameterError(f"format is one of {', '.join(_READERS)}, got {format!r}")
+        raise ParameterError(f"format must be one of {', '.join(_READERS)}, got {format!r}")
     name = existing_file(path)
-    if format is None:
+    if format is None and name == STANDARD_INPUT:
+        ending = "jsonl"
+    elif format is None:
         ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
         if ending not in _READERS or (ending == "parquet" and name.lower().endswith(".gz")):
             raise InputError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fullrecall.datasets.frames import without_gaps
-from fullrecall.datasets.opening import FilePath, existing_file
+from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.identifiers import shown
@@ -28,6 +28,8 @@ def read_parquet(
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
     name, columns = existing_file(path), Columns(rename)
+    if name == STANDARD_INPUT:
+        raise InputError("cannot be Parquet, which is not read in order: name a file", path=name)
     rows = _parquet_rows(name, columns, batch_size)
     return in_file(name, to_samples(rows, columns, cell=without_gaps))
 

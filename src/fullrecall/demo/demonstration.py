@@ -15,17 +15,16 @@ from fullrecall.scorers import ClaimRecall, IdRecall, SpanRecall
 if TYPE_CHECKING:
     from fullrecall.report import Report
 
-_EXTRA = "'fullrecall[demo]'"
 _NEEDED = {
-    "bm25s": _EXTRA,
-    "langchain_core": _EXTRA,
-    "langchain_text_splitters": _EXTRA,
-    "llama_index.core": _EXTRA,
-    "wordllama": _EXTRA,
-    "langchain_fullrecall": "langchain-fullrecall",
-    "llama_index.evaluation.fullrecall": "llama-index-evaluation-fullrecall",
+    "bm25s": "bm25s",
+    "langchain_core": "langchain-core",
+    "langchain_text_splitters": "langchain-text-splitters",
+    "llama_index.core": "llama-index-core",
+    "wordllama": "wordllama",
+    "langchain_fullrecall": "integrations/langchain",
+    "llama_index.evaluation.fullrecall": "integrations/llama-index",
 }
-"""Each module that the demo imports, with what `pip install` calls its distribution."""
+"""Each module that the demo imports, with what `pip install` calls it; paths of the repository."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,10 @@ class Demonstration:
 def install_command() -> str | None:
     """Return the command that installs what the demo needs and is missing; None without any."""
     lacking = dict.fromkeys(_NEEDED[module] for module in _NEEDED if not _is_installed(module))
-    return f"pip install {' '.join(lacking)}" if lacking else None
+    if not lacking:
+        return None
+    here = ", in fullrecall's repository" if any("/" in name for name in lacking) else ""
+    return f"pip install {' '.join(lacking)}{here}"
 
 
 def run(*, k: int = 10, depth: int = 50) -> Demonstration:

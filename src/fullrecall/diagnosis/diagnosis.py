@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.counts import counted
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.report.frames import frame_of
 
@@ -81,7 +82,7 @@ class Diagnosis:
 
         console = terminal.console(StringIO(), width=240)
         if not self.misses:
-            return f"Nothing was missed in {self.samples:,} samples.\n"
+            return f"Nothing was missed in {counted(self.samples, 'sample')}.\n"
         by_score = {score: self.counts(score) for score in self.scores}
         rows = [
             (
@@ -100,7 +101,8 @@ class Diagnosis:
         return terminal.printed(console, [terminal.table(heads, sections), "", *fixes])
 
     def __repr__(self) -> str:
-        return f"Diagnosis({len(self)} misses in {self.samples} samples)\n{self}"
+        missed = f"{counted(len(self.misses), 'target')} missed"
+        return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
 
 
 def _cell(count: int, total: int) -> str:

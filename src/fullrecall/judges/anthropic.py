@@ -76,9 +76,7 @@ class AnthropicChatModel:
         try:
             import anthropic  # noqa: F401 - clients are made when they are first used
         except ImportError:
-            raise MissingExtraError(
-                "the anthropic package", "anthropic", "AnthropicChatModel"
-            ) from None
+            raise MissingExtraError("anthropic", "anthropic", "AnthropicChatModel") from None
         for given in ("extra_headers", "extra_query"):
             hide_values(self.options.get(given) or {}, all_of_them=True)
         hide_values(self.options)

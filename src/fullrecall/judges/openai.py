@@ -98,7 +98,7 @@ class OpenAIChatModel:
         try:
             import openai  # noqa: F401 - clients are made when they are first used
         except ImportError:
-            raise MissingExtraError("the openai package", "openai", "OpenAIChatModel") from None
+            raise MissingExtraError("openai", "openai", "OpenAIChatModel") from None
         if self._key() is None:
             raise ParameterError(
                 "no API key: set OPENAI_API_KEY, give api_key=…, or give the base_url of a "

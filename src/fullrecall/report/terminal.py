@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from fullrecall.counts import counted
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.text import shown
 
@@ -172,14 +173,15 @@ def notes(summary: Summary) -> list[str]:
     """Return one sentence for each reason why a mean says less than it seems to."""
     sentences = []
     if summary.stopped is not None:
-        sentences.append(partial(f"{summary.samples:,} samples", summary.stopped))
+        sentences.append(partial(counted(summary.samples, "sample"), summary.stopped))
     if summary.united:
         sentences.append(
-            f"united calls in {summary.united:,} of {summary.samples:,} samples: "
+            f"united calls in {summary.united:,} of {counted(summary.samples, 'sample')}: "
             "a context's rank is that in its own call"
         )
     if summary.failed_calls:
-        sentences.append(f"failed calls in {summary.failed_calls:,} of {summary.samples:,} samples")
+        every = counted(summary.samples, "sample")
+        sentences.append(f"failed calls in {summary.failed_calls:,} of {every}")
     for score in summary:
         sentences += _score_notes(score)
     if any(score.interval is not None for score in summary):
@@ -211,10 +213,10 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{share} of the credit in {name} rests on quotes that were not verified"
     if score.settled is not None:
         by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
+        targets = counted(score.settled.targets, "target")
         yield (
-            f"{score.settled.total:,} of {score.settled.targets:,} targets in {name} settled "
-            f"without the last judge ({by}), which was not asked in {score.settled.samples:,} "
-            "samples"
+            f"{score.settled.total:,} of {targets} in {name} settled without the last judge "
+            f"({by}), which was not asked in {counted(score.settled.samples, 'sample')}"
         )
 
 
@@ -278,10 +280,11 @@ def comparison_table(comparison: Comparison) -> Grid:
 def comparison_notes(comparison: Comparison) -> list[str]:
     """Return one sentence for all that a comparison stands on, and for what it leaves out."""
     how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
-    notes = [f"{len(comparison.pairs):,} samples, paired by {how}"]
+    notes = [f"{counted(len(comparison.pairs), 'sample')}, paired by {how}"]
     for report, which in ((comparison.before, "before"), (comparison.after, "after")):
         if report.stopped is not None:
-            notes.append(partial(f"the report {which} has {len(report):,} samples", report.stopped))
+            has = f"the report {which} has {counted(len(report), 'sample')}"
+            notes.append(partial(has, report.stopped))
     for score in comparison:
         notes += _comparison_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
@@ -297,7 +300,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
 def _comparison_notes(score: ScoreComparison) -> Iterator[str]:
     one = score.main
     label = score.method.label(one.measure)
-    in_groups = f" in {one.groups:,} groups" if one.groups < one.samples else ""
+    in_groups = f" in {counted(one.groups, 'group')}" if one.groups < one.samples else ""
     yield (
         f"{label}: {one.wins:,} better, {one.ties:,} the same, {one.losses:,} worse, of "
         f"{one.samples:,}{in_groups}"

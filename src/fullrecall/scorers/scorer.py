@@ -15,6 +15,9 @@ from fullrecall.measures import Measure, Recall
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
 
+UNOBSERVED = "no retrieval observed"
+"""How the reason begins for a sample that has no list of contexts, not even an empty one."""
+
 
 @runtime_checkable
 class Scorer(Protocol):
@@ -156,8 +159,7 @@ def require_retrieval(sample: Sample) -> None:
         raise Unmeasured(f"no retrieval: {sample.retrieval_error}")
     if not sample.has_retrieval:
         raise Unmeasured(
-            "no retrieval observed: the sample has neither retrieved_contexts nor "
-            "retrieved_context_ids"
+            f"{UNOBSERVED}: the sample has neither retrieved_contexts nor retrieved_context_ids"
         )
 
 
