@@ -64,7 +64,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "llama_index.evaluation.fullrecall.observation.recording.Recording"),
     ("py:class", "llama_index.evaluation.fullrecall.options.Reading"),
     ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
-    ("py:obj", "fullrecall.judges.protocols.T"),
+    ("py:obj", "fullrecall.judges.judge.T"),
     # Both adapters have one: without a target, no link of one leads to the other's.
     ("py:class", "langchain_fullrecall.options.Options"),
     ("py:class", "langchain_fullrecall.retriever.ObservedRetriever"),

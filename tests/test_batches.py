@@ -32,18 +32,9 @@ from fullrecall import (
 from fullrecall.errors import InputError, ParameterError, ReportError, RunStopped
 from fullrecall.evaluation.batches import score_batch
 from fullrecall.evaluation.store import Store
-from fullrecall.judges import (
-    Cascade,
-    ChatRequest,
-    Completion,
-    EmbeddedJudge,
-    Failure,
-    LexicalJudge,
-    Message,
-    Panel,
-    VerbatimJudge,
-)
-from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.judges import Cascade, EmbeddedJudge, LexicalJudge, Panel, VerbatimJudge
+from fullrecall.models import ChatRequest, Completion, Failure, Message
+from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 
 np = pytest.importorskip("numpy", reason="needs the pandas extra")

@@ -348,7 +348,7 @@ def test_a_model_that_gives_none_is_broken(
     """One that errs, chatters or turns us away: what it did, and what to look at."""
     from fullrecall.cli import installation
     from fullrecall.judges import LLMJudge
-    from fullrecall.judges.openai import OpenAIChatModel
+    from fullrecall.models.openai import OpenAIChatModel
 
     model = OpenAIChatModel("m", base_url=endpoint(status, content))
     check = installation._asked(LLMJudge(model))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fullrecall import Claim, ClaimRecall, ContextPrecision, IdRecall, LLMJudge, TextRecall
-from fullrecall.judges import ChatRequest
 from fullrecall.measures import AP, F1, Measure, Precision, Recall, parse
+from fullrecall.models import ChatRequest
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 

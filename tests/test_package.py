@@ -85,6 +85,7 @@ ORDER = (
     ("measures",),
     ("result",),
     ("records",),
+    ("models",),
     ("judges",),
     ("calibration", "report"),
     ("scorers",),

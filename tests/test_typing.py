@@ -47,7 +47,8 @@ from fullrecall.measures import AP, RR, Recall, nDCG
 from fullrecall.report import Comparison, GateResult, Interval, Missed
 from fullrecall.result import Result, Status
 from fullrecall.scorers import Scorer
-from fullrecall.judges import ChatModel, ChatRequest, Completion, Judge, LexicalJudge, Panel
+from fullrecall.judges import Judge, LexicalJudge, Panel
+from fullrecall.models import ChatModel, ChatRequest, Completion
 from fullrecall.retrieval import Call, Retrieval
 from fullrecall.testing import ScriptedChatModel
 

@@ -18,10 +18,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from fullrecall.judges.embedded import EmbeddedModel, LexicalModel
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import run
 from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+from fullrecall.judges.lexical.regression import EmbeddedModel, LexicalModel
 
 _SAMPLES = 4
 _CLAIMS, _CHARACTERS = 8, 600

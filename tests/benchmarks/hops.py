@@ -17,7 +17,7 @@ from typing import NamedTuple
 from side_by_side import say, table
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
-from fullrecall.judges import ChatRequest, Completion
+from fullrecall.models import ChatRequest, Completion
 
 _ANSWER = json.dumps(
     {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}

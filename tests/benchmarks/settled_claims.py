@@ -23,8 +23,8 @@ import numpy as np
 import train_embedded_judge as training
 
 from fullrecall.judges.cascade import VerbatimJudge
-from fullrecall.judges.embedded import features, static_embeddings
 from fullrecall.judges.flow import run
+from fullrecall.judges.lexical import features, static_embeddings
 
 THRESHOLDS = (0.5, 0.7, 0.8, 0.85, 0.9, 0.95)
 

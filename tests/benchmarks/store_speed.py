@@ -18,7 +18,8 @@ from pathlib import Path
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.evaluation.keys import completion_key
 from fullrecall.evaluation.store import Store
-from fullrecall.judges import Ask, ChatRequest, Completion, Message
+from fullrecall.judges import Ask
+from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.testing import ScriptedChatModel
 
 _TEXT = "A claim that is supported, with its citation and a quote of some words. " * 8

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fullrecall.judges import ChatRequest
+from fullrecall.models import ChatRequest
 from fullrecall.sample import Sample
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import check, generate

@@ -41,10 +41,10 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
-from fullrecall.judges.embedded import features, model, static_embeddings
-from fullrecall.judges.embedded.opposites import OPPOSITES
-from fullrecall.judges.embedded.rivals import rivals
-from fullrecall.judges.embedded.words import read_words
+from fullrecall.judges.lexical import features, regression, static_embeddings
+from fullrecall.judges.lexical.opposites import OPPOSITES
+from fullrecall.judges.lexical.rivals import rivals
+from fullrecall.judges.lexical.words import read_words
 
 PENALTY = 1 / 0.003
 BALANCE = 0.7
@@ -294,7 +294,7 @@ def read(path: Path) -> tuple[list[dict[str, float]], Rows]:
         if claim is not None and claim != pair["claim"]:
             pairs.append({**pair, "kind": EDITED})
             pairs.append({**pair, "kind": EDITED, "claim": claim, "label": 0})
-    judge = model.EmbeddedModel()
+    judge = regression.EmbeddedModel()
     measured = [
         judge.measure(pair["claim"], pair["contexts"], question=pair["question"]) for pair in pairs
     ]
@@ -328,7 +328,7 @@ def main() -> None:
         filled = rows._replace(measured=np.array([[row[name]] for row in measured]))
         show(f"baseline {name}, data set left out", left_out(single(0), filled))
     if options.write:
-        shipped = files("fullrecall.judges.embedded").joinpath("weights.json")
+        shipped = files("fullrecall.judges.lexical").joinpath("weights.json")
         Path(str(shipped)).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from fullrecall import BatchScorer, ClaimRecall, LLMJudge
-from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.models.openai import OpenAIChatModel
 
 if TYPE_CHECKING:
     from conftest import Endpoint, Job

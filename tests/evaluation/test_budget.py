@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.budget import Budget, BudgetSpent, account_of
-from fullrecall.judges import Ask, ChatRequest, Completion, Message, Panel
+from fullrecall.judges import Ask, Panel
+from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [

@@ -9,15 +9,9 @@ import pytest
 
 from fullrecall import ClaimRecall, EntityRecall, LLMJudge, QuestionRecall, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.judges import (
-    Cascade,
-    ChatRequest,
-    EmbeddedJudge,
-    LexicalJudge,
-    Panel,
-    VerbatimJudge,
-)
+from fullrecall.judges import Cascade, EmbeddedJudge, LexicalJudge, Panel, VerbatimJudge
 from fullrecall.judges.flow import run
+from fullrecall.models import ChatRequest
 from fullrecall.testing import ScriptedChatModel
 
 CONTEXT = (

@@ -20,9 +20,9 @@ from fullrecall import Budget, ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.errors import InputError, Interrupted, ParameterError, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
 from fullrecall.evaluation.event_loop import EventLoop
-from fullrecall.judges import Completion, Failure
-from fullrecall.judges.protocols import ChatRequest
-from fullrecall.judges.retries import Retries
+from fullrecall.models import Completion, Failure
+from fullrecall.models.chat import ChatRequest
+from fullrecall.models.retries import Retries
 from fullrecall.result import Status
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import RunStopped
-from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.retries import Retries
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.models.retries import Retries
 from fullrecall.result import Status
 
 Exchange = FaultyEndpoint = Any  # of conftest.py

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
-from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.retries import Retries
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.models.retries import Retries
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 Fault = Callable[[Exchange], None]

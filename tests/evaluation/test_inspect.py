@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.evaluation.store import Store
-from fullrecall.judges import ChatRequest, Completion
+from fullrecall.models import ChatRequest, Completion
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [

@@ -18,8 +18,8 @@ from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, aevaluat
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Options, RunOptions
-from fullrecall.judges import ChatRequest, Completion
-from fullrecall.judges.retries import MOST_CHARACTERS, Retries
+from fullrecall.models import ChatRequest, Completion
+from fullrecall.models.retries import MOST_CHARACTERS, Retries
 from fullrecall.report.row import Row
 from fullrecall.usage import token_count
 

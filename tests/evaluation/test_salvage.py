@@ -14,7 +14,7 @@ from fullrecall.errors import StoreError
 from fullrecall.evaluation.contents import read_contents
 from fullrecall.evaluation.salvage import salvaged
 from fullrecall.evaluation.store import Store
-from fullrecall.judges import Completion
+from fullrecall.models import Completion
 
 ROWS = 60
 PAGE = 4096

@@ -17,10 +17,10 @@ import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, RunStopped
-from fullrecall.judges import ChatRequest, Completion, Message
-from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.redaction import public_url, redacted, without_secrets
-from fullrecall.judges.retries import Retries
+from fullrecall.models import ChatRequest, Completion, Message
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.models.redaction import public_url, redacted, without_secrets
+from fullrecall.models.retries import Retries
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 

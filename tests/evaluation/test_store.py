@@ -37,18 +37,9 @@ from fullrecall.evaluation.contents import read_contents
 from fullrecall.evaluation.keys import completion_key, result_key
 from fullrecall.evaluation.store import Store
 from fullrecall.evaluation.store_file import writing
-from fullrecall.judges import (
-    Ask,
-    ChatRequest,
-    Completion,
-    EmbeddedJudge,
-    Failure,
-    LexicalJudge,
-    Message,
-    Panel,
-    Prompts,
-)
-from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.judges import Ask, EmbeddedJudge, LexicalJudge, Panel, Prompts
+from fullrecall.models import ChatRequest, Completion, Failure, Message
+from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Status
 from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 from fullrecall.usage import Spent

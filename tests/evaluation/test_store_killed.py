@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -21,12 +22,12 @@ from fullrecall.evaluation.contents import read_contents
 
 CONCURRENCY = 8
 SAMPLES = 120
-CALLS = SAMPLES + SAMPLES // 2  # a judging for each sample, a split for each reference
+CALLS = SAMPLES + SAMPLES // 2  # a judging for each sample, a split for each question
 
 PROGRAM = f"""
 import asyncio, http.client, json, sys
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
-from fullrecall.judges import Completion
+from fullrecall.models import Completion
 
 port, store, report = sys.argv[1:]
 
@@ -46,9 +47,9 @@ class Loopback:
 
 samples = [
     Sample(
-        user_input=f"Where is {{n}}?",
-        retrieved_contexts=[f"Here stands text {{n}}.", "Another one."],
-        reference=f"The reference {{n // 2}}.",
+        user_input=f"Where is tower {{n // 2}}?",
+        retrieved_contexts=[f"Tower {{n // 2}} is in text {{n}}.", "Another one."],
+        reference=f"Tower {{n // 2}} is in a text. Tower {{n // 2}} is tall.",
     )
     for n in range({SAMPLES})
 ]
@@ -77,19 +78,20 @@ class Server:
             self.changed.notify_all()
         time.sleep(0.01)
         _, user = json.loads(body)
-        if user.startswith("text:"):
-            return json.dumps({"items": [f"{user} A.", f"{user} B."]})
-        quote = json.loads(user.splitlines()[1].split(" ", 1)[1])
+        lines = user.splitlines()
+        if lines[1].startswith("text: "):
+            return json.dumps({"items": re.findall(r"Tower [^.]*\.", lines[1])})
+        quote = json.loads(lines[lines.index("contexts:") + 1].split(" ", 1)[1])
         first, second = (
-            json.loads(line.split(" ", 1)[1]) for line in user.split("claims:\n")[1].splitlines()
+            json.loads(line.split(" ", 1)[1]) for line in lines[lines.index("claims:") + 1 :]
         )
         supported = {
-            "id": 1, "begins": first, "verdict": "supported", "together": False,
-            "citations": [{"context": 1, "quote": quote}],
+            "id": 1, "begins": first, "citations": [{"context": 1, "quote": quote}],
+            "together": False, "verdict": "supported",
         }  # fmt: skip
         other = {
-            "id": 2, "begins": second, "verdict": "not_supported", "together": False,
-            "citations": [],
+            "id": 2, "begins": second, "citations": [], "together": False,
+            "verdict": "not_supported",
         }  # fmt: skip
         return json.dumps({"verdicts": [supported, other]})
 
@@ -110,7 +112,7 @@ class Server:
 
     def finish(self, process: subprocess.Popen[str], report: str) -> tuple[dict[str, Any], bytes]:
         """Return what a process spent, and the report that it saved."""
-        out, problems = process.communicate(timeout=60)
+        out, problems = process.communicate(timeout=600)
         assert process.returncode == 0, problems
         assert not problems
         return json.loads(out), (self.folder / report).read_bytes()

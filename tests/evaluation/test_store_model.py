@@ -31,7 +31,7 @@ from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
 from fullrecall.evaluation.contents import read_contents
 from fullrecall.evaluation.store import Store
-from fullrecall.judges import ChatRequest, Completion
+from fullrecall.models import ChatRequest, Completion
 
 BOUND = 60.0
 """Seconds after which a step hangs: each takes milliseconds, on a busy machine too."""

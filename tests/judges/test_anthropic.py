@@ -13,8 +13,8 @@ import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judges.anthropic import AnthropicChatModel
-from fullrecall.judges.retries import Retries
+from fullrecall.models.anthropic import AnthropicChatModel
+from fullrecall.models.retries import Retries
 from fullrecall.result import Status
 
 SAMPLE = Sample(

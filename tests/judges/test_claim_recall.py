@@ -11,16 +11,17 @@ import pytest
 
 from fullrecall import Claim, ClaimRecall, QuestionRecall, Sample
 from fullrecall.findings import unverified_share
-from fullrecall.judges import Completion, Failure, LLMJudge
+from fullrecall.judges import LLMJudge
 from fullrecall.judges.prompts import quoted
 from fullrecall.measures import F1, Precision, Recall
+from fullrecall.models import Completion, Failure
 from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fullrecall.judges import ChatRequest
+    from fullrecall.models import ChatRequest
 
 STEPS = [
     "1. Build the container image.",

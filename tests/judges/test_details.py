@@ -10,7 +10,7 @@ from tests.judges.facts import facts
 
 from fullrecall.judges.falsification import DETAILS, falsified
 from fullrecall.judges.flow import run
-from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge, regression
 
 FACTS = facts(500)
 FALSE = list(falsified(FACTS))
@@ -83,16 +83,15 @@ class _Counting:
     """Counts how often a text is matched."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from fullrecall.judges.embedded import model
 
         self.contexts = 0
-        real = model.match
+        real = regression.match
 
         def match(claim: Any, contexts: Any) -> Any:
             self.contexts += len(contexts)
             return real(claim, contexts)
 
-        monkeypatch.setattr(model, "match", match)
+        monkeypatch.setattr(regression, "match", match)
 
 
 @pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])

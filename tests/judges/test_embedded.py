@@ -10,10 +10,10 @@ from importlib.resources import files
 
 import pytest
 
-from fullrecall.judges.embedded import EmbeddedModel, LexicalModel, Support
-from fullrecall.judges.embedded.frequencies import weight, zipf_frequencies
-from fullrecall.judges.embedded.passages import Reader, read_passage
-from fullrecall.judges.embedded.words import read_words, stem
+from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
+from fullrecall.judges.lexical.passages import Reader, read_passage
+from fullrecall.judges.lexical.regression import EmbeddedModel, LexicalModel, Support
+from fullrecall.judges.lexical.words import read_words, stem
 
 BRIDGE = (
     "The Harrow Bridge crosses the river Tamsin at Oldport. It was designed by the engineer "
@@ -269,11 +269,11 @@ def test_a_model_says_how_well_it_agrees(judge: LexicalModel) -> None:
 
 def test_no_weight_has_the_wrong_sign() -> None:
     """A missing number can never speak for a claim, nor coverage against it."""
-    from fullrecall.judges.embedded import features, static_embeddings
+    from fullrecall.judges.lexical import features, static_embeddings
 
     signs = {**features.SIGNS, **static_embeddings.SIGNS}
     shipped = json.loads(
-        files("fullrecall.judges.embedded").joinpath("weights.json").read_text("utf-8")
+        files("fullrecall.judges.lexical").joinpath("weights.json").read_text("utf-8")
     )
     for model in shipped.values():
         for name, entry in model["features"].items():
@@ -305,7 +305,7 @@ def test_threads_may_share_a_model(judge: LexicalModel) -> None:
 def test_word_vectors_are_kept_within_bounds() -> None:
     """Beyond the limit the vectors start over; a word's vector stays the same."""
     pytest.importorskip("wordllama", reason="needs the embedded extra")
-    from fullrecall.judges.embedded.static_embeddings import WordVectors
+    from fullrecall.judges.lexical.static_embeddings import WordVectors
 
     vectors = WordVectors(limit=20)
     before = vectors.look_up(["river", "bridge"])
@@ -321,7 +321,7 @@ def test_the_lexical_model_is_light_and_offline() -> None:
 import socket, sys
 def refuse(*_, **__): raise AssertionError("network")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-from fullrecall.judges.embedded import EmbeddedModel, LexicalModel
+from fullrecall.judges.lexical.regression import EmbeddedModel, LexicalModel
 LexicalModel().support("A cat sat.", ["A cat sat on a mat."])
 assert not {"numpy", "wordllama"} & set(sys.modules), "heavy"
 EmbeddedModel().support("A cat sat.", ["A cat sat on a mat."])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fullrecall.judges import Failure
-from fullrecall.judges.failures import trouble_of
-from fullrecall.judges.retries import Attempt, Retries
+from fullrecall.models import Failure
+from fullrecall.models.failures import trouble_of
+from fullrecall.models.retries import Attempt, Retries
 
 
 def error(name: str, *, base: type[Exception] = Exception, **attributes: Any) -> Exception:

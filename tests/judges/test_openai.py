@@ -13,8 +13,8 @@ import pytest
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judges.openai import OpenAIChatModel
-from fullrecall.judges.retries import Retries
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.models.retries import Retries
 from fullrecall.result import Status
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from typer.testing import CliRunner
 
 from fullrecall import ClaimRecall, LLMJudge, Sample
 from fullrecall.cli import app
-from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Result, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fullrecall.judges import ChatModel
+    from fullrecall.models import ChatModel
 
 pytestmark = pytest.mark.small_model
 

@@ -70,7 +70,7 @@ def test_each_case_at_the_edge_has_its_own_status(notebook: Any) -> None:
 
 def test_the_summary_the_misses_and_the_saved_report_agree(notebook: Any) -> None:
     """One mean in all places, inside its interval, over the samples that have a score."""
-    table = notebook.shown_by("report.summary(")
+    table = notebook.shown_by("report.summary(Recall")
     ((mean,), (interval,)) = (
         re.findall(r"^  @2 +(\S+)$", table, re.MULTILINE),
         re.findall(r"(0\.\d+), from 0\.\d+ to 0\.\d+", notebook.shown_by("score.interval.low")),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall.judges import ChatRequest, Completion
+from fullrecall.models import ChatRequest, Completion
 from fullrecall.testing import ScriptedChatModel
 
 TOWNS = (

@@ -15,7 +15,7 @@ import pytest
 
 from fullrecall import Budget, IdRecall, SpanRecall, evaluate
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.judges import Completion, Failure
+from fullrecall.models import Completion, Failure
 from fullrecall.testset import Defect, agenerate, generate
 
 SHARES = {"one_fact": 0.7, "several_facts": 0.2, "across_documents": 0.1}

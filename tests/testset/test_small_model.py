@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullrecall.judges.openai import OpenAIChatModel
+from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.testset import generate
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from langchain_core.rate_limiters import InMemoryRateLimiter
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import aevaluate
-from fullrecall.judges import ChatRequest, Message
+from fullrecall.models import ChatRequest, Message
 from fullrecall.result import Status
 from langchain_fullrecall import LangChainChatModel
 

@@ -20,7 +20,7 @@ from pydantic import PrivateAttr
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.judges import ChatRequest, Message
+from fullrecall.models import ChatRequest, Message
 from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator
 

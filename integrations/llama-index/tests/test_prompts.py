@@ -24,7 +24,8 @@ from fullrecall import (
     TextRecall,
 )
 from fullrecall.errors import ParameterError
-from fullrecall.judges import ChatRequest, Completion, LexicalJudge, Panel, Prompts
+from fullrecall.judges import LexicalJudge, Panel, Prompts
+from fullrecall.models import ChatRequest, Completion
 from llama_index.evaluation.fullrecall import RecallEvaluator
 
 NAMES = ["attribute", "relevance", "split_claims", "split_questions", "split_entities"]

@@ -9,7 +9,7 @@ from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 
 if TYPE_CHECKING:
-    from fullrecall.judges.protocols import Label as Word
+    from fullrecall.judges.judge import Label as Word
 
 _WORDS: Mapping[str, Word] = {
     "supported": "supported", "yes": "supported", "true": "supported", "1": "supported",

@@ -269,7 +269,7 @@ def _kept_in(path: Path) -> str:
 
     from fullrecall.errors import StoreError
     from fullrecall.evaluation.store import Store
-    from fullrecall.judges.protocols import Completion
+    from fullrecall.models.chat import Completion
 
     key, kept = b"doctor", Completion("kept")
     with Store(path) as store:

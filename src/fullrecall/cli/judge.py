@@ -57,12 +57,12 @@ def judge_of(options: JudgeOptions) -> Judge | None:
             return CrossEncoderJudge(model, 0.5 if threshold is None else threshold)
         case "openai" if model:
             from fullrecall.judges import LLMJudge
-            from fullrecall.judges.openai import OpenAIChatModel
+            from fullrecall.models.openai import OpenAIChatModel
 
             return LLMJudge(OpenAIChatModel(model, base_url=options.base_url))
         case "anthropic" if model:
             from fullrecall.judges import LLMJudge
-            from fullrecall.judges.anthropic import AnthropicChatModel
+            from fullrecall.models.anthropic import AnthropicChatModel
 
             return LLMJudge(AnthropicChatModel(model, base_url=options.base_url))
     raise typer.BadParameter(f"must be {KINDS}, got {options.judge!r}", param_hint="--judge")

@@ -15,7 +15,7 @@ from importlib import import_module
 
 def word_vectors() -> None:
     """Read the table of word vectors that the embedded judge goes by."""
-    from fullrecall.judges.embedded.static_embeddings import WordVectors
+    from fullrecall.judges.lexical.static_embeddings import WordVectors
 
     WordVectors().look_up(["word"])
 

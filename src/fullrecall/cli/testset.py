@@ -12,7 +12,7 @@ import typer
 from fullrecall.counts import counted
 
 if TYPE_CHECKING:
-    from fullrecall.judges.openai import OpenAIChatModel
+    from fullrecall.models.openai import OpenAIChatModel
     from fullrecall.testset import CompletedSet
     from fullrecall.testset.draft import QuestionKind
     from fullrecall.testset.execution import ModelOptions
@@ -399,7 +399,7 @@ def _check_new(path: Path, endings: tuple[str, ...], option: str) -> None:
 
 
 def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
-    from fullrecall.judges.openai import OpenAIChatModel
+    from fullrecall.models.openai import OpenAIChatModel
 
     kind, _, model = name.partition(":")
     if kind != "openai" or not model:

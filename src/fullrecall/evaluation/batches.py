@@ -20,8 +20,8 @@ from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
 from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
-from fullrecall.judges.retries import MOST, Retries
 from fullrecall.measures import Measure
+from fullrecall.models.retries import MOST, Retries
 from fullrecall.report import frames
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row

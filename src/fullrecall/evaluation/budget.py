@@ -18,7 +18,8 @@ from typing import NamedTuple
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import NotAsked
-from fullrecall.judges.protocols import Ask, ChatModel, Completion
+from fullrecall.judges.judge import Ask
+from fullrecall.models.chat import ChatModel, Completion
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
 

@@ -19,7 +19,8 @@ from typing import Self
 from fullrecall.errors import ParameterError, StoreError
 from fullrecall.evaluation.keys import completion_key, result_key
 from fullrecall.evaluation.store import Store
-from fullrecall.judges.protocols import Ask, Completion
+from fullrecall.judges.judge import Ask
+from fullrecall.models.chat import Completion
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer

@@ -21,10 +21,10 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from fullrecall.judges.failures import Trouble
 from fullrecall.judges.flow import NotAsked
-from fullrecall.judges.protocols import Failure
-from fullrecall.judges.retries import Attempt, Retries
+from fullrecall.models.chat import Failure
+from fullrecall.models.failures import Trouble
+from fullrecall.models.retries import Attempt, Retries
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from typing import Any
 from fullrecall.evaluation.cache import Cache
 from fullrecall.evaluation.requests import LATE, Requests
 from fullrecall.judges.flow import Done, NotAsked, Tally, advance, arun
-from fullrecall.judges.protocols import Ask, Flow
-from fullrecall.judges.redaction import redacted
+from fullrecall.judges.judge import Ask, Flow
+from fullrecall.models.redaction import redacted
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample

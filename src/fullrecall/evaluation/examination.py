@@ -20,7 +20,7 @@ from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import arun, side_by_side
-from fullrecall.judges.protocols import Flow, Judge
+from fullrecall.judges.judge import Flow, Judge
 from fullrecall.judges.translations import TRANSLATIONS
 from fullrecall.report import Report
 from fullrecall.sample import Sample

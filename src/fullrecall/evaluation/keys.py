@@ -6,12 +6,12 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.judges.protocols import ChatRequest
+from fullrecall.models.chat import ChatRequest
 from fullrecall.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 
 if TYPE_CHECKING:
-    from fullrecall.judges.protocols import Ask
+    from fullrecall.judges.judge import Ask
 
 _OWN = "fullrecall."
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.retries import MOST, Retries
+from fullrecall.models.retries import MOST, Retries
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget

@@ -11,9 +11,10 @@ from fullrecall.evaluation.cache import Cache, Turn
 from fullrecall.evaluation.endpoint import Endpoint
 from fullrecall.evaluation.limits import Limits
 from fullrecall.judges.flow import NotAsked, counted
-from fullrecall.judges.protocols import Ask, ChatModel, Completion, Failure
-from fullrecall.judges.retries import Attempt
-from fullrecall.judges.transport import closed
+from fullrecall.judges.judge import Ask
+from fullrecall.models.chat import ChatModel, Completion, Failure
+from fullrecall.models.retries import Attempt
+from fullrecall.models.transport import closed
 
 LATE = "the run's deadline passed before it was judged"
 

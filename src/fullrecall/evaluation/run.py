@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
-from fullrecall.judges.retries import Retries
 from fullrecall.measures import Measure
+from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.text import ending

@@ -39,7 +39,7 @@ from fullrecall.evaluation.store_file import (
     reading,
     writing,
 )
-from fullrecall.judges.protocols import Completion, Failure
+from fullrecall.models.chat import Completion, Failure
 from fullrecall.records import ResultRecord, plain_result
 from fullrecall.result import Method, Result
 

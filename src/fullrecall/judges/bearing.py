@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from fullrecall.judges.embedded.words import Word, read_words
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.injection import instructions
 from fullrecall.judges.language import function_words, language_of
+from fullrecall.judges.lexical.words import Word, read_words
 
 Aim: TypeAlias = Literal["claim", "question", "entity", "context"]
 """What a quote is quoted for; a question's answer need not share a word with it."""

@@ -7,15 +7,7 @@ from dataclasses import dataclass, replace
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.judges.protocols import (
-    Citation,
-    Flow,
-    Judge,
-    Kind,
-    Relation,
-    Verdict,
-    requiring_quotes,
-)
+from fullrecall.judges.judge import Citation, Flow, Judge, Kind, Relation, Verdict, requiring_quotes
 from fullrecall.judges.sentences import sentences
 
 _ENDS = ".!…。！।"  # noqa: RUF001 - they are full-width stops

@@ -19,19 +19,10 @@ from weakref import WeakKeyDictionary
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
+from fullrecall.judges.judge import Ask, Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.pair_scorers import PairScorer, Scored, load
-from fullrecall.judges.protocols import (
-    Ask,
-    ChatRequest,
-    Citation,
-    Completion,
-    Flow,
-    Kind,
-    Message,
-    Relation,
-    Verdict,
-)
 from fullrecall.judges.sentences import sentences
+from fullrecall.models.chat import ChatRequest, Completion, Message
 
 _UNSUPPORTED = Scored(0.0, 0.0)
 _DIGITS = 4

@@ -9,18 +9,11 @@ from typing import Any, NamedTuple
 
 from fullrecall.judges.bearing import Aim, bears
 from fullrecall.judges.evidence import Folded, locate, locate_parts
+from fullrecall.judges.judge import Ask, Citation, Flow, Verdict
 from fullrecall.judges.prompts import Prompts
-from fullrecall.judges.protocols import (
-    Ask,
-    ChatModel,
-    ChatRequest,
-    Citation,
-    Completion,
-    Flow,
-    Verdict,
-)
 from fullrecall.judges.replies import verdict_objects
 from fullrecall.judges.verdicts import checked
+from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
 _TELLS = 3
 """Words of a quote that stands in another context than the one cited, to be no accident."""

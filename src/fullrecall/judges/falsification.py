@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from fullrecall.judges.embedded.words import read_words
 from fullrecall.judges.language import function_words, language_of
+from fullrecall.judges.lexical.words import read_words
 
 Detail: TypeAlias = Literal["number", "negation", "name", "role"]
 """What is exchanged: a number for one that stands nowhere, a "not" put in or taken out, a name for

@@ -12,8 +12,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from fullrecall.judges.protocols import Ask, Completion, Flow
-from fullrecall.judges.retries import Attempt, Retries
+from fullrecall.judges.judge import Ask, Flow
+from fullrecall.models.chat import Completion
+from fullrecall.models.retries import Attempt, Retries
 from fullrecall.usage import Usage
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from fullrecall.judges.protocols import Label
+from fullrecall.judges.judge import Label
 
 _WORDS: Mapping[Label, str] = {
     "supported": "supported; supports; support; is supported; fully supported; full support; full; "

@@ -10,21 +10,13 @@ from functools import partial
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.exchange import Exchange, Matter
 from fullrecall.judges.flow import side_by_side
+from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
 from fullrecall.judges.prompts import Prompts
-from fullrecall.judges.protocols import (
-    Ask,
-    ChatModel,
-    ChatRequest,
-    Completion,
-    Flow,
-    Kind,
-    Relation,
-    Verdict,
-)
 from fullrecall.judges.quarantine import Quarantine
 from fullrecall.judges.replies import text_items
 from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
+from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
 _SplitKey = tuple[Kind, str, str | None]
 
@@ -69,7 +61,7 @@ class LLMJudge:
         if not isinstance(self.model, ChatModel):
             raise ParameterError(
                 "model must be a ChatModel (name, complete, acomplete), such as "
-                "OpenAIChatModel(…) of fullrecall.judges.openai, got "
+                "OpenAIChatModel(…) of fullrecall.models.openai, got "
                 f"{type(self.model).__name__}"
             )
         for name, least in (("claims_per_call", 1), ("window", 100), ("reasks", 0), ("sample", 0)):

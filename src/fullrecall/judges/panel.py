@@ -8,15 +8,7 @@ from dataclasses import dataclass
 
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.protocols import (
-    Flow,
-    Judge,
-    Kind,
-    Label,
-    Relation,
-    Verdict,
-    requiring_quotes,
-)
+from fullrecall.judges.judge import Flow, Judge, Kind, Label, Relation, Verdict, requiring_quotes
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.protocols import ChatRequest, Kind, Message, Relation
+from fullrecall.judges.judge import Kind, Relation
+from fullrecall.models.chat import ChatRequest, Message
 
 VERSION = "2"
 

@@ -17,7 +17,7 @@ from fullrecall.judges.evidence import locate
 from fullrecall.judges.exchange import Exchange, Matter, is_proven
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.injection import instructions, without_instructions
-from fullrecall.judges.protocols import Flow, Relation, Verdict
+from fullrecall.judges.judge import Flow, Relation, Verdict
 from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
 

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fullrecall.judges.judge import Citation, Verdict
 from fullrecall.judges.labels import label_of
-from fullrecall.judges.protocols import Citation, Verdict
 
 BEGINS = "begins"
 """The field in which a verdict repeats how its target begins."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Target
-from fullrecall.judges.protocols import Flow
+from fullrecall.judges.judge import Flow
 from fullrecall.judges.sentences import sentences
 from fullrecall.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer

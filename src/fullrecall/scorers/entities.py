@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.findings import Evidence, Finding, Step, Target
-from fullrecall.judges.protocols import Flow
+from fullrecall.judges.judge import Flow
 from fullrecall.sample import Sample
 from fullrecall.scorers.entity_rule import find_entities
 from fullrecall.scorers.judged import JudgedScorer

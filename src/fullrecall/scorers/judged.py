@@ -13,7 +13,8 @@ from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.judges.bearing import Aim, bears, stand_alone
 from fullrecall.judges.evidence import Folded, locate_parts
 from fullrecall.judges.flow import arun, run
-from fullrecall.judges.protocols import ChatModel, Flow, Judge, Label, Verdict, requiring_quotes
+from fullrecall.judges.judge import Flow, Judge, Label, Verdict, requiring_quotes
+from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
@@ -27,7 +28,7 @@ from fullrecall.scorers.scorer import (
 )
 
 if TYPE_CHECKING:
-    from fullrecall.judges.protocols import Relation
+    from fullrecall.judges.judge import Relation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Finding, Target
-from fullrecall.judges.protocols import Flow
+from fullrecall.judges.judge import Flow
 from fullrecall.measures import ContextPrecision as ContextPrecisionMeasure
 from fullrecall.measures import Measure
 from fullrecall.sample import Sample

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fullrecall.findings import Target
-from fullrecall.judges.protocols import Flow
+from fullrecall.judges.judge import Flow
 from fullrecall.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, require, require_retrieval, retrieved_texts

@@ -6,16 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fullrecall.judges.protocols import (
-    ChatRequest,
-    Citation,
-    Completion,
-    Flow,
-    Kind,
-    Relation,
-    Verdict,
-)
+from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.sentences import sentences
+from fullrecall.models.chat import ChatRequest, Completion
 
 
 class ScriptedChatModel:

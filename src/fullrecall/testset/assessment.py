@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.protocols import Flow, Judge, Verdict
+from fullrecall.judges.judge import Flow, Judge, Verdict
 from fullrecall.sample import Sample
 from fullrecall.testset.pool import Pair
 

@@ -13,7 +13,8 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.budget import models_of
 from fullrecall.evaluation.retrievers import Asker, RetrieverLike, as_retriever
 from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.judges.protocols import ChatModel, Flow, Judge
+from fullrecall.judges.judge import Flow, Judge
+from fullrecall.models.chat import ChatModel
 from fullrecall.sample import Sample
 from fullrecall.testset import pair_labels
 from fullrecall.testset.assessment import Assessed, Judged, assessed

@@ -17,8 +17,9 @@ from fullrecall.evaluation.budget import Budget
 from fullrecall.evaluation.progress import OnProgress
 from fullrecall.evaluation.store import Store
 from fullrecall.judges.flow import run as run_flow
-from fullrecall.judges.protocols import ChatModel, Flow
-from fullrecall.judges.retries import Retries
+from fullrecall.judges.judge import Flow
+from fullrecall.models.chat import ChatModel
+from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample

@@ -11,8 +11,9 @@ from typing import Any
 
 from fullrecall.errors import InputError, JudgeError, ParameterError
 from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.judges.protocols import Ask, ChatModel, Completion, Flow
+from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
+from fullrecall.models.chat import ChatModel, Completion
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
 from fullrecall.testset.documents import Document, Documents, DocumentsLike, documents_of

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fullrecall.judges.prompts import numbered, quoted
-from fullrecall.judges.protocols import ChatRequest, Message
+from fullrecall.models.chat import ChatRequest, Message
 from fullrecall.testset.draft import QuestionKind
 
 VERSION = "1"

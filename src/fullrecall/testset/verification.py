@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from fullrecall.judges.evidence import locate
-from fullrecall.judges.protocols import ChatRequest
 from fullrecall.judges.replies import json_values
+from fullrecall.models.chat import ChatRequest
 from fullrecall.testset import instructions
 from fullrecall.testset.draft import Backed, Defect, Draft, Rejection
 from fullrecall.testset.seeds import Passage

@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable, RunnableBinding
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.identifiers import shown
-from fullrecall.judges import ChatRequest, Completion
+from fullrecall.models import ChatRequest, Completion
 from langchain_fullrecall.parts import rebuilt
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from llama_index.core.llms import LLM
 
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.event_loop import loop_ends_with_run
-from fullrecall.judges import ChatRequest, Completion
+from fullrecall.models import ChatRequest, Completion
 from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.observation import unrecorded
 

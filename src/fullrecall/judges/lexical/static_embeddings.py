@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any
 
 from fullrecall.errors import MissingExtraError
-from fullrecall.judges.embedded.matching import Match, occurrences
-from fullrecall.judges.embedded.passages import Passage
+from fullrecall.judges.lexical.matching import Match, occurrences
+from fullrecall.judges.lexical.passages import Passage
 
 _UNRELATED = 0.25  # a cosine that counts for nothing
 _MISSING = 0.79  # a softer credit than this is a word that is not there

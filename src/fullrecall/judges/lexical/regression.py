@@ -15,11 +15,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from fullrecall.judges.embedded import static_embeddings
-from fullrecall.judges.embedded.features import features
-from fullrecall.judges.embedded.matching import Match, match
-from fullrecall.judges.embedded.passages import Passage, Reader
-from fullrecall.judges.embedded.vetoes import veto
+from fullrecall.judges.lexical import static_embeddings
+from fullrecall.judges.lexical.features import features
+from fullrecall.judges.lexical.matching import Match, match
+from fullrecall.judges.lexical.passages import Passage, Reader
+from fullrecall.judges.lexical.vetoes import veto
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LAST_LATIN = "\u024f"

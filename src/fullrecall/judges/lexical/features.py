@@ -11,10 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from fullrecall.judges.embedded.matching import Match
-from fullrecall.judges.embedded.opposites import OPPOSITES
-from fullrecall.judges.embedded.passages import Passage
-from fullrecall.judges.embedded.rivals import rivals
+from fullrecall.judges.lexical.matching import Match
+from fullrecall.judges.lexical.opposites import OPPOSITES
+from fullrecall.judges.lexical.passages import Passage
+from fullrecall.judges.lexical.rivals import rivals
 
 _NAME_WEIGHT = 0.5  # a capitalised word that weighs less is a function word
 _NEAR = 12  # words: the distance over which closeness fades to 1/e

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from fullrecall.judges.embedded.frequencies import weight
+from fullrecall.judges.lexical.frequencies import weight
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
 # which \w leaves out; the dandas (U+0964, U+0965) are punctuation.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.embedded.words import read_words
+from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
 from fullrecall.judges.language import language_among, language_of, name_of
-from fullrecall.judges.protocols import Citation, Flow, Kind, Relation, Verdict
+from fullrecall.judges.lexical.words import read_words
 from fullrecall.judges.sentences import sentences
 
 if TYPE_CHECKING:
-    from fullrecall.judges.embedded import LexicalModel, Support
+    from fullrecall.judges.lexical.regression import LexicalModel, Support
 
 
 MEASURED = ("en",)
@@ -25,7 +25,7 @@ MEASURED = ("en",)
 @cache
 def _model(tier: str) -> LexicalModel:
     """Return the one model of a tier: what it has read of a context serves every judge."""
-    from fullrecall.judges.embedded import EmbeddedModel, LexicalModel
+    from fullrecall.judges.lexical.regression import EmbeddedModel, LexicalModel
 
     return EmbeddedModel() if tier == "embedded" else LexicalModel()
 

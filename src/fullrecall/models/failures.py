@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
-from fullrecall.judges.protocols import Completion, Failure
-from fullrecall.judges.redaction import redacted
+from fullrecall.models.chat import Completion, Failure
+from fullrecall.models.redaction import redacted
 
 PASSING = frozenset(
     {

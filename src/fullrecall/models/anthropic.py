@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.identifiers import shown
-from fullrecall.judges.failures import trouble_of
-from fullrecall.judges.protocols import ChatRequest, Completion, Failure, Message
-from fullrecall.judges.redaction import hide, hide_url, hide_values, public_url
+from fullrecall.models.chat import ChatRequest, Completion, Failure, Message
+from fullrecall.models.failures import trouble_of
+from fullrecall.models.redaction import hide, hide_url, hide_values, public_url
 
 _REFUSALS = 2
 """So many requests that were rejected with a schema and answered without one settle it."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from fullrecall.errors import ParameterError
-from fullrecall.judges.failures import Trouble, shortened, trouble_of
-from fullrecall.judges.protocols import Completion, Failure
-from fullrecall.judges.redaction import without_secrets
+from fullrecall.models.chat import Completion, Failure
+from fullrecall.models.failures import Trouble, shortened, trouble_of
+from fullrecall.models.redaction import without_secrets
 from fullrecall.usage import token_count
 
 MOST = 4

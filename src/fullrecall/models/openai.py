@@ -17,11 +17,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.judges.failures import trouble_of
-from fullrecall.judges.protocols import ChatRequest, Completion, Failure
-from fullrecall.judges.redaction import hide, hide_url, hide_values, public_url, redacted
-from fullrecall.judges.retries import sound
-from fullrecall.judges.transport import (
+from fullrecall.models.chat import ChatRequest, Completion, Failure
+from fullrecall.models.failures import trouble_of
+from fullrecall.models.redaction import hide, hide_url, hide_values, public_url, redacted
+from fullrecall.models.retries import sound
+from fullrecall.models.transport import (
     Portal,
     ReplyError,
     bounded_client,

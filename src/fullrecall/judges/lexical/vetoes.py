@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from fullrecall.judges.embedded.frequencies import weight, zipf_frequencies
-from fullrecall.judges.embedded.matching import Match
-from fullrecall.judges.embedded.passages import Passage
-from fullrecall.judges.embedded.rivals import rivals
-from fullrecall.judges.embedded.words import Word, stem
+from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
+from fullrecall.judges.lexical.matching import Match
+from fullrecall.judges.lexical.passages import Passage
+from fullrecall.judges.lexical.rivals import rivals
+from fullrecall.judges.lexical.words import Word, stem
 
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
 _CLOSE = 0.5  # of it, to say the like

@@ -1,13 +1,11 @@
-"""What a judge is, and the one thing that a framework must provide for one: a `ChatModel`."""
+"""The one thing that a framework must provide for a judge: a `ChatModel`, and what passes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
-
-T = TypeVar("T")
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 
 class Message(NamedTuple):
@@ -150,113 +148,3 @@ class ChatModel(Protocol):
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking the event loop."""
         ...
-
-
-class Ask(NamedTuple):
-    """One request to one model.
-
-    `accepts` says of a completion whether it holds something of an answer: no other is ever
-    stored. None accepts every completion without a failure.
-    `known` is the completion where whoever asks has it already: drivers send nothing then.
-    """
-
-    model: ChatModel
-    request: ChatRequest
-    accepts: Callable[[Completion], bool] | None = None
-    known: Completion | None = None
-
-
-Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
-"""Scoring logic that does no I/O: it yields batches of requests, receives completions in order.
-
-A judge that needs no model never yields.
-"""
-
-Label: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
-"""What a judge decides. Only the first two can earn credit; "contradicted" says that the contexts
-state the opposite, which another fix mends than what is merely not there."""
-
-
-class Citation(NamedTuple):
-    """Evidence that a judge names: the context by its 0-based index, and its words."""
-
-    context: int
-    quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A judge's word on one target.
-
-    `label` is None where there is no valid verdict, and `problem` says why. `together` tells
-    whether the cited contexts are needed all at once or each is enough alone. `agreement` is the
-    share of judges that gave this label, None for a single judge. `others` are verdicts on the
-    same target that help too, from other windows or contexts: each stands by itself. `votes` are
-    the verdicts of a panel, one for each judge: credit at a rank is then their median. `judge`
-    names the one that settled it before the last of a cascade was asked; empty otherwise.
-    `contested` says which context tried to instruct the judge, where one did.
-    """
-
-    label: Label | None
-    citations: tuple[Citation, ...] = ()
-    together: bool = False
-    problem: str = ""
-    agreement: float | None = None
-    others: tuple[Verdict, ...] = ()
-    judge: str = ""
-    votes: tuple[Verdict, ...] = ()
-    contested: str = ""
-
-
-Kind: TypeAlias = Literal["claims", "questions", "entities"]
-"""What a text is split into: the claims of an answer, the sub-questions of a question, …"""
-
-Relation: TypeAlias = Literal["claim", "question", "entity"]
-"""What is asked of a target: is it stated, can it be answered, does it occur."""
-
-
-class Judge(Protocol):
-    """Splits texts into targets and attributes targets to contexts."""
-
-    @property
-    def name(self) -> str:
-        """What identifies the judge: kind, model, prompt version."""
-        ...
-
-    def split(self, text: str, *, kind: Kind, question: str | None = None) -> Flow[Sequence[str]]:
-        """Return the claims of an answer, the sub-questions of a question, or the entities.
-
-        `question` is what the text answers: "In 1889." says little without it.
-        """
-        ...
-
-    def attribute(
-        self,
-        targets: Sequence[str],
-        contexts: Sequence[str],
-        *,
-        question: str | None = None,
-        relation: Relation = "claim",
-    ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per target, in order."""
-        ...
-
-    def relevance(
-        self, contexts: Sequence[str], *, question: str | None, reference: str | None
-    ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context: does it help to answer the question?"""
-        ...
-
-
-@runtime_checkable
-class QuotingJudge(Protocol):
-    """A judge that can ask once more for a quote which was not verified."""
-
-    def requiring_quotes(self) -> Judge:
-        """Return the same judge, asking once more for quotes that are not verified."""
-        ...
-
-
-def requiring_quotes(judge: Judge) -> Judge:
-    """Return a judge that asks once more for quotes; the same where it is none that can."""
-    return judge.requiring_quotes() if isinstance(judge, QuotingJudge) else judge

@@ -5,7 +5,7 @@ Our own list. Words are compared by key, so each inflected form is covered by it
 
 from __future__ import annotations
 
-from fullrecall.judges.embedded.words import stem
+from fullrecall.judges.lexical.words import stem
 
 _PAIRS = """
 increase decrease|increase reduce|increase decline|rise fall|rise drop|grow shrink|gain lose

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from fullrecall.judges.embedded.words import stem
+from fullrecall.judges.lexical.words import stem
 
 _KINDS = """
 january february march april june july august september october november december

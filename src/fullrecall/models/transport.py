@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.request import getproxies
 from weakref import finalize
 
-from fullrecall.judges.protocols import Failure
+from fullrecall.models.chat import Failure
 
 T = TypeVar("T")
 Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
