@@ -57,7 +57,7 @@ def test_only_scored_recall_is_diagnosed() -> None:
     assert diagnose(report_of(IdRecall(), *samples)).misses == ()
 
 
-def test_beyond_k_tells_the_stage_that_had_it_higher() -> None:
+def test_a_stage_that_moved_it_down() -> None:
     """A reranker that moved an item down is named beside its rank."""
     sample = Sample(
         retrieved_ids=["a", "b", "c"],
@@ -65,8 +65,8 @@ def test_beyond_k_tells_the_stage_that_had_it_higher() -> None:
         retrieval={"calls": [{"source": "dense", "contexts": [{"id": "c"}, {"id": "a"}]}]},
     )
     miss = one(diagnose(report_of(IdRecall(), sample), k=2))
-    assert (miss.cause, miss.rank) == (Cause.BEYOND_K, 3)
-    assert miss.detail == "at rank 3 of the list, beyond k = 2; dense had it at rank 1"
+    assert (miss.cause, miss.rank) == (Cause.DEMOTED_BY_STAGE, 3)
+    assert miss.detail == "dense had it at rank 1; now it is at rank 3 of the list, beyond k = 2"
 
 
 def test_another_k() -> None:
@@ -92,11 +92,11 @@ def test_a_corpus_without_ids_cannot_tell_of_ids() -> None:
 
 
 def test_in_the_corpus_and_never_brought() -> None:
-    """An item that stands in the corpus and in no list is beyond every k that was tried."""
+    """An item that stands in the corpus and in no list was never retrieved: k is no cure."""
     report = report_of(IdRecall(), Sample(query="q", retrieved_ids=["a"], expected_ids=["b"]))
     corpus = {"a": "one text", "b": "another text"}
     miss = one(diagnose(report, corpus=corpus))
-    assert (miss.cause, miss.rank) == (Cause.BEYOND_K, None)
+    assert (miss.cause, miss.rank) == (Cause.NEVER_RETRIEVED, None)
     assert "not among the 1 retrieved" in miss.detail
     miss = one(diagnose(report, corpus=corpus, retriever=lambda _, __: ["one text"], deep_k=7))
     assert miss.detail == "in the corpus, and not among the 7 that were asked for"
@@ -115,13 +115,12 @@ def test_of_an_any_of_group_the_nearest_decides() -> None:
 
 
 def test_wrong_level_both_ways() -> None:
-    """Chunks retrieved for documents, documents for chunks, and metadata that has the ID."""
+    """Chunks retrieved for documents, and documents for chunks."""
     cases = [
         ("doc", Context(id="doc#3")),
         ("doc#3", Context(id="doc")),
         ("doc", Context(id="doc/chunk-3")),
         ("doc", Context("t", id="9f", source="doc")),
-        ("7", Context("t", id="9f", metadata={"page_id": 7})),
     ]
     for expected, retrieved in cases:
         sample = Sample(expected_ids=[expected], retrieved_contexts=[retrieved])
@@ -129,7 +128,63 @@ def test_wrong_level_both_ways() -> None:
         assert (miss.cause, miss.rank) == (Cause.WRONG_ID_LEVEL, 1)
 
 
-@pytest.mark.parametrize("retrieved", ["doc1", "doc.other", "d", "other#3"])
+@pytest.mark.parametrize(
+    ("expected", "retrieved", "told"),
+    [
+        ("Docs/File0.MD", Context(id="docs/file0.md"), "the same but for letter case"),
+        ("a/b c.md", Context(id="a\\b%20c.md"), "percent encoding and slashes"),
+        ("https://www.x.org/a", Context(id="x.org/a/"), "URL scheme and slashes"),
+        ("7", Context(id="007"), "zeros of numbers"),
+        ("docs/a.md", Context(id="/home/me/docs/a.md"), "the same path"),
+        ("7", Context("t", id="9f", metadata={"page_id": 7}), "metadata['page_id']"),
+        ("k7", Context("t", id="9f", metadata={"a": {"b": "k7"}}), "metadata['a']['b']"),
+        ("k7", Context("the text of it", metadata={}), "has no ID"),
+    ],
+)
+def test_an_id_in_another_form_or_field(expected: str, retrieved: Context, told: str) -> None:
+    """The detail says in what two IDs differ, or where the expected one stands."""
+    sample = Sample(
+        expected_ids=[expected], retrieved_contexts=[retrieved, Context("other", id="other")],
+        reference_contexts=[Context("the text of it", id=expected)],
+    )  # fmt: skip
+    miss = one(diagnose(report_of(IdRecall(), sample)))
+    assert (miss.cause, miss.rank) == (Cause.ID_MISMATCH, 1)
+    assert told in miss.detail
+
+
+def test_forms_that_two_documents_share_prove_nothing() -> None:
+    """Where `a` and `A` are two documents, the letter case tells them apart."""
+    samples = [
+        Sample(expected_ids=["doc-A"], retrieved_ids=["doc-a"]),
+        Sample(expected_ids=["doc-A"], retrieved_ids=["DOC-A"]),
+    ]
+    found = diagnose(report_of(IdRecall(), *samples))
+    assert found.counts() == {Cause.UNKNOWN: 2}
+    assert found.changes == ()
+
+
+def test_one_match_does_not_hide_the_level_of_the_others() -> None:
+    """50 sections are retrieved where pages are expected, and one page matches."""
+    samples = [
+        Sample(expected_ids=[f"p{n}.html"], retrieved_ids=[f"p{n}.html#s1"]) for n in range(50)
+    ]
+    samples.append(Sample(expected_ids=["p99.html"], retrieved_ids=["p99.html"]))
+    found = diagnose(report_of(IdRecall(), *samples))
+    assert found.counts() == {Cause.WRONG_ID_LEVEL: 50}
+    (change,) = found.changes
+    assert change.gain == pytest.approx(50 / 51)
+
+
+def test_numbers_at_the_end_need_company() -> None:
+    """`d_1` is a chunk of `d` where this fits more samples than plain matches do."""
+    chunks = [Sample(expected_ids=[f"d{n}x"], retrieved_ids=[f"d{n}x_1"]) for n in range(5)]
+    assert diagnose(report_of(IdRecall(), *chunks)).counts() == {Cause.WRONG_ID_LEVEL: 5}
+    assert diagnose(report_of(IdRecall(), *chunks[:2])).counts() == {Cause.UNKNOWN: 2}
+    whole = [Sample(expected_ids=[f"e{n}"], retrieved_ids=[f"e{n}"]) for n in range(6)]
+    assert diagnose(report_of(IdRecall(), *chunks, *whole)).counts() == {Cause.UNKNOWN: 5}
+
+
+@pytest.mark.parametrize("retrieved", ["doc1", "doc-1", "doc.other", "d", "other#3"])
 def test_ids_that_look_alike_are_of_one_level(retrieved: str) -> None:
     """A common beginning alone proves nothing."""
     sample = Sample(expected_ids=["doc"], retrieved_ids=[retrieved])
@@ -162,9 +217,9 @@ def test_part_of_a_text_is_no_split_without_the_corpus() -> None:
     sample = Sample(reference_contexts=[TEXT], retrieved_contexts=[TEXT[:45]])
     miss = one(diagnose(report_of(SpanRecall(), sample)))
     assert miss.cause is Cause.UNKNOWN
-    assert "% of its text was retrieved" in miss.detail
+    assert "% of it was retrieved" in miss.detail
     whole = one(diagnose(report_of(SpanRecall(), sample), corpus=[TEXT[:45], TEXT]))
-    assert whole.cause is Cause.BEYOND_K
+    assert whole.cause is Cause.NEVER_RETRIEVED
     split = one(diagnose(report_of(SpanRecall(), sample), corpus=[TEXT[:45], TEXT[45:]]))
     assert split.cause is Cause.SPLIT_ACROSS_CHUNKS
     gone = one(diagnose(report_of(SpanRecall(), sample), corpus=[TEXT[:45]]))
@@ -176,7 +231,7 @@ def test_the_threshold_of_a_near_duplicate_is_the_users() -> None:
     """The same two texts are twins or not as `near_duplicate` says."""
     sample = Sample(
         expected_ids=["a"], reference_contexts=[Context(TEXT, id="a")],
-        retrieved_contexts=[Context(TEXT.replace("five", "six").upper(), id="b")],
+        retrieved_contexts=[Context(TEXT.replace("finished", "completed").upper(), id="b")],
     )  # fmt: skip
     report = report_of(IdRecall(), sample)
     assert one(diagnose(report)).cause is Cause.NEAR_DUPLICATE
@@ -211,8 +266,27 @@ class TestJudged:
         """A verdict of partial support earned nothing, and is said to."""
         judge = FixedJudge([Verdict("partial", (Citation(0, "in 1889"),))])
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), self.claim("Finished in 1889."))))
-        assert (miss.cause, miss.rank) == (Cause.JUDGED_UNSUPPORTED, 1)
+        assert (miss.cause, miss.rank) == (Cause.PARTLY_SUPPORTED, 1)
         assert "in part only" in miss.detail
+
+    @pytest.mark.parametrize(
+        ("text", "abstains"),
+        [
+            ("The documents do not say when it was finished.", True),
+            ("The provided context doesn't contain enough information.", True),
+            ("I don't know.", True),
+            ("This cannot be determined.", True),
+            ("It does not include batteries.", False),
+            ("The context manager does not give the lock back.", False),
+            ("No one knows why the tower leans.", False),
+        ],
+    )
+    def test_a_reference_that_abstains(self, text: str, *, abstains: bool) -> None:
+        """A claim that there is no answer is none; a claim with a negation is one."""
+        sample = Sample(reference_claims=[text], retrieved_contexts=["Rome is old."])
+        judge = FixedJudge([Verdict("not_supported")])
+        miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
+        assert (miss.cause is Cause.REFERENCE_ABSTAINS) is abstains
 
     def test_its_very_words(self) -> None:
         """A judge that denies what stands there word for word is wrong."""
@@ -290,7 +364,7 @@ def test_an_entity_is_looked_for_by_its_name() -> None:
     """An entity that no document of the corpus names is not in it."""
     sample = Sample(reference_entities=["Paris", "Oslo"], retrieved_contexts=["Rome is old."])
     found = diagnose(report_of(EntityRecall(), sample), corpus=["Rome is old.", "Oslo is cold."])
-    assert [miss.cause for miss in found] == [Cause.NOT_IN_CORPUS, Cause.BEYOND_K]
+    assert [miss.cause for miss in found] == [Cause.NOT_IN_CORPUS, Cause.NEVER_RETRIEVED]
 
 
 def test_a_retriever_that_raises_is_asked_once_and_named() -> None:

@@ -61,7 +61,11 @@ def test_as_json(report: Path, corpus: Path) -> None:
     """--json prints the diagnosis and nothing else."""
     code, output = run(report, "--corpus", corpus, "--k", 1, "--json")
     assert code == 0
-    assert json.loads(output)["causes"] == {"beyond_k": 2, "not_in_corpus": 1}
+    assert json.loads(output)["causes"] == {
+        "beyond_k": 1,
+        "never_retrieved": 1,
+        "not_in_corpus": 1,
+    }
 
 
 def test_the_page_has_the_causes(report: Path, corpus: Path, tmp_path: Path) -> None:

@@ -8,9 +8,12 @@ from functools import cached_property
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus, Held
+from fullrecall.diagnosis.id_evidence import Alias
+from fullrecall.diagnosis.likeness import difference, may_be_alike, similarity
 from fullrecall.findings import Finding
 from fullrecall.report.row import Row
 from fullrecall.result import Result
+from fullrecall.retrieval import Stage
 from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage
 
@@ -31,12 +34,14 @@ class Limits:
 class Item:
     """What would have served: one ID, one text with its place, or both.
 
-    `label` is what names it to a human. `passage` is None where no text is known.
+    `label` is what names it to a human. `passage` is None where no text is known. `own_id` is the
+    ID that a reference context has beside its text; it is not looked for.
     """
 
     label: str
     id: str | None = None
     passage: Passage | None = None
+    own_id: str | None = None
 
     @property
     def text(self) -> str:
@@ -72,13 +77,27 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """A retrieved text that looks like the item's: at which rank, how alike, and what differs."""
+
+    rank: int
+    similarity: float
+    difference: str
+
+    @property
+    def rating(self) -> tuple[bool, float]:
+        """What to prefer: a text that says the same, then the most similar one."""
+        return not self.difference, self.similarity
+
+
+@dataclass
 class Case:
     """A target that was missed, one item that would have served, and where to look for it.
 
     `k` is the cut-off, `judged` whether a judge decided. `find` tells where a list of contexts
     holds the item: as the scorer sees it where the scorer is known, else by ID and text.
-    `deeper` returns what the retriever brings at `deep_k`, None where there is no retriever.
-    `same_level` tells whether any reference ID of the report was ever retrieved.
+    `deeper` returns what the retriever returns at `deep_k`, None where there is no retriever.
+    `alias` is the ID under which the item stands, where it is another than the expected one.
     """
 
     row: Row
@@ -90,13 +109,20 @@ class Case:
     find: Find
     corpus: Corpus | None
     deeper: Callable[[], Sequence[Context]] | None
-    same_level: bool
+    alias: Alias | None
+    retrieved: Sequence[Context]
+    stages: Sequence[Stage]
     limits: Limits
 
     @property
     def judged_without_item(self) -> bool:
         """Whether only the judge could tell what supports the target, and was not asked."""
         return self.judged and self.item.passage is None and self.item.id is None
+
+    @property
+    def by_characters(self) -> bool:
+        """Whether the scorer counts characters, so that its credit is the share retrieved."""
+        return "min_run" in self.result.method.parameters
 
     @cached_property
     def held(self) -> list[Held]:
@@ -110,18 +136,35 @@ class Case:
         """The share of the item's characters that the corpus holds."""
         return self.item.share_of(holder.overlap for holder in self.held)
 
-    @cached_property
-    def retrieved(self) -> tuple[Context, ...]:
-        """The whole list that was retrieved, IDs alone made contexts."""
-        return retrieved(self.row)
-
-    @cached_property
-    def within_k(self) -> tuple[Context, ...]:
+    @property
+    def within_k(self) -> Sequence[Context]:
         """The first k of what was retrieved."""
         return self.retrieved[: self.k]
 
+    @cached_property
+    def alike(self) -> Alike | None:
+        """The retrieved text within k that is most like the item's: one that says the same first.
 
-def retrieved(row: Row) -> tuple[Context, ...]:
+        None where none has `near_duplicate` of its letters.
+        """
+        text, least = self.item.text, self.limits.near_duplicate
+        if not text.strip():
+            return None
+        best: Alike | None = None
+        for rank, context in enumerate(self.within_k, start=1):
+            other = context.text
+            if not other or not may_be_alike(text, other, least):
+                continue
+            near = similarity(text, other, least)
+            if not near:
+                continue
+            found = Alike(rank, near, difference(text, other))
+            if best is None or found.rating > best.rating:
+                best = found
+        return best
+
+
+def retrieved(row: Row) -> Sequence[Context]:
     """Return what was retrieved for a sample as contexts, one without ID and text left empty."""
     sample = row.sample
     if sample.retrieved_contexts is not None:

@@ -12,43 +12,78 @@ class Cause(StrEnum):
 
     JUDGED_UNSUPPORTED = "judged_unsupported"
     """What supports it was retrieved, and the judge said no or quoted what is not there."""
+    PARTLY_SUPPORTED = "partly_supported"
+    """The judge finds a part of it supported."""
     CONTRADICTED = "contradicted"
     """What was retrieved states the opposite: a source or the reference is wrong."""
+    REFERENCE_ABSTAINS = "reference_abstains"
+    """The reference says that there is no answer: no context can support that."""
+    ID_MISMATCH = "id_mismatch"
+    """It was retrieved under the same ID written differently, or has its ID in another field."""
     WRONG_ID_LEVEL = "wrong_id_level"
     """It was retrieved under an ID of another level: chunks where documents are expected."""
+    NOT_IN_PROMPT = "not_in_prompt"
+    """It was retrieved, and the model's prompt did not have it: it was not read."""
+    CROWDED_OUT = "crowded_out"
+    """It stands beyond k, and duplicates stand within."""
+    DEMOTED_BY_STAGE = "demoted_by_stage"
+    """A stage had it within k, and a later one (a reranker) ranked it beyond."""
     DROPPED_BY_STAGE = "dropped_by_stage"
     """An earlier stage had it, and a later one (a reranker, a filter) left it out."""
-    NOT_IN_PROMPT = "not_in_prompt"
-    """The final list has it, and the model's prompt had not."""
+    TEXT_DIFFERS = "text_differs"
+    """Its ID was retrieved, with another text: truncated, or of another version."""
     NEAR_DUPLICATE = "near_duplicate"
-    """A text that is nearly its own was retrieved instead of it."""
+    """A text that says the same, nearly word for word, was retrieved in its place."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"
     """No chunk holds it whole: its parts stand in several."""
     BEYOND_K = "beyond_k"
-    """It can be retrieved, at a rank beyond k."""
+    """It can be retrieved, at a known rank beyond k."""
+    FAILED_CALL = "failed_call"
+    """A call of the retriever failed: the others did not return it."""
+    NOTHING_RETRIEVED = "nothing_retrieved"
+    """The retriever returned an empty list."""
+    LOOKALIKE = "lookalike"
+    """A text like it, which differs in a number, a name or a negation, was retrieved instead."""
+    NEVER_RETRIEVED = "never_retrieved"
+    """The corpus has it, and no list that was looked at does."""
     NOT_IN_CORPUS = "not_in_corpus"
-    """The corpus does not have it: no retriever could bring it."""
+    """The corpus does not have it: no retriever could return it."""
     UNKNOWN = "unknown"
     """What was given does not tell; the detail says what would."""
 
 
 FIXES: Mapping[Cause, str] = {
-    Cause.JUDGED_UNSUPPORTED: "Read the verdicts: either the judge errs (calibrate it, or take a "
-    "stronger one), or the claim says more than its sources.",
+    Cause.JUDGED_UNSUPPORTED: "Read the verdicts: either the judge is wrong (calibrate it, or use "
+    "a stronger one), or the claim says more than its sources.",
+    Cause.PARTLY_SUPPORTED: "Split the claim into its facts, to see which one is missing.",
     Cause.CONTRADICTED: "Find out which is wrong: correct or remove the source (it may be "
     "outdated), or correct the reference.",
-    Cause.WRONG_ID_LEVEL: "Compare IDs of one level: the adapters' id_key= or rename the "
+    Cause.REFERENCE_ABSTAINS: "Remove the claim: mark the question as unanswerable and score the "
+    "response in place of recall.",
+    Cause.ID_MISMATCH: "Write IDs in one way on both sides, or read them from the field that has "
+    "them (the adapters' id_key=).",
+    Cause.WRONG_ID_LEVEL: "Compare IDs of one level: the adapters' id_key=, or other IDs in the "
     "references.",
-    Cause.DROPPED_BY_STAGE: "Let the stage that lost it keep more (top_n, a lower cut-off), or "
-    "change its model.",
     Cause.NOT_IN_PROMPT: "Put more of the list into the prompt: a longer context, or shorter "
     "chunks.",
-    Cause.NEAR_DUPLICATE: "Accept the twins as one any-of group in the references, or remove the "
-    "duplicates from the corpus.",
+    Cause.CROWDED_OUT: "Drop duplicates before the list is cut, or remove them from the index.",
+    Cause.DEMOTED_BY_STAGE: "Check the stage on these questions: another model, fusion with the "
+    "stage before it, or none.",
+    Cause.DROPPED_BY_STAGE: "Let the stage that dropped it keep more (top_n, a lower threshold), "
+    "or change its model.",
+    Cause.TEXT_DIFFERS: "Index the document again in full, or update the reference to its present "
+    "version.",
+    Cause.NEAR_DUPLICATE: "Accept either text as one any-of group in the references, or remove "
+    "the duplicates from the corpus.",
     Cause.SPLIT_ACROSS_CHUNKS: "Use larger chunks, more overlap, or split at the borders of "
     "sections; score by SpanRecall, which is blind to them.",
-    Cause.BEYOND_K: "Retrieve more and rerank, or bring the question nearer to the text (hybrid "
-    "search, query rewriting, another embedding).",
+    Cause.BEYOND_K: "Raise k, or retrieve more and rerank.",
+    Cause.FAILED_CALL: "Retry or mend the call that failed, then measure again.",
+    Cause.NOTHING_RETRIEVED: "Check filters, score thresholds, and the index that is asked.",
+    Cause.LOOKALIKE: "Tell versions apart: put date, product, or version into the text or a "
+    "metadata filter. Do not accept one for the other.",
+    Cause.NEVER_RETRIEVED: "Bring question and text nearer: hybrid search, query rewriting, "
+    "another embedding, or context in the chunk. A larger k alone may not help.",
     Cause.NOT_IN_CORPUS: "Index it: the ingestion dropped it, or the references name what was "
     "never there.",
     Cause.UNKNOWN: "Give diagnose more to look at: corpus=, retriever=, scorers=.",

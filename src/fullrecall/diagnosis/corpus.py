@@ -49,6 +49,11 @@ class Corpus:
     def __len__(self) -> int:
         return len(self._contexts)
 
+    @property
+    def contexts(self) -> Sequence[Context]:
+        """All contexts, in the order given."""
+        return self._contexts
+
     def get(self, context_id: str) -> Context | None:
         """Return the context of an ID, None if there is none."""
         return self._ids.get(context_id)

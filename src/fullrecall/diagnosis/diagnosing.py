@@ -1,4 +1,4 @@
-"""`diagnose`: a report in, a cause for each miss out."""
+"""`diagnose`: a report in; what to change, and a cause for each miss, out."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from functools import cached_property
 from typing import TypeAlias
 
 from fullrecall.context import Context, ContextLike, as_context
+from fullrecall.diagnosis.bounds import Miss, bounded
 from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
 from fullrecall.diagnosis.diagnosis import Diagnosis
+from fullrecall.diagnosis.effects import Baseline
+from fullrecall.diagnosis.id_evidence import IdEvidence, Lookup
+from fullrecall.diagnosis.id_proposals import id_proposals
+from fullrecall.diagnosis.proposals import Proposer
+from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, explained
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Finding
+from fullrecall.findings import ColumnFindings, Finding
 from fullrecall.measures import Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
+from fullrecall.retrieval import Stage
 from fullrecall.scorers.passages import Passage
 from fullrecall.scorers.scorer import Scorer
 
@@ -38,10 +45,15 @@ def diagnose(
     near_duplicate: float = 0.9,
     min_run: int = 32,
 ) -> Diagnosis:
-    """Return why each target of a report was missed: one cause for each, with what told it.
+    """Return what to change, by the recall that it would bring, and why each target was missed.
 
-    What the report holds is looked at first: ranks beyond k, the judge's evidence, the stages of
-    each recorded retrieval, the IDs and texts of what was retrieved. Everything else adds to it:
+    Changes are computed from the record, sample by sample: a larger k, lists of other stages,
+    their fusion, IDs written in one way or read at another level, lists without duplicates. What
+    the record cannot tell is not promised; what it bounds is marked `at_most`.
+
+    Of causes there is one for each miss, with what told it. What the report holds is looked at
+    first: ranks beyond k, the judge's evidence, the stages of each recorded retrieval, the IDs
+    and texts of what was retrieved. Everything else adds to both:
 
     - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
@@ -51,8 +63,9 @@ def diagnose(
       support a claim. Without them an item is known by its ID, or by all of its characters.
     - `near_duplicate`: the similarity, in [0, 1], from which two texts count as the same item
       twice: RapidFuzz's `ratio` of the texts in lower case without punctuation. At 0.9 one
-      character in ten may differ. A text whose chunks together hold less than this share of it
-      was not split: the rest is not in the corpus.
+      character in ten may differ. Texts that differ in a number, a name or a negation never
+      count. A text whose chunks together hold less than this share of it was not split: the rest
+      is not in the corpus.
     - `min_run`: the shortest run of equal characters that is no chance, as in `SpanRecall`.
 
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
@@ -67,21 +80,38 @@ def diagnose(
     check_k(min_run, "min_run")
     check_share(near_duplicate, "near_duplicate")
     given = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
-    search = _Search(
-        Corpus(corpus) if corpus is not None else None,
-        retriever,
-        {scorer.method.name: scorer for scorer in given},
-        Limits(near_duplicate, min_run, deep_k),
-        _ids_meet(report),
-    )
-    unknown = search.scorers.keys() - {method.name for method in report.methods}
+    by_name = {scorer.method.name: scorer for scorer in given}
+    unknown = by_name.keys() - {method.name for method in report.methods}
     if unknown:
         raise ParameterError(
             f"the report has no score {min(unknown)!r}: scorers are those that made it"
         )
-    misses = tuple(miss for row in report.rows for miss in _of_row(row, k, search))
-    recalls = (method for method in report.methods if method.headline == Recall)
-    return Diagnosis(misses, tuple(_label(method, k) for method in recalls), len(report))
+    indexed = Corpus(corpus) if corpus is not None else None
+    search = _Search(
+        indexed,
+        retriever,
+        by_name,
+        Limits(near_duplicate, min_run, deep_k),
+        _id_evidence(report, indexed),
+        {method.name: _label(method, k) for method in report.methods},
+    )
+    looked = [_Looking(position, row, search) for position, row in enumerate(report.rows)]
+    found = [miss for looking in looked for miss in _of_row(looking, k)]
+    baseline = Baseline(report, k)
+    asked = {one.position: one.deep for one in looked if one.deep and not one.problem}
+    rescored = rescoring(report, by_name)
+    proposer = Proposer(baseline, rescored, asked, near_duplicate)
+    proposals = [
+        *proposer.proposals(),
+        *id_proposals(baseline, rescored, search.ids),
+        *bounded(baseline, found),
+    ]
+    return Diagnosis(
+        tuple(miss.told for miss in found),
+        tuple(baseline.label(place) for place in baseline.places),
+        len(report),
+        baseline.changes(proposals),
+    )
 
 
 @dataclass
@@ -92,13 +122,15 @@ class _Search:
     retriever: Retriever | None
     scorers: Mapping[str, Scorer]
     limits: Limits
-    same_level: bool
+    ids: IdEvidence
+    labels: Mapping[str, str]
 
 
 @dataclass
 class _Looking:
     """One sample with what was looked up for it: each list once."""
 
+    position: int
     row: Row
     search: _Search
     deep: tuple[Context, ...] | None = None
@@ -111,8 +143,29 @@ class _Looking:
         """The reference contexts, those of any-of groups one by one."""
         return tuple(c for group in self.row.sample.reference_contexts or () for c in group)
 
+    @cached_property
+    def by_label(self) -> Mapping[str, Context]:
+        """The reference contexts by the labels of their passages, as scorers name targets."""
+        return {Passage.of(context).label: context for context in self.references}
+
+    @cached_property
+    def groups(self) -> frozenset[tuple[str, ...]]:
+        """The any-of groups of the reference IDs."""
+        given = self.row.sample.reference_context_ids or ()
+        return frozenset(reference.any_of for reference in given)
+
+    @cached_property
+    def retrieved(self) -> Sequence[Context]:
+        """The whole list that was retrieved, IDs alone made contexts."""
+        return retrieved(self.row)
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the recorded retrieval."""
+        return self.row.sample.stages
+
     def deeper(self) -> tuple[Context, ...]:
-        """Return what the retriever brings when it is asked for more; nothing if it raises."""
+        """Return what the retriever returns when it is asked for more; nothing if it raises."""
         if self.deep is None:
             self.deep = ()
             question = self.row.sample.user_input
@@ -141,30 +194,38 @@ class _Looking:
         return self.scored[name, nth]
 
 
-def _of_row(row: Row, k: int | None, search: _Search) -> Iterator[Diagnosed]:
-    looking = _Looking(row, search)
-    for result in row.results:
+def _of_row(looking: _Looking, k: int | None) -> Iterator[Miss]:
+    row = looking.row
+    read = row.sample.retrieval.read if row.sample.retrieval is not None else None
+    for place, result in enumerate(row.results):
         if result.status is not Status.SCORED or result.method.headline != Recall:
             continue
-        for finding, ranked in zip(result.findings, result.ranked, strict=True):
-            if ranked.found_at(k):
+        if read is None and _found_all(result, k):
+            continue
+        label = looking.search.labels[result.method.name]
+        for nth, (finding, ranked) in enumerate(zip(result.findings, result.ranked, strict=True)):
+            is_found = ranked.found_at(k)
+            if is_found:
                 unread = _unread(row, finding)
                 if unread is None:
                     continue
                 cause, detail, rank = unread
             else:
-                cause, detail, rank = _nearest(row, result, finding, k, looking)
+                cause, detail, rank = _nearest(looking, result, finding, k)
             if cause is Cause.UNKNOWN and looking.problem:
                 detail = f"{looking.problem}; {detail}"
-            yield Diagnosed(
-                row.label,
-                row.sample.user_input,
-                _label(result.method, k),
-                finding.target.label,
-                cause,
-                detail,
-                rank,
+            told = Diagnosed(
+                row.label, row.sample.user_input, label, finding.target.label, cause, detail, rank
             )
+            yield Miss(looking.position, place, nth, told)
+
+
+def _found_all(result: Result, k: int | None) -> bool:
+    """Return whether nothing was missed, where that is known without a look at each finding."""
+    findings = result.findings
+    if result.ranks is not None or not isinstance(findings, ColumnFindings):
+        return False
+    return findings.found_within(k) == len(findings)
 
 
 def _unread(row: Row, finding: Finding) -> Explained | None:
@@ -185,9 +246,7 @@ def _label(method: Method, k: int | None) -> str:
     return method.label(method.headline if k is None else method.headline @ k)
 
 
-def _nearest(
-    row: Row, result: Result, finding: Finding, k: int | None, looking: _Looking
-) -> Explained:
+def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None) -> Explained:
     """Return the cause of the item that came nearest; of items needed together, the farthest."""
     search, name = looking.search, result.method.name
     judged = bool(finding.verdict or result.method.parameters.get("judge"))
@@ -196,7 +255,7 @@ def _nearest(
     for item in items:
         by_scorer = name in search.scorers and len(items) == 1 and not (judged and item.passage)
         case = Case(
-            row,
+            looking.row,
             result,
             finding,
             k,
@@ -205,18 +264,22 @@ def _nearest(
             _finder(name, finding, looking) if by_scorer else _matcher(item, search.limits),
             search.corpus,
             looking.deeper if search.retriever is not None else None,
-            search.same_level,
+            None if item.id is None else search.ids.alias(looking.position, item.id),
+            looking.retrieved,
+            looking.stages,
             search.limits,
         )
         found.append((explained(case), item))
-    order = list(Cause)
+    if len(found) == 1:
+        return found[0][0]
     best, item = (max if together else min)(
         found,
-        key=lambda pair: (order.index(pair[0].cause), pair[0].rank is None, pair[0].rank or 0),
+        key=lambda pair: (_ORDER[pair[0].cause], pair[0].rank is None, pair[0].rank or 0),
     )
-    if len(items) > 1:
-        return best._replace(detail=f"{item.label!r}: {best.detail}")
-    return best
+    return best._replace(detail=f"{item.label!r}: {best.detail}")
+
+
+_ORDER = {cause: nth for nth, cause in enumerate(Cause)}
 
 
 def _finder(name: str, finding: Finding, looking: _Looking) -> Find:
@@ -245,22 +308,24 @@ def _wanted(
     """Return what would have served for a target, and whether all of it is needed together."""
     if judged:
         return _supporting(finding, name, looking)
-    sample, names = looking.row.sample, finding.target.any_of
-    groups = [reference.any_of for reference in sample.reference_context_ids or ()]
-    if names in groups and not any(Passage.of(c).label in names for c in looking.references):
+    names, known = finding.target.any_of, looking.by_label
+    if names in looking.groups and known.keys().isdisjoint(names):
         return [_by_id(wanted, looking) for wanted in names], False
-    known = {Passage.of(context).label: context for context in looking.references}
     return [
-        Item(text, None, Passage.of(known[text]) if text in known else Passage(text, text))
+        Item(text, None, Passage.of(known[text]), known[text].id)
+        if text in known
+        else Item(text, None, Passage(text, text))
         for text in names
     ], False
 
 
 def _by_id(wanted: str, looking: _Looking) -> Item:
     """Return the item of an ID, with its text where the references or the corpus have it."""
-    given = [context for context in looking.references if context.id == wanted and context.text]
     corpus = looking.search.corpus
-    known = given[0] if given else (corpus.get(wanted) if corpus is not None else None)
+    for context in looking.references:
+        if context.id == wanted and context.text:
+            return Item(wanted, wanted, Passage.of(context))
+    known = corpus.get(wanted) if corpus is not None else None
     if known is None or known.text is None:
         return Item(wanted, wanted)
     return Item(wanted, wanted, Passage.of(known))
@@ -279,10 +344,20 @@ def _supporting(finding: Finding, name: str, looking: _Looking) -> tuple[list[It
     return [Item(c.label, c.id, Passage.of(c)) for c in contexts], there.rank > there.ranks[0]
 
 
-def _ids_meet(report: Report) -> bool:
-    """Return whether any reference ID of the report was ever retrieved."""
-    for row in report.rows:
-        ids = {context.id for context in retrieved(row)} - {None}
-        if any(ids & set(reference.any_of) for reference in row.sample.reference_context_ids or ()):
-            return True
-    return False
+def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
+    """Return what the IDs of the whole report tell of expected IDs that were not retrieved."""
+    lookups: dict[int, Lookup] = {}
+    known: set[str | None] = set()
+    direct = 0
+    for position, row in enumerate(report.rows):
+        ids = set(row.sample.retrieved_context_ids or ())
+        known |= ids
+        missing = []
+        for reference in row.sample.reference_context_ids or ():
+            if ids.isdisjoint(reference.any_of):
+                missing += reference.any_of
+            else:
+                direct += 1
+        if missing:
+            lookups[position] = Lookup(missing, retrieved(row))
+    return IdEvidence(lookups, {one for one in known if one is not None}, direct, corpus)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.counts import counted
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
+from fullrecall.diagnosis.change import Change
 from fullrecall.report.frames import frame_of
 
 if TYPE_CHECKING:
@@ -18,15 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """The causes of all misses of a report. Iterate over it, or read `misses`. Prints as a table.
+    """What to change, and the causes of all misses of a report. Iterates over the misses.
 
-    `scores` are the labels of the scorers that measure recall, with a miss or without; `samples`
-    counts the report's.
+    `changes` are ranked by the recall that they would bring, the largest gain first. `scores` are
+    the labels of the scorers that measure recall, with a miss or without; `samples` counts the
+    report's.
     """
 
     misses: Sequence[Diagnosed]
     scores: Sequence[str]
     samples: int
+    changes: Sequence[Change] = ()
 
     def __iter__(self) -> Iterator[Diagnosed]:
         return iter(self.misses)
@@ -58,6 +61,7 @@ class Diagnosis:
         """Return plain JSON values."""
         return {
             "samples": self.samples,
+            "changes": [change.to_dict() for change in self.changes],
             "causes": {str(cause): count for cause, count in self.counts().items()},
             "fixes": {str(cause): fix for cause, fix in self.fixes.items()},
             "misses": [{**miss._asdict(), "cause": str(miss.cause)} for miss in self.misses],
@@ -98,7 +102,9 @@ class Diagnosis:
         ]
         heads = [score.replace("_", "\n", 1) for score in by_score]
         fixes = [f"{str(cause).replace('_', ' ')}: {fix}" for cause, fix in self.fixes.items()]
-        return terminal.printed(console, [terminal.table(heads, sections), "", *fixes])
+        advice = [f"{nth}. {change}" for nth, change in enumerate(self.changes, start=1)]
+        blocks = ["What to change", *advice, ""] if advice else []
+        return terminal.printed(console, [*blocks, terminal.table(heads, sections), "", *fixes])
 
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"

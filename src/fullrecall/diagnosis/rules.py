@@ -7,19 +7,34 @@ only the corpus or another search can tell.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
+from fullrecall.diagnosis.likeness import without_duplicates
 from fullrecall.judges.evidence import locate
-from fullrecall.retrieval import Stage
+from fullrecall.retrieval import Stage, failures
 
 FINAL = "the final list"
 
-_NUMBERED = re.compile(r"[\W_]+(?:[^\W\d_]+[\W_]*)?\d+")
-"""How chunkers number: `#3`, `_12`, `:chunk-7`, `/p2`."""
+_ABSTENTION = re.compile(
+    r"^(?:[\w ,]* )?(?:documents?|contexts?|passages?|texts?|sources?|excerpts?)(?: provided| given)? "
+    r"(?:do|does|did) ?(?:not|n['\u2019]t) (?:say|state|mention|specify|answer|address|"
+    r"(?:contain|provide|include|give) (?:an |any |the |enough |sufficient )*(?:answer|information))"
+    r"|\b(?:i|we) (?:do not|don['\u2019]t|cannot|can['\u2019]t) (?:know|answer|say|determine)\b"
+    r"|\b(?:cannot|can['\u2019]t|could not) be (?:answered|determined)\b"
+    r"|\bno (?:answer|information|mention)\b[^.]{0,30}\b(?:available|given|found|provided|of)\b"
+    r"|\b(?:not enough|insufficient) information\b|\bunanswerable\b"
+    r"|\bkeine (?:Antwort|Angaben?|Informationen)\b|\bnicht (?:erwähnt|angegeben|beantworten)\b"
+    r"|\baucune (?:réponse|information)\b|\bno hay (?:respuesta|información)\b",
+    re.IGNORECASE,
+)
+"""An answer that says that there is none, in place of one."""
+
+_ALIKE_ENOUGH = 0.5
+"""Of two texts of one ID: below it, they are two chunks of one document."""
 
 
 class Explained(NamedTuple):
@@ -33,17 +48,33 @@ class Explained(NamedTuple):
 Rule: TypeAlias = Callable[[Case], Explained | None]
 
 
-def ranked_too_low(case: Case) -> Explained | None:
-    """The list itself has it, further down."""
-    rank = case.finding.rank
-    if rank is None or case.k is None:
+def reference_abstains(case: Case) -> Explained | None:
+    """The reference says that there is no answer."""
+    if not case.judged or _ABSTENTION.search(case.finding.target.label) is None:
         return None
-    detail = f"at rank {rank} of the list, beyond k = {case.k}"
-    for stage in case.row.sample.stages:
+    return Explained(
+        Cause.REFERENCE_ABSTAINS, "it says that there is no answer, which no context supports"
+    )
+
+
+def ranked_too_low(case: Case) -> Explained | None:
+    """The list itself has it, further down: behind duplicates, moved there, or as it was."""
+    rank, k = case.finding.rank, case.k
+    if rank is None or k is None:
+        return None
+    detail = f"at rank {rank} of the list, beyond k = {k}"
+    repeated = _repeated_before(case, rank) if case.row.sample.ranks is None else 0
+    if repeated and rank - repeated <= k:
+        return Explained(
+            Cause.CROWDED_OUT,
+            f"{detail}; {repeated} of the contexts before it are duplicates of others",
+            rank,
+        )
+    for stage in case.stages:
         before = case.find(stage.contexts)
-        if before is not None and before <= case.k:
-            detail += f"; {stage.name} had it at rank {before}"
-            break
+        if before is not None and before <= k:
+            detail = f"{stage.name} had it at rank {before}; now it is {detail}"
+            return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
     return Explained(Cause.BEYOND_K, detail, rank)
 
 
@@ -72,7 +103,7 @@ def judged_unsupported(case: Case) -> Explained | None:
         )
     if case.finding.verdict == "partial":
         detail = "the judge finds it supported in part only"
-        return Explained(Cause.JUDGED_UNSUPPORTED, detail, cited[0].rank if cited else None)
+        return Explained(Cause.PARTLY_SUPPORTED, detail, cited[0].rank if cited else None)
     claim = case.finding.target.any_of[0]
     for rank, context in enumerate(case.within_k, start=1):
         if context.text and locate(claim, context.text, least=1.0) is not None:
@@ -91,81 +122,133 @@ def judged_unsupported(case: Case) -> Explained | None:
     )
 
 
-def wrong_id_level(case: Case) -> Explained | None:
-    """A context of the document, or the document of the chunk, was retrieved under its own ID."""
-    wanted = case.item.id
-    if wanted is None or (case.corpus is not None and case.corpus.get(wanted) is not None):
+def other_id(case: Case) -> Explained | None:
+    """It was retrieved, or is indexed, under another ID than the expected one."""
+    wanted, alias = case.item.id, case.alias
+    if wanted is None:
         return None
-    for rank, context in enumerate(case.retrieved, start=1):
-        for name, value in _other_ids(context).items():
-            if str(value) == wanted:
-                return Explained(
-                    Cause.WRONG_ID_LEVEL,
-                    f"the context at rank {rank} has it as its {name}, and {context.id!r} as its "
-                    "ID",
-                    rank,
-                )
-    # That one ID begins with another proves nothing where IDs are known to be of one level.
-    if case.same_level:
+    if alias is not None:
+        at = f"the context at rank {alias.rank}" if alias.rank else "a context of the corpus"
+        match alias.relation:
+            case "form":
+                detail = f"{at} is {alias.found!r}: the same but for {alias.where}"
+            case "path":
+                detail = f"{at} is {alias.found!r}: the same path, cut short on one side"
+            case "named":
+                detail = f"{at} has it as its {alias.where}, and {alias.found!r} as its ID"
+            case "source":
+                detail = f"{at} has it as its source, and {alias.found!r} as its ID"
+                return Explained(Cause.WRONG_ID_LEVEL, detail, alias.rank)
+            case "chunk":
+                detail = f"{at} is {alias.found!r}, which is a part of it"
+                return Explained(Cause.WRONG_ID_LEVEL, detail, alias.rank)
+            case "document":
+                detail = f"{at} is {alias.found!r}, of which it is a part"
+                return Explained(Cause.WRONG_ID_LEVEL, detail, alias.rank)
+        return Explained(Cause.ID_MISMATCH, detail, alias.rank)
+    return _by_text(case, wanted)
+
+
+def _by_text(case: Case, wanted: str) -> Explained | None:
+    """The text was retrieved, and its ID does not match: told where both texts are known."""
+    if case.item.passage is None or (case.corpus is not None and case.corpus.get(wanted)):
         return None
-    holding = case.item.parts_in(case.retrieved, case.limits.min_run)
+    known = case.corpus is not None and case.corpus.has_ids
     for rank, context in enumerate(case.retrieved, start=1):
-        rest = _rest(context.id or "", wanted)
-        if rest and (rank in holding or _NUMBERED.fullmatch(rest)):
-            return Explained(
-                Cause.WRONG_ID_LEVEL,
-                f"{context.id!r} was retrieved at rank {rank}, and no expected ID ever was",
-                rank,
-            )
+        if context.text != case.item.text:
+            if context.id is not None and _begins(context.id, wanted):
+                holds = case.item.parts_in([context], case.limits.min_run)
+                if holds:
+                    detail = f"{context.id!r} was retrieved at rank {rank} and has some of its text"
+                    return Explained(Cause.WRONG_ID_LEVEL, detail, rank)
+            continue
+        if context.id is None:
+            detail = f"the context at rank {rank} is its text, and has no ID"
+            return Explained(Cause.ID_MISMATCH, detail, rank)
+        if known:
+            detail = f"the context at rank {rank} is its text, under the ID {context.id!r}"
+            return Explained(Cause.ID_MISMATCH, detail, rank)
     return None
 
 
 def dropped_by_stage(case: Case) -> Explained | None:
     """A stage had it, and the next one on its way had not."""
-    stages = case.row.sample.stages
-    had = {stage.name: case.find(stage.contexts) for stage in stages}
-    last = next((stage for stage in reversed(stages) if had[stage.name] is not None), None)
+    if not case.stages:
+        return None
+    had = {stage.name: case.find(stage.contexts) for stage in case.stages}
+    last = next((stage for stage in reversed(case.stages) if had[stage.name] is not None), None)
     if last is None:
         return None
-    by = _next(last, stages)
+    by = _next(last, case.stages)
     return Explained(
         Cause.DROPPED_BY_STAGE,
-        f"{last.name} had it at rank {had[last.name]}, {by} has it no more",
+        f"{last.name} had it at rank {had[last.name]}, {by} no longer has it",
         had[last.name],
     )
 
 
-def near_duplicate(case: Case) -> Explained | None:
-    """A text that is nearly the item's own was retrieved within k."""
-    text = case.item.text
-    if not text.strip():
+def text_differs(case: Case) -> Explained | None:
+    """The context of its ID was retrieved, and has another text."""
+    wanted = case.item.own_id
+    if wanted is None or case.item.id is not None or not case.item.text:
         return None
-    from rapidfuzz import fuzz, utils
+    there = [
+        (rank, context)
+        for rank, context in enumerate(case.within_k, start=1)
+        if context.id == wanted and context.text is not None
+    ]
+    if len(there) != 1:  # several chunks of one document: each has another text
+        return None
+    rank, context = there[0]
+    from rapidfuzz import fuzz
 
-    best, rank = 0.0, 0
-    for position, context in enumerate(case.within_k, start=1):
-        similarity = fuzz.ratio(
-            text,
-            context.text or "",
-            processor=utils.default_process,
-            score_cutoff=100 * case.limits.near_duplicate,
-        )
-        if similarity > best:
-            best, rank = similarity, position
-    if not rank:
+    text, other = case.item.text, context.text or ""
+    is_cut = bool(other.strip()) and "".join(other.split()) in "".join(text.split())
+    if not is_cut and fuzz.ratio(text, other) < 100 * _ALIKE_ENOUGH:
         return None
-    twin = case.within_k[rank - 1].id
-    named = f", {twin!r}," if twin else ""
+    how = "a part of its text" if is_cut else "another text"
+    return Explained(Cause.TEXT_DIFFERS, f"the context {wanted!r} at rank {rank} has {how}", rank)
+
+
+def near_duplicate(case: Case) -> Explained | None:
+    """A text that says the same, nearly in the item's own words, was retrieved within k."""
+    alike = case.alike
+    if alike is None or alike.difference:
+        return None
     return Explained(
         Cause.NEAR_DUPLICATE,
-        f"the context{named} at rank {rank} has nearly its text (similarity {best / 100:.2f})",
-        rank,
+        f"{_twin(case, alike.rank)} has nearly its text (similarity {alike.similarity:.2f})",
+        alike.rank,
     )
 
 
-def split_across_chunks(case: Case) -> Explained | None:
+def lookalike(case: Case) -> Explained | None:
+    """A text like the item's, with another fact in it, was retrieved within k."""
+    alike = case.alike
+    if alike is None or not alike.difference:
+        return None
+    return Explained(
+        Cause.LOOKALIKE,
+        f"{_twin(case, alike.rank)} looks like it (similarity {alike.similarity:.2f}) and differs: "
+        f"{alike.difference}",
+        alike.rank,
+    )
+
+
+def _twin(case: Case, rank: int) -> str:
+    twin = case.within_k[rank - 1].id
+    return f"the context {twin!r} at rank {rank}" if twin else f"the context at rank {rank}"
+
+
+def split_across_chunks(case: Case) -> Explained | None:  # noqa: PLR0911 - each its reason
     """No chunk holds the text whole, and several hold it together."""
     item, limits = case.item, case.limits
+    if case.by_characters and (case.corpus is None or not case.corpus.has_texts):
+        return None  # what the list has of it is its credit, and that is not all
+    if item.passage is None or (
+        item.id is not None and case.corpus is not None and case.corpus.get(item.id) is not None
+    ):
+        return None
     here = item.parts_in(case.within_k, limits.min_run)
     if case.corpus is None or not case.corpus.has_texts:
         if len(here) > 1 and item.share_of(here.values()) == 1.0:
@@ -174,8 +257,6 @@ def split_across_chunks(case: Case) -> Explained | None:
                 f"all of it was retrieved, in parts, at ranks {_listed(here)}",
                 max(here),
             )
-        return None
-    if item.passage is None or (item.id is not None and case.corpus.get(item.id) is not None):
         return None
     held, together = case.held, case.share_in_corpus
     if together < limits.near_duplicate:  # phrases in common are no parts of it
@@ -214,8 +295,29 @@ def not_in_corpus(case: Case) -> Explained | None:
     return Explained(Cause.NOT_IN_CORPUS, f"{some} of its text stands in the corpus")
 
 
+def failed_call(case: Case) -> Explained | None:
+    """One of the calls of the retriever failed."""
+    record = case.row.sample.retrieval
+    failed = failures(record.calls) if record is not None else []
+    if not failed:
+        return None
+    reasons = "; ".join(dict.fromkeys(f"{call.source}: {call.error}" for call in failed))
+    return Explained(Cause.FAILED_CALL, f"{len(failed)} call(s) failed ({reasons})")
+
+
+def nothing_retrieved(case: Case) -> Explained | None:
+    """The list is empty."""
+    if case.retrieved:
+        return None
+    detail = "the retriever returned an empty list"
+    rank = None if case.deeper is None else case.find(case.deeper())
+    if rank is not None:
+        detail += f"; asked again, it returns it at rank {rank}"
+    return Explained(Cause.NOTHING_RETRIEVED, detail, rank)
+
+
 def found_deeper(case: Case) -> Explained | None:
-    """The retriever brings it when it is asked for more."""
+    """The retriever returns it when it is asked for more."""
     if case.deeper is None:
         return None
     rank = case.find(case.deeper())
@@ -227,16 +329,16 @@ def found_deeper(case: Case) -> Explained | None:
 
 
 def in_the_corpus(case: Case) -> Explained | None:
-    """The corpus has it, and the retriever did not bring it."""
+    """The corpus has it, and the retriever did not return it."""
     if case.corpus is None or not _is_in_corpus(case):
         return None
     if case.deeper is not None:
         return Explained(
-            Cause.BEYOND_K,
+            Cause.NEVER_RETRIEVED,
             f"in the corpus, and not among the {case.limits.deep_k} that were asked for",
         )
     return Explained(
-        Cause.BEYOND_K,
+        Cause.NEVER_RETRIEVED,
         f"in the corpus, and not among the {len(case.retrieved)} retrieved; retrieve deeper to "
         "learn its rank: retriever=",
     )
@@ -253,22 +355,27 @@ def unknown(case: Case) -> Explained:
         wanting.append("a corpus with IDs")
     if case.deeper is None:
         wanting.append("retriever=")
-    share = case.item.share_in(case.within_k, case.limits.min_run)
-    part = f"{share:.0%} of its text was retrieved; " if share else ""
+    share = case.finding.credit_at(case.k)
+    part = f"{share:.0%} of it was retrieved; " if share else ""
     told = f"to tell, give {' and '.join(wanting)}" if wanting else "nothing given has it"
     return Explained(Cause.UNKNOWN, f"{part}{told}")
 
 
 RULES: tuple[Rule, ...] = (
+    reference_abstains,
     ranked_too_low,
     contradicted,
     judged_unsupported,
-    wrong_id_level,
+    other_id,
     dropped_by_stage,
+    text_differs,
     near_duplicate,
     split_across_chunks,
     not_in_corpus,
+    failed_call,
+    nothing_retrieved,
     found_deeper,
+    lookalike,
     in_the_corpus,
 )
 
@@ -282,32 +389,26 @@ def explained(case: Case) -> Explained:
     return unknown(case)
 
 
-def _rank(case: Case, contexts: tuple[Context, ...]) -> int | None:
+def _rank(case: Case, contexts: Sequence[Context]) -> int | None:
     for rank, context in enumerate(contexts, start=1):
         if case.item.is_in(context, case.limits.min_run):
             return rank
     return None
 
 
-def _other_ids(context: Context) -> dict[str, object]:
-    """Return what else could name a context: its source, and the IDs in its metadata."""
-    found: dict[str, object] = {}
-    if context.source is not None:
-        found["source"] = context.source
-    for name, value in context.metadata.items():
-        if isinstance(value, (str, int)) and not isinstance(value, bool):
-            found[f"metadata[{name!r}]"] = value
-    return found
+def _repeated_before(case: Case, rank: int) -> int:
+    """Return how many contexts before a rank repeat the ID, or say the same, as an earlier one."""
+    before = case.retrieved[: rank - 1]
+    return len(before) - len(without_duplicates(before, case.limits.near_duplicate))
 
 
-def _rest(one: str, other: str) -> str:
-    """Return what one ID has behind a mark when the other is its beginning; else nothing."""
+def _begins(one: str, other: str) -> bool:
+    """Return whether one ID is the other, up to a mark that is no letter or digit."""
     longer, shorter = (one, other) if len(one) > len(other) else (other, one)
-    rest = longer.removeprefix(shorter)
-    return rest if shorter and rest != longer and rest and not rest[0].isalnum() else ""
+    return longer.startswith(shorter) and longer != shorter and not longer[len(shorter)].isalnum()
 
 
-def _next(stage: Stage, stages: tuple[Stage, ...]) -> str:
+def _next(stage: Stage, stages: Sequence[Stage]) -> str:
     names = [other.name for other in stages]
     return stage.into if stage.into in names and stage.into else FINAL
 

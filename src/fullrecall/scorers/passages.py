@@ -36,10 +36,15 @@ class Passage:
         """The text without white space."""
         return squeezed(self.text or "")
 
+    @property
+    def _is_aligned(self) -> bool:
+        """Whether the text tells what stands at each offset."""
+        return self.text is not None and len(self.text) == self.end - self.start
+
     @cached_property
     def _before(self) -> list[int] | None:
         """How many characters stand before each offset, if the text tells which are white."""
-        if self.text is None or len(self.text) != self.end - self.start:
+        if not self._is_aligned or self.text is None:
             return None
         counts = [0]
         for character in self.text:
@@ -49,7 +54,7 @@ class Passage:
     @property
     def length(self) -> int:
         """The number of characters to cover, without white space where the text is known."""
-        by_text = self.source is None or self._before is not None
+        by_text = self.source is None or self._is_aligned
         return len(self.characters) if by_text else self.end - self.start
 
     @property

@@ -1,0 +1,68 @@
+"""What the misses of one cause cost: the most that its fix could bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fullrecall.diagnosis.causes import Cause, Diagnosed
+from fullrecall.diagnosis.change import ChangeKind
+from fullrecall.diagnosis.effects import Baseline, Proposal
+from fullrecall.findings import Step
+from fullrecall.measures import Recall
+
+
+class Miss(NamedTuple):
+    """A diagnosed miss with its place: the row, the score, and the target among its findings."""
+
+    position: int
+    place: int
+    target: int
+    told: Diagnosed
+
+
+_FIXES: Mapping[Cause, tuple[ChangeKind, str]] = {
+    Cause.NEAR_DUPLICATE: (
+        ChangeKind.ACCEPT_DUPLICATES,
+        "accept duplicates of the references as alternatives",
+    ),
+    Cause.NOT_IN_CORPUS: (ChangeKind.INDEX_MISSING, "index what the corpus does not have"),
+    Cause.SPLIT_ACROSS_CHUNKS: (
+        ChangeKind.MERGE_CHUNKS,
+        "use chunks that hold it whole",
+    ),
+    Cause.FAILED_CALL: (ChangeKind.MEND_CALLS, "make the calls that failed succeed"),
+}
+"""The fixes that can be bounded: if all misses of the cause were found, and nothing was lost."""
+
+
+def bounded(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
+    """Yield for each such cause recall with all of its misses found."""
+    for cause, (kind, action) in _FIXES.items():
+        found: dict[int, dict[int, set[int]]] = {}
+        for miss in misses:
+            if miss.told.cause is cause:
+                rows = found.setdefault(miss.place, {})
+                rows.setdefault(miss.position, set()).add(miss.target)
+        if not found:
+            continue
+        targets = {miss.told.target for miss in misses if miss.told.cause is cause}
+        number = f" ({len(targets):,} target{'s' if len(targets) > 1 else ''})"
+        yield Proposal(
+            kind,
+            action + number,
+            {place: _with(baseline, place, found.get(place, {})) for place in baseline.places},
+        )
+
+
+def _with(baseline: Baseline, place: int, found: Mapping[int, set[int]]) -> Sequence[float | None]:
+    """Return recall of every row, with some targets of some rows found."""
+    values = list(baseline.values[place])
+    for position, targets in found.items():
+        findings = [
+            finding._replace(steps=(Step(1, 1.0),)) if nth in targets else finding
+            for nth, finding in enumerate(baseline.rows[position].results[place].ranked)
+        ]
+        measure = Recall if baseline.k is None else Recall @ baseline.k
+        values[position] = measure.of(findings, len(findings))
+    return values

@@ -1,0 +1,174 @@
+"""A change of what retrieves, is indexed, or is expected, with the recall that it would bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, floor
+from typing import Any, NamedTuple
+
+from fullrecall.report.bounds import Interval
+
+
+class ChangeKind(StrEnum):
+    """What a change does."""
+
+    LARGER_K = "larger_k"
+    """Count, or retrieve, more contexts."""
+    KEEP_MORE = "keep_more"
+    """Let a stage keep all that it takes: a reranker, a filter."""
+    SKIP_STAGES = "skip_stages"
+    """Leave out the last stages."""
+    FUSE_STAGES = "fuse_stages"
+    """Fuse the lists of several stages by their ranks."""
+    NORMALIZE_IDS = "normalize_ids"
+    """Write the same IDs in one way."""
+    ID_LEVEL = "id_level"
+    """Compare IDs of the level that the references have."""
+    DROP_DUPLICATES = "drop_duplicates"
+    """Drop repeated contexts before the list is cut."""
+    ACCEPT_DUPLICATES = "accept_duplicates"
+    """Accept each text that says the same as an alternative in the references."""
+    INDEX_MISSING = "index_missing"
+    """Index what the corpus does not have."""
+    MERGE_CHUNKS = "merge_chunks"
+    """Use chunks that hold whole what was split."""
+    MEND_CALLS = "mend_calls"
+    """Make the calls that failed succeed."""
+
+
+class Effect(NamedTuple):
+    """What a change would do to one score.
+
+    `score` is the score's label, such as `id_recall@5`. `before` and `after` are mean recall over
+    `samples` scored samples, groups counted once; `gain` is their difference. `interval` holds the
+    mean gain over all questions of this kind, whatever the distribution; together with those of
+    the score's other changes at its confidence. Where the gain is only bounded from above, `after`
+    and `gain` are those bounds and the interval starts at 0.
+    """
+
+    score: str
+    before: float
+    after: float
+    gain: float
+    interval: Interval
+    samples: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {**self._asdict(), "interval": self.interval._asdict()}
+
+
+class Cost(NamedTuple):
+    """Contexts per question before and after a change, in mean, and their tokens.
+
+    Tokens are characters / 4; None where a text is not known.
+    """
+
+    contexts_before: float
+    contexts_after: float
+    tokens_before: float | None = None
+    tokens_after: float | None = None
+
+    @property
+    def factor(self) -> float | None:
+        """How many times as many contexts; None where there were none before."""
+        return self.contexts_after / self.contexts_before if self.contexts_before else None
+
+    @property
+    def text(self) -> str:
+        """The cost in words, empty where the change costs no context."""
+        if self.factor is None or abs(self.factor - 1) < _SAME:
+            return ""
+        words = f"{_times(self.factor)} the contexts"
+        if self.tokens_before is None or self.tokens_after is None:
+            return words
+        return f"{words} ({self.tokens_after - self.tokens_before:+,.0f} tokens per question)"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change with the recall that it would bring, as far as the record tells.
+
+    `action` says what to do. `effects` has one item for each score of which it can be computed,
+    in the order of the report; `gain`, `interval` and `score` are those of the first one that
+    gains. Where `at_most`, the gain is a bound: how much of it comes, only trying tells. `cost` is
+    None where the change is not one of how much is retrieved.
+    """
+
+    kind: ChangeKind
+    action: str
+    effects: tuple[Effect, ...]
+    cost: Cost | None = None
+    at_most: bool = False
+
+    @property
+    def effect(self) -> Effect:
+        """The effect on the first score that gains."""
+        return next((one for one in self.effects if one.gain > 0), self.effects[0])
+
+    @property
+    def score(self) -> str:
+        """The label of the first score that gains."""
+        return self.effect.score
+
+    @property
+    def gain(self) -> float:
+        """Mean recall after less that before; an upper bound where `at_most`."""
+        return self.effect.gain
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the gain; see `Effect`."""
+        return self.effect.interval
+
+    @property
+    def text(self) -> str:
+        """One line: "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts"."""
+        cost = "" if self.cost is None else self.cost.text
+        return f"{self.action}: {self.gain_text}{cost and ', '}{cost}"
+
+    @property
+    def gain_text(self) -> str:
+        """The gain with its interval: "+0.11 (+0.06 to +0.16)", "at most +0.08 (up to +0.13)"."""
+        low, high = _down(self.interval.low), _up(self.interval.high)
+        if self.at_most:
+            return f"at most {self.gain:+.2f} (up to {high:+.2f})"
+        return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "kind": str(self.kind),
+            "action": self.action,
+            "text": self.text,
+            "score": self.score,
+            "gain": self.gain,
+            "interval": self.interval._asdict(),
+            "at_most": self.at_most,
+            "cost": None if self.cost is None else self.cost._asdict(),
+            "effects": [effect.to_dict() for effect in self.effects],
+        }
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_SAME = 0.005
+
+
+def _times(factor: float) -> str:
+    if abs(factor - 2) < _SAME:
+        return "twice"
+    # "1.0 times" would say that nothing changes.
+    digits = 2 if abs(factor - 1) < 0.05 else 1  # noqa: PLR2004 - half of the last digit
+    return f"{factor:.{digits}f} times".replace(".0 ", " ")
+
+
+def _down(value: float) -> float:
+    """Return a lower bound with two digits that is no higher."""
+    return floor(round(value * 100, 9)) / 100 + 0.0
+
+
+def _up(value: float) -> float:
+    return ceil(round(value * 100, 9)) / 100 + 0.0

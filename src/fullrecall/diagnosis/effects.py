@@ -1,0 +1,185 @@
+"""From values before and after a change, sample by sample, to its effects with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum
+from typing import TypeAlias
+
+from fullrecall.context import Context
+from fullrecall.diagnosis.case import retrieved
+from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
+from fullrecall.measures import Measure, Recall
+from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.report.report import Report
+from fullrecall.report.row import Row
+from fullrecall.report.smallest_k import CHARACTERS_PER_TOKEN
+from fullrecall.report.totals import totals_of
+from fullrecall.result import Method, Status
+
+LEAST = 0.0005
+"""A mean gain below this is none."""
+
+Values: TypeAlias = Sequence[float | None]
+"""A value for each row of a report, None where it has none."""
+
+Lists: TypeAlias = Sequence[Sequence[Context] | None]
+"""A list of contexts for each row of a report, None where it has none."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A change to be weighed: by the place of each score, recall of every row after it.
+
+    A value that is None stands for one that cannot be computed; its row is left out. `lists` are
+    the contexts that each row would have, None for a row where they are not known, and None as a
+    whole where the change is not one of what is retrieved.
+    """
+
+    kind: ChangeKind
+    action: str
+    after: Mapping[int, Values]
+    lists: Lists | None = None
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the values are bounds: what of it comes, only trying tells."""
+        return self.kind in _BOUNDS
+
+    @property
+    def cannot_lose(self) -> bool:
+        """Whether all that was found before is found after, by the nature of the change."""
+        return self.kind in _ONLY_ADDS
+
+
+_BOUNDS = frozenset({ChangeKind.INDEX_MISSING, ChangeKind.MERGE_CHUNKS, ChangeKind.MEND_CALLS})
+_ONLY_ADDS = _BOUNDS | {
+    ChangeKind.LARGER_K,
+    ChangeKind.KEEP_MORE,
+    ChangeKind.ACCEPT_DUPLICATES,
+}
+
+
+class Baseline:
+    """Recall of every row as it is: what changes are measured from.
+
+    `places` are those of the scores whose headline is recall, `k` the cut-off, `values` recall by
+    place and row, `lists` the contexts that count.
+    """
+
+    def __init__(self, report: Report, k: int | None) -> None:
+        self.rows: Sequence[Row] = report.rows
+        self.methods: Sequence[Method] = report.methods
+        self.k = k
+        self.places = tuple(
+            place for place, method in enumerate(report.methods) if method.headline == Recall
+        )
+        self._groups = report.groups
+        self.values = {place: self.values_at(place, k) for place in self.places}
+        self.lists = self.lists_at(k)
+
+    def label(self, place: int) -> str:
+        """Return the label of a score, with its cut-off."""
+        return self.methods[place].label(_recall(self.k))
+
+    def values_at(self, place: int, k: int | None) -> list[float | None]:
+        """Return recall within the first `k` of every row that has a score."""
+        measure = _recall(k)
+        results = (row.results[place] for row in self.rows)
+        return [one[measure] if one.status is Status.SCORED else None for one in results]
+
+    def lists_at(self, k: int | None) -> Lists:
+        """Return the contexts at the first `k` ranks of every row with a retrieval."""
+        return [
+            first(retrieved(row), row.sample.ranks, k) if row.sample.has_retrieval else None
+            for row in self.rows
+        ]
+
+    def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
+        """Return the proposals that gain something, the largest gain first.
+
+        The intervals of all proposals for one score hold together: each is made at a confidence
+        of 1 - 0.05 / their number (Bonferroni), those that gain nothing counted in.
+        """
+        weighed = []
+        for proposal in proposals:
+            effects = [
+                self._effect(place, after, sum(place in one.after for one in proposals), proposal)
+                for place, after in proposal.after.items()
+            ]
+            kept = tuple(effect for effect in effects if effect is not None)
+            if any(effect.gain >= LEAST for effect in kept):
+                cost = None if proposal.lists is None else self._cost(proposal.lists)
+                weighed.append(Change(proposal.kind, proposal.action, kept, cost, proposal.at_most))
+        return tuple(sorted(weighed, key=lambda change: (-change.gain, change.at_most)))
+
+    def _effect(
+        self, place: int, after: Values, proposals: int, proposal: Proposal
+    ) -> Effect | None:
+        pairs = [
+            (before, value, group)
+            for before, value, group in zip(self.values[place], after, self._groups, strict=True)
+            if before is not None and value is not None
+        ]
+        gained = totals_of((value - before, group) for before, value, group in pairs)
+        before = totals_of((before, group) for before, _, group in pairs).mean
+        if gained.mean is None or before is None:
+            return None
+        least = 0.0 if proposal.cannot_lose else -1.0
+        counts = gained.counts(least=least)
+        confidence = 1 - (1 - CONFIDENCE) / proposals
+        if proposal.at_most:
+            found = Interval(0.0, upper_bound(counts.high, 1 - confidence), confidence)
+        else:
+            alpha = (1 - confidence) / 2
+            low = lower_bound(counts.low, alpha, least=least)
+            found = Interval(low, upper_bound(counts.high, alpha), confidence)
+        return Effect(
+            self.label(place), before, before + gained.mean, gained.mean, found, gained.samples
+        )
+
+    def _cost(self, lists: Lists) -> Cost:
+        """Return the contexts before and after, over the rows whose list after is known."""
+        pairs = [
+            (before, after)
+            for before, after in zip(self.lists, lists, strict=True)
+            if before is not None and after is not None
+        ]
+        before, after = [one for one, _ in pairs], [one for _, one in pairs]
+        return Cost(
+            _mean(list(map(len, before))),
+            _mean(list(map(len, after))),
+            _tokens(before),
+            _tokens(after),
+        )
+
+
+def first(
+    contexts: Sequence[Context], ranks: Sequence[int] | None, k: int | None
+) -> Sequence[Context]:
+    """Return the contexts whose rank is at most `k`; without `ranks` their place is the rank."""
+    if k is None or ranks is None:
+        return contexts[:k]
+    return contexts[: sum(rank <= k for rank in ranks)]
+
+
+def _recall(k: int | None) -> Measure:
+    return Recall if k is None else Recall @ k
+
+
+def _tokens(lists: Sequence[Sequence[Context]]) -> float | None:
+    """Return the mean of tokens over the lists; None where a text is not known."""
+    sizes: list[int] = []
+    for contexts in lists:
+        size = 0
+        for context in contexts:
+            if context.text is None:
+                return None
+            size += len(context.text)
+        sizes.append(size)
+    return _mean(sizes) / CHARACTERS_PER_TOKEN if sizes else None
+
+
+def _mean(values: Sequence[int]) -> float:
+    return fsum(values) / len(values) if values else 0.0

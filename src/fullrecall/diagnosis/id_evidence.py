@@ -1,0 +1,221 @@
+"""Expected IDs that were retrieved under another ID: looked for once, over the whole report.
+
+One sample proves little: `2023-01` may be a part of `2023`, or another document. What counts is
+how the IDs of all samples fit together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from fullrecall.context import Context
+from fullrecall.diagnosis.corpus import Corpus
+from fullrecall.diagnosis.id_forms import (
+    document_of,
+    ends_with,
+    form,
+    forms_between,
+    named_values,
+    unnumbered,
+)
+
+Relation: TypeAlias = Literal["form", "path", "named", "source", "chunk", "document"]
+
+_FEWEST = 3
+"""So many samples must fit before a bare number at the end of an ID is that of a chunk."""
+
+
+class Alias(NamedTuple):
+    """An ID that a context has in place of the expected one.
+
+    `rank` is its place in the list, None where only the corpus has it. `where` names a field, or
+    in what the forms differ.
+    """
+
+    relation: Relation
+    found: str | None
+    rank: int | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One sample as IDs are looked up: those expected and not retrieved, and its contexts."""
+
+    wanted: Sequence[str]
+    contexts: Sequence[Context]
+
+
+class IdEvidence:
+    """Which expected IDs stand under another ID, by the position of the row.
+
+    `lookups` has the rows that lack an expected ID, `retrieved` the IDs of all rows, `direct` how
+    many expected IDs were retrieved as they are.
+    """
+
+    def __init__(
+        self,
+        lookups: Mapping[int, Lookup],
+        retrieved: set[str],
+        direct: int,
+        corpus: Corpus | None,
+    ) -> None:
+        self._lookups = lookups
+        indexed = () if corpus is None else corpus.contexts
+        self._corpus = frozenset(context.id for context in indexed if context.id is not None)
+        known = retrieved | self._corpus
+        wanted = {one for lookup in lookups.values() for one in lookup.wanted}
+        self._sources = _sources(indexed, wanted)
+        self._forms = _forms(known, wanted)
+        self._paths = _paths(known, wanted)
+        self._chunks: dict[str, set[str]] = {}
+        self._numbered: dict[str, set[str]] = {}
+        for one in known:
+            for of, parents in ((document_of, self._chunks), (unnumbered, self._numbered)):
+                parent = of(one)
+                if parent in wanted and parent is not None:
+                    parents.setdefault(parent, set()).add(one)
+        self._known = known
+        self._trusted = self._trusted_numbers(direct, wanted)
+        self._named = self._fields()
+
+    def alias(self, position: int, wanted: str) -> Alias | None:
+        """Return the ID under which the row's list, or the corpus, has an expected one."""
+        lookup = self._lookups.get(position)
+        if lookup is None:
+            return None
+        named = self._named.get((position, wanted))
+        if named is not None:
+            return named
+        options = list(self._options(wanted))
+        if options:
+            ranks = {context.id: rank for rank, context in enumerate(lookup.contexts, start=1)}
+            for relation, found in options:
+                if found in ranks:
+                    return _alias(relation, wanted, found, ranks[found])
+        return None if wanted in self._corpus else self._in_corpus(wanted, options)
+
+    def _in_corpus(self, wanted: str, options: Iterable[tuple[Relation, str]]) -> Alias | None:
+        """Return the ID under which only the corpus has an expected one."""
+        for relation, found in options:
+            if found in self._corpus:
+                return _alias(relation, wanted, found, None)
+        if wanted in self._sources:
+            return Alias("source", self._sources[wanted])
+        return None
+
+    def aliases(self) -> Iterator[tuple[int, str, Alias]]:
+        """Yield every alias that was found, with the position of its row and the expected ID."""
+        for position, lookup in self._lookups.items():
+            for wanted in lookup.wanted:
+                alias = self.alias(position, wanted)
+                if alias is not None:
+                    yield position, wanted, alias
+
+    @property
+    def trusts_numbers(self) -> bool:
+        """Whether a number at the end of an ID is that of a chunk."""
+        return self._trusted
+
+    def _options(self, wanted: str) -> Iterable[tuple[Relation, str]]:
+        if wanted in self._forms:
+            yield "form", self._forms[wanted]
+        if wanted in self._paths:
+            yield "path", self._paths[wanted]
+        for found in sorted(self._chunks.get(wanted, ())):
+            yield "chunk", found
+        document = document_of(wanted)
+        if document is not None and document in self._known:
+            yield "document", document
+        if self._trusted:
+            for found in sorted(self._numbered.get(wanted, ())):
+                yield "chunk", found
+            document = unnumbered(wanted)
+            if document is not None and document in self._known and wanted not in self._known:
+                yield "document", document
+
+    def _trusted_numbers(self, direct: int, missing: set[str]) -> bool:
+        """Return whether a number at the end of an ID is that of a chunk, as far as it shows."""
+        fitting = 0
+        if not self._numbered and not any(unnumbered(one) in self._known for one in missing):
+            return False
+        for lookup in self._lookups.values():
+            ids = {context.id for context in lookup.contexts}
+            for wanted in lookup.wanted:
+                whole = unnumbered(wanted)
+                numbered = self._numbered.get(wanted, set())
+                fitting += not ids.isdisjoint(numbered) or (whole in ids and whole is not None)
+        return fitting >= _FEWEST and fitting > direct
+
+    def _fields(self) -> dict[tuple[int, str], Alias]:
+        """Return the expected IDs that stand in another field of a retrieved context.
+
+        A short number stands in many fields by chance: it counts where the field has the expected
+        ID in half of the samples at least.
+        """
+        found: dict[tuple[int, str], Alias] = {}
+        hits: Counter[str] = Counter()
+        for position, lookup in self._lookups.items():
+            wanted = set(lookup.wanted)
+            for rank, context in enumerate(lookup.contexts, start=1):
+                if context.source in wanted and context.source != context.id:
+                    key = position, str(context.source)
+                    found.setdefault(key, Alias("source", context.id, rank, "source"))
+                if not context.metadata:
+                    continue
+                for path, value in named_values(context.metadata):
+                    if value in wanted and (position, value) not in found:
+                        found[position, value] = Alias("named", context.id, rank, path)
+                        hits[path] += 1
+        half = sum(bool(lookup.wanted) for lookup in self._lookups.values()) / 2
+        return {
+            (position, wanted): alias
+            for (position, wanted), alias in found.items()
+            if alias.relation == "source"
+            or not (wanted.isdigit() and len(wanted) <= _SHORT)
+            or hits[alias.where] >= half
+        }
+
+
+_SHORT = 4
+
+
+def _alias(relation: Relation, wanted: str, found: str, rank: int | None) -> Alias:
+    where = " and ".join(forms_between(wanted, found)) if relation == "form" else ""
+    return Alias(relation, found, rank, where)
+
+
+def _forms(known: set[str], wanted: set[str]) -> dict[str, str]:
+    """Return for each expected ID the only known one that differs from it in its form alone."""
+    missing = wanted - known
+    of: dict[str, list[str]] = {form(one): [] for one in missing}
+    for one in known:
+        if (found := of.get(form(one))) is not None:
+            found.append(one)
+    return {one: of[form(one)][0] for one in missing if len(of[form(one)]) == 1}
+
+
+def _paths(known: set[str], wanted: set[str]) -> dict[str, str]:
+    """Return for each expected ID the only known path that ends with it, or that it ends with."""
+    of: dict[str, list[str]] = {}
+    for one in wanted - known:
+        of.setdefault(form(one).rpartition("/")[2], []).append(one)
+    found: dict[str, list[str]] = {}
+    for one in known:
+        for other in of.get(form(one).rpartition("/")[2], ()):
+            ours, theirs = form(one), form(other)
+            if ends_with(ours, theirs) or ends_with(theirs, ours):
+                found.setdefault(other, []).append(one)
+    return {one: of_it[0] for one, of_it in found.items() if len(of_it) == 1}
+
+
+def _sources(corpus: Iterable[Context], wanted: set[str]) -> dict[str, str | None]:
+    """Return the expected IDs that the corpus has as the source of chunks, with one of these."""
+    found: dict[str, str | None] = {}
+    for context in corpus:
+        if context.source in wanted and context.source != context.id:
+            found.setdefault(str(context.source), context.id)
+    return found

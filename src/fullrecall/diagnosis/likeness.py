@@ -1,0 +1,182 @@
+"""Whether two texts say the same, and in what texts that look alike differ.
+
+Letters are a poor judge of it: "valid for 36 months" and "valid for 24 months" share 97 % of them.
+What decides is compared first: numbers, names, negations, and words of which one excludes the
+other (monthly, annual). Only texts that agree in all of these are compared letter by letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from fullrecall.context import Context
+from fullrecall.judges.embedded.opposites import OPPOSITES
+from fullrecall.judges.embedded.rivals import rivals
+from fullrecall.judges.embedded.words import read_words
+
+_SENTENCE = re.compile(r"[.!?:;\n]\W*$")
+_LOWER = re.compile(r"[a-z]")
+_RARE = 1.9
+"""The weight of a word from which a capital makes it a name: "See", opening a line, is none."""
+
+_ENDS = 24
+"""Characters at the start, or at the end, that copies of a text share."""
+
+_BRIEF = 12
+_PROBED = 160
+_PROBES, _PROBE = 16, 8
+_LOOSE = 0.8
+
+
+class Facts(NamedTuple):
+    """What of a text decides whether another says the same, by the keys of words."""
+
+    numbers: frozenset[str]
+    names: frozenset[str]
+    negations: int
+    words: frozenset[str]
+
+
+def similarity(one: str, other: str, least: float) -> float:
+    """Return how alike two texts are, in [0, 1]; 0.0 below `least`.
+
+    RapidFuzz's `ratio` of the texts in lower case without punctuation.
+    """
+    from rapidfuzz import fuzz, utils
+
+    alike = fuzz.ratio(one, other, processor=utils.default_process, score_cutoff=100 * least)
+    return float(alike) / 100
+
+
+def may_be_alike(one: str, other: str, least: float) -> bool:
+    """Return False only where `similarity` is sure, or all but sure, to be below `least`.
+
+    Much cheaper: by their lengths, and by whether one of sixteen places of the first text stands
+    in the other. Where one letter in ten differs, that misses one pair in 10,000.
+    """
+    shorter, longer = sorted((len(one), len(other)))
+    # 2 * shorter / (shorter + longer) is the most that `ratio` can be; punctuation may be left out.
+    if shorter < longer * least / (2 - least) * _LOOSE:
+        return False
+    if shorter < _PROBED or least < _LOOSE:
+        return True
+    text, place = other.lower(), one.lower()
+    step = len(place) // _PROBES
+    return any(place[at : at + _PROBE] in text for at in range(0, step * _PROBES, step))
+
+
+def difference(one: str, other: str) -> str:
+    """Return in what two texts differ that look alike: "24 for 36"; empty where in no fact."""
+    ours, theirs = facts(one), facts(other)
+    for what, mine, its in (
+        ("numbers", ours.numbers, theirs.numbers),
+        ("names", ours.names - theirs.words, theirs.names - ours.words),
+    ):
+        lacking, added = sorted(mine - its), sorted(its - mine)
+        if lacking or added:
+            return f"other {what}: {_listed(added) or 'none'} for {_listed(lacking) or 'none'}"
+    if ours.negations != theirs.negations:
+        return "one of them denies it"
+    added = sorted(theirs.words - ours.words)
+    for word in sorted(ours.words - theirs.words):
+        excluded = rivals().get(word, frozenset()) | OPPOSITES.get(word, frozenset())
+        for other_word in added:
+            if other_word in excluded:
+                return f"{other_word!r} for {word!r}"
+    return ""
+
+
+@lru_cache(maxsize=4_096)
+def facts(text: str) -> Facts:
+    """Return the facts of a text.
+
+    A name is a word with a capital that begins no sentence and is not among the common ones.
+    """
+    words = list(read_words(text))
+    cased = _LOWER.search(text) is not None  # in capitals alone no word stands out as a name
+    names = {
+        word.key
+        for nth, word in enumerate(words)
+        if cased
+        and word.is_capitalised
+        and word.weight >= _RARE
+        and nth
+        and not _SENTENCE.search(text[words[nth - 1].end : word.start])
+    }
+    return Facts(
+        frozenset(word.key for word in words if word.is_number),
+        frozenset(names),
+        sum(word.is_negation for word in words),
+        frozenset(word.key for word in words),
+    )
+
+
+def firsts(texts: Sequence[str | None], least: float) -> list[int]:
+    """Return for each text the place of the first one that says the same; its own where none does.
+
+    Texts are compared that share their first or their last 24 letters and digits, as copies do.
+    """
+    seen: dict[str, list[int]] = {}
+    found: list[int] = []
+    for place, text in enumerate(texts):
+        first = place
+        if text and text.strip():
+            for end in _ends(text):
+                for earlier in seen.get(end, ()):
+                    if earlier < first and says_the_same(texts[earlier] or "", text, least):
+                        first = earlier
+            for end in _ends(text):
+                seen.setdefault(end, []).append(place)
+        found.append(found[first] if first != place else place)
+    return found
+
+
+def without_duplicates(contexts: Sequence[Context], near: float) -> list[Context]:
+    """Return contexts without those that repeat an earlier ID, or say the same as an earlier one.
+
+    Texts say the same where they agree in numbers, names and negations and share `near` of their
+    letters.
+    """
+    if not _may_repeat(contexts):
+        return list(contexts)
+    seen: set[str] = set()
+    same = firsts([context.text for context in contexts], near)
+    kept = []
+    for place, context in enumerate(contexts):
+        if same[place] == place and context.id not in seen:
+            kept.append(context)
+        if context.id is not None:
+            seen.add(context.id)
+    return kept
+
+
+def _may_repeat(contexts: Sequence[Context]) -> bool:
+    """Return whether any two share an ID, or how their texts begin or end: most lists do not."""
+    ids = [context.id for context in contexts if context.id is not None]
+    texts = [context.text for context in contexts if context.text]
+    return (
+        len(set(ids)) < len(ids)
+        or len({text[:_BRIEF].lower() for text in texts}) < len(texts)
+        or len({text[-_BRIEF:].lower() for text in texts}) < len(texts)
+    )
+
+
+def says_the_same(one: str, other: str, least: float) -> bool:
+    """Return whether two texts agree in their facts, and in `least` of their letters."""
+    if one == other:
+        return True
+    return bool(similarity(one, other, least)) and not difference(one, other)
+
+
+@lru_cache(maxsize=65_536)
+def _ends(text: str) -> tuple[str, str]:
+    start = "".join(filter(str.isalnum, text[: 2 * _ENDS])).lower()[:_ENDS]
+    end = "".join(filter(str.isalnum, text[-2 * _ENDS :])).lower()[-_ENDS:]
+    return f"^{start}", f"{end}$"
+
+
+def _listed(keys: list[str]) -> str:
+    return ", ".join(key.lstrip("#") for key in keys[:3])

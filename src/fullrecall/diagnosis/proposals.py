@@ -1,0 +1,349 @@
+"""The changes of which the record of a retrieval tells what they would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from fullrecall.context import Context
+from fullrecall.diagnosis.change import ChangeKind
+from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
+from fullrecall.diagnosis.likeness import without_duplicates
+from fullrecall.diagnosis.rescoring import Rescored
+from fullrecall.report.row import Row
+from fullrecall.retrieval import Stage
+
+RANK_CONSTANT = 60
+"""Of reciprocal rank fusion: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion", SIGIR 2009."""
+
+_NEAR = 0.01
+"""A larger k is enough if it comes this near to the recall of the whole lists."""
+
+
+class Proposer:
+    """Proposes changes of one report: those whose lists are in the record, or were asked for.
+
+    `rescored` scores other lists, by the place of each score that can be scored again. `deeper`
+    has what the retriever returned when asked for more, by the position of the row.
+    """
+
+    def __init__(
+        self,
+        baseline: Baseline,
+        rescored: Mapping[int, Rescored],
+        deeper: Mapping[int, Sequence[Context]],
+        near_duplicate: float,
+    ) -> None:
+        self._baseline = baseline
+        self._rescored = rescored
+        self._deeper = deeper
+        self._near_duplicate = near_duplicate
+        self._pipelines = [_Pipeline.of(row) for row in baseline.rows]
+
+    def proposals(self) -> Iterator[Proposal]:
+        """Yield all of them."""
+        yield from self._larger_k()
+        if self._rescored:
+            yield from self._retrieving_more()
+            yield from self._keeping_more()
+            yield from self._skipping()
+            yield from self._fusing()
+            yield from self._without_duplicates()
+
+    def _larger_k(self) -> Iterator[Proposal]:
+        """Yield a larger k within the lists: twice k, and what brings about all that they have."""
+        baseline, k = self._baseline, self._baseline.k
+        depth = max(
+            (row.results[place].retrieved for row in baseline.rows for place in baseline.places),
+            default=0,
+        )
+        if k is None or depth <= k:
+            return
+        ks = _doubled(k, depth)
+        values = {one: {p: baseline.values_at(p, one) for p in baseline.places} for one in ks}
+        for larger in _worth(ks, values):
+            yield Proposal(
+                ChangeKind.LARGER_K,
+                f"raise k from {k} to {larger}",
+                values[larger],
+                baseline.lists_at(larger),
+            )
+
+    def _retrieving_more(self) -> Iterator[Proposal]:
+        """Yield more contexts than the lists have, where the retriever was asked for them.
+
+        Provided that longer lists begin with the shorter ones: a list that misses nothing was not
+        asked for again, and keeps its recall then.
+        """
+        baseline, deeper = self._baseline, self._deeper
+        nested = [
+            _identities(contexts[: len(recorded)]) == _identities(recorded)
+            for position, contexts in deeper.items()
+            if (recorded := baseline.rows[position].sample.retrieved_contexts) is not None
+        ]
+        if not nested or not all(nested):
+            return
+        lengths = sorted(len(baseline.lists[position] or ()) for position in deeper)
+        k, depth = lengths[len(lengths) // 2], max(map(len, deeper.values()))
+        if not 0 < k < depth:
+            return
+        ks = _doubled(k, depth)
+        made = {one: self._cut(one) for one in ks}
+        values = {one: self._values(lists) for one, lists in made.items()}
+        known = max(len(contexts or ()) for contexts in baseline.lists_at(None))
+        for larger in _worth(ks, values):
+            if baseline.k is None or larger > known:
+                yield Proposal(
+                    ChangeKind.LARGER_K,
+                    f"retrieve {larger} contexts in place of {k}",
+                    values[larger],
+                    made[larger],
+                )
+
+    def _cut(self, k: int) -> Lists:
+        return [
+            self._deeper[position][:k] if position in self._deeper else None
+            for position in range(len(self._baseline.rows))
+        ]
+
+    def _keeping_more(self) -> Iterator[Proposal]:
+        """Yield, for each stage on the way to the final list, that all it returned is kept."""
+        for name in self._stages(lambda pipeline, stage: pipeline.is_alone(stage)):
+            lists = self._lists(
+                lambda pipeline, contexts: _union(pipeline.final, contexts), name, cut=False
+            )
+            sizes = {len(p.contexts[name]) for p in self._pipelines if p and name in p.contexts}
+            number = f"all {sizes.pop()}" if len(sizes) == 1 else "all"
+            dropping = self._common(lambda pipeline, name=name: pipeline.after(name))
+            yield Proposal(
+                ChangeKind.KEEP_MORE,
+                f"keep {number} contexts of {name} through {dropping}",
+                self._values(lists),
+                lists,
+            )
+
+    def _skipping(self) -> Iterator[Proposal]:
+        """Yield, for each stage, that its list is the final one."""
+        for name in self._stages(lambda *_: True):
+            lists = self._lists(lambda _, contexts: contexts, name)
+            dropped = self._common(lambda pipeline, name=name: pipeline.without(name))
+            yield Proposal(
+                ChangeKind.SKIP_STAGES,
+                f"leave out {dropped}: use {name} alone",
+                self._values(lists),
+                lists,
+            )
+
+    def _fusing(self) -> Iterator[Proposal]:
+        """Yield the fusion of the first stages, and that of the final list with what it was."""
+        names = [*self._stages(lambda *_: True)]
+        starts = [*self._stages(lambda pipeline, stage: pipeline.is_first(stage))]
+        ends = [*self._stages(lambda _, stage: stage.into is None)]
+        options: dict[tuple[str, ...], str] = {}
+        if len(starts) > 1:
+            options[tuple(starts)] = " and ".join(starts)
+        if len(ends) == 1 and names:
+            last = self._common(lambda pipeline: pipeline.last)
+            options[*ends, _FINAL] = f"{ends[0]} and {last}"
+        for parts, shown in options.items():
+            lists: list[Sequence[Context] | None] = []
+            for pipeline, recorded in zip(self._pipelines, self._baseline.lists, strict=True):
+                if pipeline is None or not any(name in pipeline.contexts for name in parts):
+                    lists.append(recorded)
+                    continue
+                known = {**pipeline.contexts, _FINAL: pipeline.final}
+                fused = _fused([known[name] for name in parts if name in known])
+                lists.append(fused[: len(recorded or ())])
+            yield Proposal(
+                ChangeKind.FUSE_STAGES,
+                f"fuse {shown} by reciprocal rank",
+                self._values(lists),
+                lists,
+            )
+
+    def _without_duplicates(self) -> Iterator[Proposal]:
+        """Yield lists without repeated contexts, filled up with what stood behind them."""
+        lists: list[Sequence[Context] | None] = []
+        dropped = 0
+        for position, (row, recorded) in enumerate(
+            zip(self._baseline.rows, self._baseline.lists, strict=True)
+        ):
+            longer = self._deeper.get(position) or row.sample.retrieved_contexts or ()
+            if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
+                lists.append(recorded)
+                continue
+            kept = without_duplicates(longer, self._near_duplicate)[: len(recorded)]
+            same = len(kept) == len(recorded) and all(map(_is, kept, recorded))
+            dropped += not same
+            lists.append(recorded if same else kept)
+        if dropped:
+            yield Proposal(
+                ChangeKind.DROP_DUPLICATES,
+                "drop duplicates before the list is cut",
+                self._values(lists),
+                lists,
+            )
+
+    def _values(self, lists: Lists) -> dict[int, list[float | None]]:
+        """Return recall of other lists, by place; those that are as recorded keep their values."""
+        recorded = self._baseline.lists
+        return {
+            place: [
+                before
+                if before is None or contexts is None or contexts is recorded[position]
+                else rescored.recall(self._baseline.rows[position], contexts)
+                for position, (before, contexts) in enumerate(
+                    zip(self._baseline.values[place], lists, strict=True)
+                )
+            ]
+            for place, rescored in self._rescored.items()
+        }
+
+    def _lists(
+        self,
+        make: Callable[[_Pipeline, Sequence[Context]], Sequence[Context]],
+        name: str,
+        *,
+        cut: bool = True,
+    ) -> Lists:
+        """Return the list that `make` makes of a stage's contexts, as many as there were."""
+        made: list[Sequence[Context] | None] = []
+        for pipeline, recorded in zip(self._pipelines, self._baseline.lists, strict=True):
+            if pipeline is None or name not in pipeline.contexts or recorded is None:
+                made.append(recorded)
+                continue
+            contexts = make(pipeline, pipeline.contexts[name])
+            made.append(contexts[: len(recorded)] if cut else contexts)
+        return made
+
+    def _stages(self, wanted: Callable[[_Pipeline, Stage], bool]) -> list[str]:
+        """Return the names of the stages that are `wanted`, in the order of the pipeline."""
+        return list(
+            dict.fromkeys(
+                stage.name
+                for pipeline in self._pipelines
+                if pipeline is not None
+                for stage in pipeline.stages
+                if wanted(pipeline, stage)
+            )
+        )
+
+    def _common(self, name: Callable[[_Pipeline], str]) -> str:
+        """Return what the pipelines call something; most have one form."""
+        names = [name(pipeline) for pipeline in self._pipelines if pipeline is not None]
+        return max(dict.fromkeys(names), key=names.count)
+
+
+_FINAL = ""
+
+
+class _Pipeline:
+    """The stages of one row, and the final list that they ended with."""
+
+    def __init__(self, stages: Sequence[Stage], final: Sequence[Context], last: str) -> None:
+        self.stages = stages
+        self.final = final
+        self.last = last
+        self.contexts = {stage.name: stage.contexts for stage in stages}
+        self._into = {stage.name: stage.into for stage in stages}
+
+    @classmethod
+    def of(cls, row: Row) -> _Pipeline | None:
+        """Return the pipeline of a row; None without stages, or where several calls were united."""
+        record = row.sample.retrieval
+        if record is None or not record.calls or not record.ranked or record.contexts is None:
+            return None
+        stages = record.stages
+        if not stages:
+            return None
+        answered = [call for call in record.calls if call.contexts is not None]
+        made = answered[0] if len(answered) == 1 else None
+        known = made is not None and record.contexts in (made.contexts, made.ranked)
+        last = made.source if made is not None and known else "the last step"
+        return cls(stages, record.contexts, last)
+
+    def is_first(self, stage: Stage) -> bool:
+        """Whether no stage went into this one."""
+        return stage.name not in self._into.values()
+
+    def is_alone(self, stage: Stage) -> bool:
+        """Whether nothing else went into the stages after this one, nor into the final list."""
+        beside = [other.into for other in self.stages]
+        return beside.count(stage.into) == 1 and all(
+            beside.count(self._into[name]) == 1 for name in self._below(stage.name)
+        )
+
+    def after(self, name: str) -> str:
+        """Return the names of the steps between a stage and the final list."""
+        steps = [*self._below(name), self.last]
+        return " and ".join(dict.fromkeys(steps))
+
+    def without(self, name: str) -> str:
+        """Return the names of all steps but those that a stage's list came from."""
+        sources, grown = {name}, True
+        while grown:
+            more = {one for one, into in self._into.items() if into in sources} - sources
+            grown = bool(more)
+            sources |= more
+        others = [stage.name for stage in self.stages if stage.name not in sources]
+        return " and ".join(dict.fromkeys([*others, self.last]))
+
+    def _below(self, name: str) -> list[str]:
+        """Return the stages that a stage's list went into, one after another."""
+        below: list[str] = []
+        into = self._into.get(name)
+        while into is not None:
+            below.append(into)
+            into = self._into.get(into)
+        return below
+
+
+def _fused(lists: Sequence[Sequence[Context]]) -> list[Context]:
+    """Return the contexts of several lists by the sum of their reciprocal ranks."""
+    worth: dict[object, float] = {}
+    known: dict[object, Context] = {}
+    for contexts in lists:
+        for rank, context in enumerate(_union(contexts, ()), start=1):
+            key = _identity(context)
+            known.setdefault(key, context)
+            worth[key] = worth.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
+    return sorted(known.values(), key=lambda context: -worth[_identity(context)])
+
+
+def _union(one: Sequence[Context], other: Sequence[Context]) -> list[Context]:
+    return list({_identity(context): context for context in reversed([*one, *other])}.values())[
+        ::-1
+    ]
+
+
+def _identities(contexts: Sequence[Context]) -> list[object]:
+    return [_identity(context) for context in contexts]
+
+
+def _identity(context: Context) -> object:
+    return context.id if context.id is not None else (None, context.text)
+
+
+def _is(one: Context, other: Context) -> bool:
+    return one is other
+
+
+def _doubled(k: int, depth: int) -> list[int]:
+    ks = [k]
+    while ks[-1] < depth:
+        ks.append(min(2 * ks[-1], depth))
+    return ks
+
+
+def _worth(
+    ks: Sequence[int], values: Mapping[int, Mapping[int, Sequence[float | None]]]
+) -> list[int]:
+    """Return the second of `ks`, and the smallest that brings about what the largest does."""
+    means = {k: {place: _mean(found) for place, found in of.items()} for k, of in values.items()}
+    most = means[ks[-1]]
+    enough = next(k for k in ks if all(means[k][p] >= most[p] - _NEAR for p in most))
+    return list(dict.fromkeys((ks[1], max(enough, ks[1]))))
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else 0.0

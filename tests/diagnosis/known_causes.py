@@ -1,0 +1,397 @@
+"""Misses whose causes are known because they were built: three styles of corpus, twenty of each.
+
+Every style has one report by ID, one by text and one by claims, in which the causes are mixed
+with each other and with samples that miss nothing: a cause that is told by how the IDs of the
+whole report fit together must be told in such company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
+from fullrecall.collections import documents
+from fullrecall.diagnosis import Cause, Diagnosis, diagnose
+from fullrecall.judges.protocols import Citation, Verdict
+from fullrecall.retrieval import Call
+from fullrecall.testing import ContainmentJudge
+
+EACH = 20
+K = 5
+FILLERS = 60
+STYLES = ("reference", "policies", "records")
+"""API documentation; rules in prose that differ by a number or a name; fields and values."""
+
+PRODUCTS = "Aurora Borealis Cascade Dolomite Everest Fjord Glacier Horizon Inlet Juniper".split()
+TOPICS = (
+    "refunds", "returns", "shipping", "warranty", "accounts", "invoices", "discounts", "repairs",
+    "privacy", "deliveries", "upgrades", "transfers", "trials", "seats", "exports", "backups",
+    "support", "training", "renewals", "disputes", "gifts", "pickups", "storage", "audits",
+    "rentals", "loans", "leases", "tickets", "vouchers", "badges", "parking", "travel", "meals",
+    "visas", "grants", "bonuses", "salaries", "pensions", "holidays", "sickness", "overtime",
+)  # fmt: skip
+TOWNS = "Aberdeen Bergen Cordoba Dresden Eindhoven Florence Ghent Helsinki Izmir Krakow".split()
+
+
+@dataclass
+class World:
+    """One style of corpus while cases are built from it: every case takes documents of its own."""
+
+    style: str
+    pages: list[Context]
+    used: int = 0
+    corpus: dict[str, Context] = field(default_factory=dict)
+    deep: dict[str, list[Context]] = field(default_factory=dict)
+
+    def take(self) -> Context:
+        """Return a document that no other case has; it is in the corpus."""
+        page = self.pages[self.used]
+        self.used += 1
+        self.corpus[str(page.id)] = page
+        return page
+
+    def fillers(self, nth: int, count: int) -> list[Context]:
+        """Return documents that no question is about."""
+        rest = self.pages[-FILLERS:]
+        return [rest[(7 * nth + step) % len(rest)] for step in range(count)]
+
+    def search(self, question: str, k: int) -> list[Context]:
+        """Return what a deeper search returns."""
+        return self.deep.get(question, [])[:k]
+
+
+Built = tuple[Sample, Cause | None]
+Builder = Callable[[World, int], Sample]
+
+
+def pages_of(style: str) -> list[Context]:
+    """Return 500 documents of a style, each of some 250 characters or more."""
+    if style == "reference":
+        long = [page for page in documents() if len(page.text) > 240]
+        pages = [Context(page.text[:700], id=page.id) for page in long]
+        changeable = (c for c in pages if all(variant(c.label, n) != c.label for n in range(4)))
+        return list(islice(changeable, 500))
+    made = [_policy(nth) if style == "policies" else _record(nth) for nth in range(440)]
+    return [*made, *map(_notice, range(FILLERS))]
+
+
+def _notice(nth: int) -> Context:
+    """Return a page of another form: what stands in the lists beside what is asked for."""
+    text = (
+        f"Minutes of the {TOPICS[nth % 41]} circle, {TOWNS[nth % 10]}: {TOPICS[nth * 3 % 41]} and "
+        f"{TOPICS[nth * 5 % 41]} were discussed at length; {PRODUCTS[nth % 10]} stays as it was. "
+        f"Someone wondered about {TOPICS[nth * 7 % 41]}, which the group put off until spring. Tea "
+        f"was served late, and nobody wrote down who had brought the {TOPICS[nth * 9 % 41]} list."
+    )
+    return Context(text, id=f"notice {nth}")
+
+
+def _policy(nth: int) -> Context:
+    topic, product = TOPICS[nth % len(TOPICS)], PRODUCTS[nth // len(TOPICS) % len(PRODUCTS)]
+    town, extra = TOWNS[nth * 7 % 10], TOPICS[(nth * 11 + 5) % len(TOPICS)]
+    text = (
+        f"Rules on {topic} for the {product} plan. A customer may ask for {topic} within "
+        f"{11 + nth} days of the order, and the office in {town} answers each request weekly. "
+        f"A request is valid when it names the order and the reason. Fees of {3 + nth % 17} euros "
+        f"apply where {extra} are concerned too; the manager decides in doubtful cases."
+    )
+    return Context(text, id=f"docs/Rules/{product}-{topic}-{nth}.md")
+
+
+def _record(nth: int) -> Context:
+    town, product = TOWNS[nth % 10], PRODUCTS[nth // 10 % 10]
+    number = 20_411 + 13 * nth
+    text = (
+        f"ticket: {number}\nsite: {town}\ndevice: {product} {100 + nth}\nstatus: open\n"
+        f"reported: {1 + nth % 28} March\nsummary: the {TOPICS[nth % len(TOPICS)]} panel of the "
+        f"device is dark after a restart and the technician in {town} can not reach it\n"
+        f"next step: replace module {nth * 3 + 17} and monthly check of the {TOPICS[-nth % 41]} log"
+    )
+    return Context(text, id=str(number))
+
+
+def twin(text: str, nth: int) -> str:
+    """Return a text that says the same, as copies differ."""
+    match nth % 4:
+        case 0:
+            return f"{text} See also the other pages."
+        case 1:
+            return text.upper()
+        case 2:
+            return text.replace(", ", " ").replace("; ", ". ")
+        case _:
+            return text.replace(" the ", " teh ", 2).replace("  ", " ")
+
+
+def variant(text: str, nth: int) -> str:
+    """Return a text that looks the same and says something else."""
+    swaps: Sequence[tuple[str, str]] = (
+        (("weekly", "annually"), ("monthly", "weekly"), (" is ", " is not "))[nth % 3],
+        (" may ", " may not "), (" can not ", " can "), (" is ", " is not "),
+        (" are ", " are not "), ("Return ", "Never return "), (" if ", " if not "),
+    )  # fmt: skip
+    digits = [at for at, letter in enumerate(text) if letter.isdigit()]
+    if digits and nth % 2:
+        at = digits[len(digits) // 2]
+        return f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}"
+    for old, new in swaps:
+        if old in text:
+            return text.replace(old, new, 1)
+    return text.replace(". ", ". Not so: ", 1)
+
+
+def _sample(world: World, name: str, wanted: str, retrieved: object, **more: object) -> Sample:
+    question = f"{world.style} {name}?"
+    fields = {"retrieval": retrieved} if isinstance(retrieved, Retrieval) else {
+        "retrieved_contexts": retrieved
+    }  # fmt: skip
+    return Sample(
+        id=f"{world.style}-{name}", user_input=question, reference_context_ids=[wanted],
+        **fields, **more,
+    )  # fmt: skip
+
+
+def hit(world: World, nth: int) -> Sample:
+    """Nothing is missed."""
+    page = world.take()
+    return _sample(world, f"hit-{nth}", str(page.id), [page, *world.fillers(nth, 9)])
+
+
+def not_in_corpus(world: World, nth: int) -> Sample:
+    """The document is not indexed."""
+    page = world.take()
+    del world.corpus[str(page.id)]
+    return _sample(world, f"gone-{nth}", str(page.id), world.fillers(nth, 10))
+
+
+def beyond_k(world: World, nth: int) -> Sample:
+    """It stands at rank 7, or at rank 25 of a longer list."""
+    page, others = world.take(), world.fillers(nth, 30)
+    name = f"deep-{nth}"
+    if nth % 2:
+        return _sample(world, name, str(page.id), [*others[:6], page, *others[6:9]])
+    world.deep[f"{world.style} {name}?"] = [*others[:24], page, *others[24:]]
+    return _sample(world, name, str(page.id), others[:10])
+
+
+def never_retrieved(world: World, nth: int) -> Sample:
+    """It is indexed, and no list has it."""
+    page, others = world.take(), world.fillers(nth, 30)
+    name = f"never-{nth}"
+    if nth % 2:
+        world.deep[f"{world.style} {name}?"] = others
+    return _sample(world, name, str(page.id), others[:10])
+
+
+def dropped(world: World, nth: int) -> Sample:
+    """The search had it, the reranker left it out."""
+    page, others = world.take(), world.fillers(nth, 12)
+    search = Call("search", contexts=(*others[:3], page, *others[3:]))
+    last = Call("reranker", contexts=tuple(others[:10]), children=(search,))
+    return _sample(world, f"dropped-{nth}", str(page.id), Retrieval(others[:10], calls=[last]))
+
+
+def demoted(world: World, nth: int) -> Sample:
+    """The search had it at rank 2, the reranker moved it to rank 8."""
+    page, others = world.take(), world.fillers(nth, 9)
+    search = Call("search", contexts=(others[0], page, *others[1:]))
+    final = (*others[:7], page, *others[7:])
+    last = Call("reranker", contexts=final, children=(search,))
+    return _sample(world, f"demoted-{nth}", str(page.id), Retrieval(final, calls=[last]))
+
+
+def unread(world: World, nth: int) -> Sample:
+    """It was retrieved, and the prompt had the others."""
+    page, others = world.take(), world.fillers(nth, 9)
+    final = (others[0], page, *others[1:])
+    read = ["no" if context is page else "yes" for context in final]
+    record = Retrieval(final, calls=[Call("search", contexts=final)], read=read)
+    return _sample(world, f"unread-{nth}", str(page.id), record)
+
+
+def crowded(world: World, nth: int) -> Sample:
+    """Two copies of another document stand before it."""
+    page, others = world.take(), world.fillers(nth, 9)
+    copies = [
+        Context(twin(others[0].text or "", nth + step), id=f"copy {step} of {nth}")
+        for step in range(2)
+    ]
+    final = [others[0], *copies, *others[1:4], page, *others[4:]]
+    return _sample(world, f"crowded-{nth}", str(page.id), final)
+
+
+def near_duplicate(world: World, nth: int) -> Sample:
+    """A copy of it was retrieved."""
+    page, others = world.take(), world.fillers(nth, 9)
+    copy = Context(twin(page.text or "", nth), id=f"mirror {nth}")
+    return _sample(world, f"twin-{nth}", str(page.id), [others[0], copy, *others[1:]])
+
+
+def lookalike(world: World, nth: int) -> Sample:
+    """A text that says something else in nearly the same words was retrieved."""
+    page, others = world.take(), world.fillers(nth, 9)
+    other = Context(variant(page.text or "", nth), id=f"version {nth}")
+    return _sample(world, f"like-{nth}", str(page.id), [others[0], other, *others[1:]])
+
+
+def id_mismatch(world: World, nth: int) -> Sample:
+    """Its ID is written differently, or stands in nested metadata."""
+    page, others = world.take(), world.fillers(nth, 9)
+    own, found = str(page.id), page
+    if nth % 4 == 0:
+        found = Context(page.text, id=f"node-{world.style}-{nth}",
+                        metadata={"origin": {"key": f"key-{own}"}})  # fmt: skip
+        world.corpus[str(found.id)] = world.corpus.pop(own)
+        own = f"key-{own}"
+    elif world.style == "records":
+        own = f"00{own}" if nth % 2 else f"{own}.0"
+    elif world.style == "policies":
+        own = own.replace("/", "\\") if nth % 2 else f"/srv/kb/{own}"
+    else:
+        own = own.upper() if nth % 2 and not own.isupper() else f" {own.swapcase()}"
+    return _sample(world, f"form-{nth}", own, [others[0], found, *others[1:]])
+
+
+def wrong_level(world: World, nth: int) -> Sample:
+    """A part of it was retrieved, under an ID of its own."""
+    page, others = world.take(), world.fillers(nth, 9)
+    own = str(page.id)
+    del world.corpus[own]
+    if nth % 3 == 0:
+        part = Context((page.text or "")[:200], id=f"{nth:08x}-{world.style}", source=own)
+    else:
+        mark = {"reference": "#", "policies": "::", "records": "_p"}[world.style]
+        part = Context((page.text or "")[:200], id=f"{own}{mark}{nth % 5}")
+    world.corpus[str(part.id)] = part
+    return _sample(world, f"level-{nth}", own, [others[0], part, *others[1:]])
+
+
+def failed(world: World, nth: int) -> Sample:
+    """One of two calls timed out."""
+    page, others = world.take(), world.fillers(nth, 6)
+    calls = [
+        Call("keyword search", f"q{nth}", contexts=tuple(others)),
+        Call("vector search", f"q{nth}", error="timed out"),
+    ]
+    record = Retrieval.of_calls(calls, failed_calls="score")
+    return _sample(world, f"failed-{nth}", str(page.id), record)
+
+
+def nothing(world: World, nth: int) -> Sample:
+    """The list is empty."""
+    return _sample(world, f"nothing-{nth}", str(world.take().id), [])
+
+
+BY_ID: Mapping[Cause | None, Builder] = {
+    None: hit,
+    Cause.NOT_IN_CORPUS: not_in_corpus,
+    Cause.BEYOND_K: beyond_k,
+    Cause.NEVER_RETRIEVED: never_retrieved,
+    Cause.DROPPED_BY_STAGE: dropped,
+    Cause.DEMOTED_BY_STAGE: demoted,
+    Cause.NOT_IN_PROMPT: unread,
+    Cause.CROWDED_OUT: crowded,
+    Cause.NEAR_DUPLICATE: near_duplicate,
+    Cause.LOOKALIKE: lookalike,
+    Cause.ID_MISMATCH: id_mismatch,
+    Cause.WRONG_ID_LEVEL: wrong_level,
+    Cause.FAILED_CALL: failed,
+    Cause.NOTHING_RETRIEVED: nothing,
+}
+
+
+def split(world: World, nth: int) -> Sample:
+    """Its text stands in two chunks, one of which was retrieved."""
+    page, others = world.take(), world.fillers(nth, 9)
+    text = page.text or ""
+    middle = text.find(" ", len(text) // 2)
+    halves = [Context(text[:middle], id=f"{page.id}#0"), Context(text[middle:], id=f"{page.id}#1")]
+    del world.corpus[str(page.id)]
+    world.corpus |= {str(half.id): half for half in halves}
+    return Sample(
+        id=f"{world.style}-split-{nth}", user_input=f"{world.style} split {nth}?",
+        reference_contexts=[text], retrieved_contexts=[others[0], halves[nth % 2], *others[1:]],
+    )  # fmt: skip
+
+
+def text_differs(world: World, nth: int) -> Sample:
+    """Its ID was retrieved with the beginning of its text."""
+    page, others = world.take(), world.fillers(nth, 9)
+    text = page.text or ""
+    present = Context(text[: len(text) * 2 // 5], id=page.id)
+    world.corpus[str(page.id)] = present
+    return Sample(
+        id=f"{world.style}-cut-{nth}", user_input=f"{world.style} cut {nth}?",
+        reference_contexts=[page], retrieved_contexts=[others[0], present, *others[1:]],
+    )  # fmt: skip
+
+
+BY_TEXT: Mapping[Cause, Builder] = {
+    Cause.SPLIT_ACROSS_CHUNKS: split,
+    Cause.TEXT_DIFFERS: text_differs,
+}
+
+
+@dataclass(frozen=True)
+class Verdicts(ContainmentJudge):
+    """Gives each claim the verdict that it was built for."""
+
+    of: Mapping[str, Verdict] = field(default_factory=dict)
+
+    def attribute(self, targets, contexts, *, question=None, relation="claim"):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+        """Return the verdicts."""
+        yield from ()
+        return [self.of[target] for target in targets]
+
+
+def claims(world: World) -> Iterator[tuple[Sample, Cause, Verdict]]:
+    """Yield samples of one claim, with its verdict and the cause of its miss."""
+    for nth in range(EACH):
+        for cause in (
+            Cause.CONTRADICTED, Cause.JUDGED_UNSUPPORTED, Cause.PARTLY_SUPPORTED,
+            Cause.REFERENCE_ABSTAINS,
+        ):  # fmt: skip
+            page, others = world.take(), world.fillers(nth, 4)
+            text = page.text or ""
+            quote = " ".join(text.split()[:9])
+            claim, verdict = f"{quote}, as all agree", Verdict("not_supported")
+            match cause:
+                case Cause.CONTRADICTED:
+                    verdict = Verdict("contradicted", (Citation(1, quote),))
+                case Cause.PARTLY_SUPPORTED:
+                    verdict = Verdict("partial", (Citation(1, quote),))
+                case Cause.JUDGED_UNSUPPORTED:
+                    claim = " ".join(text.split()[: 12 + nth % 3])
+                case _:
+                    claim = (
+                        f"The documents do not say what case {nth} of {world.style} needs.",
+                        f"No information on question {nth} of {world.style} is available.",
+                        f"I cannot answer question {nth} of {world.style}.",
+                        f"It cannot be determined from page {nth} of {world.style}.",
+                    )[nth % 4]
+            yield Sample(
+                id=f"{world.style}-{cause}-{nth}", user_input=f"{cause} {nth}?",
+                reference_claims=[claim], retrieved_contexts=[others[0], page, *others[1:]],
+            ), cause, verdict  # fmt: skip
+
+
+def diagnosed(style: str) -> Iterator[tuple[dict[str, Cause], Diagnosis]]:
+    """Yield each report of a style diagnosed, with the true cause of each sample that misses."""
+    world = World(style, pages_of(style))
+    world.corpus |= {str(page.id): page for page in world.pages[-FILLERS:]}
+    for builders, scorer in ((BY_ID, IdRecall()), (BY_TEXT, TextRecall(threshold=0.99))):
+        built = [
+            (build(world, nth), cause) for nth in range(EACH) for cause, build in builders.items()
+        ]
+        report = evaluate([sample for sample, _ in built], scorer, progress=False)
+        found = diagnose(
+            report, k=K, corpus=list(world.corpus.values()), retriever=world.search, deep_k=30
+        )
+        yield {str(sample.id): cause for sample, cause in built if cause is not None}, found
+    judged = list(claims(world))
+    of = {(sample.reference_claims or ())[0].text: verdict for sample, _, verdict in judged}
+    scorer = ClaimRecall(judge=Verdicts(of=of))
+    report = evaluate([sample for sample, _, _ in judged], scorer, progress=False)
+    yield {str(sample.id): cause for sample, cause, _ in judged}, diagnose(report, scorers=scorer)
