@@ -409,7 +409,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["{main}"], "expected --require, or --baseline with --margin"),
+            (["{main}"], "expected --min-recall or --require, or --baseline with --margin"),
             (["{main}", "--baseline", "{main}"], "expected --baseline and --margin together"),
             (["{main}", "--margin", "0.1"], "expected --baseline and --margin together"),
             (["{main}", "--require", "recall>=90"], "must be a number from 0 to 1"),

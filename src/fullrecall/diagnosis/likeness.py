@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fullrecall.context import Context
-from fullrecall.judges.embedded.opposites import OPPOSITES
-from fullrecall.judges.embedded.rivals import rivals
-from fullrecall.judges.embedded.words import read_words
+from fullrecall.judges.lexical.opposites import OPPOSITES
+from fullrecall.judges.lexical.rivals import rivals
+from fullrecall.judges.lexical.words import read_words
 
 _SENTENCE = re.compile(r"[.!?:;\n]\W*$")
 _LOWER = re.compile(r"[a-z]")
