@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shlex
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from fullrecall import Report
 from fullrecall.cli import app
 from fullrecall.collections import documents, questions
 from fullrecall.demo import demonstration, install_command
@@ -72,6 +74,7 @@ class Run:
     printed: str
     told: str
     rows: dict[str, list[Row]]
+    saved: Path
 
 
 def sandbox_in(place: Path) -> Sandbox:
@@ -111,7 +114,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
         ]
         for name in ("bm25", "dense", "hybrid")
     }
-    return Run(sandbox, done.returncode, done.stdout, done.stderr, rows)
+    return Run(sandbox, done.returncode, done.stdout, done.stderr, rows, saved)
 
 
 def targets_of(row: Row) -> list[list[str]]:
@@ -181,13 +184,15 @@ def test_questions_as_people_ask_them_are_answered(demo: Run) -> None:
 
 def test_the_hybrid_reranks_what_the_others_returned(demo: Run) -> None:
     """Its steps are in the record: both lists, their fusion, and the reranked list."""
-    for bm25, dense, hybrid in zip(*demo.rows.values(), strict=True):
-        (call,) = hybrid["sample"]["retrieval"]["calls"]
-        (fused,) = call["children"]
-        assert [child["source"] for child in fused["children"]] == ["BM25", "dense"]
-        kept = sorted(ids_of(hybrid))
-        assert kept == sorted(context["id"] for context in fused["contexts"])
-        assert set(kept) <= {*ids_of(bm25), *ids_of(dense)}
+    reports = [Report.load(demo.saved / f"{name}.jsonl") for name in demo.rows]
+    for bm25, dense, hybrid in zip(*reports, strict=True):
+        (call,) = hybrid.sample.retrieval.calls
+        (fused,) = call.children
+        assert [child.source for child in fused.children] == ["BM25", "dense"]
+        kept = sorted(hybrid.sample.retrieved_context_ids)
+        assert kept == sorted(context.id for context in fused.contexts)
+        both = {*bm25.sample.retrieved_context_ids, *dense.sample.retrieved_context_ids}
+        assert set(kept) <= both
 
 
 def test_why_and_what_to_change_are_said(demo: Run) -> None:
@@ -296,6 +301,19 @@ def test_what_to_run_next_are_three_commands_that_exist(demo: Run) -> None:
             group.commands[name].make_context(name, options)
 
 
+def test_the_readme_shows_what_the_demo_prints(demo: Run) -> None:
+    """Line by line on the Python that it was run on; others have slightly different documents."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    (shown,) = re.findall(r"<!-- output: demo -->\n```text\n(.*?)```", readme, re.DOTALL)
+    if f"Python {platform.python_version()}'s" in shown:
+        assert shown in demo.printed
+        return
+    labels = re.compile(r"\d[\d,.–]*")
+    printed = [labels.sub("#", line).split() for line in demo.printed.splitlines()]
+    for line in shown.splitlines():
+        assert labels.sub("#", line).split() in printed
+
+
 def absent(*modules: str) -> Callable[[str], ModuleSpec | None]:
     """Return a `find_spec` for a machine on which `modules` are not installed."""
 
@@ -313,11 +331,11 @@ def absent(*modules: str) -> Callable[[str], ModuleSpec | None]:
         (("wordllama",), "pip install wordllama"),
         (
             ("langchain_fullrecall",),
-            "pip install integrations/langchain, in fullrecall's repository",
+            "pip install integrations/langchain",
         ),
         (
             ("llama_index",),
-            "pip install llama-index-core integrations/llama-index, in fullrecall's repository",
+            "pip install llama-index-core integrations/llama-index",
         ),
     ],
 )

@@ -261,7 +261,7 @@ def test_a_store_that_keeps_nothing_is_broken(
 def test_a_judge_without_its_tables_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is missing in the installation shows, with the way out."""
     from fullrecall.cli import installation
-    from fullrecall.judges import lexical
+    from fullrecall.judges.lexical import judge as lexical
 
     def incomplete(tier: str) -> None:
         raise FileNotFoundError(2, "No such file or directory", "weights.json")

@@ -70,7 +70,7 @@ def demo(
         )
     command = install_command()
     if command is not None:
-        fail("the demo needs packages that are not installed", command)
+        fail("not installed; in fullrecall's repository, run", command)
     if output is not None and output.exists() and not output.is_dir():
         raise typer.BadParameter(f"must be a directory, got {output}", param_hint="--output")
     try:

@@ -31,7 +31,7 @@ _THROUGH = {"BM25": "LangChain", "dense": "LlamaIndex", "hybrid": "function"}
 _ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
 _CHANGES = 3
 _MANY = 20
-_LONGEST = 24  # characters of a path that leave room for the rest of the line
+_LONGEST = 20  # characters of a path that leave room for the rest of the line
 
 
 def page(
@@ -187,7 +187,7 @@ def _nearest_miss(row: Row, k: int) -> float:
 def _next_steps(*, missed: int, output: Path | None, last: str) -> Iterator[RenderableType]:
     steps = [
         ("fullrecall demo --output reports", "save reports and web pages"),
-        ("fullrecall demo --k 5 --missed 20", "a shorter list, more of what was missed"),
+        ("fullrecall demo --k 5 --missed 20", "smaller k, more misses"),
         ("fullrecall evaluate FILE", "your own retriever"),
     ]
     if output is not None:
@@ -197,7 +197,7 @@ def _next_steps(*, missed: int, output: Path | None, last: str) -> Iterator[Rend
         report = path if len(str(path)) <= _LONGEST else "REPORT"
         steps[0] = (f"fullrecall gate {report} --min-recall 0.4", "is it good enough?")
     if missed >= _MANY:  # what was just run is no next step
-        steps[1] = ("fullrecall evaluate --help", "what a line of FILE holds")
+        steps[1] = ("fullrecall evaluate --help", "what FILE holds")
     yield Text("Next", style="bold")
     grid = Table.grid(padding=(0, 2, 0, 0))
     for command, why in steps:

@@ -56,10 +56,7 @@ class Demonstration:
 def install_command() -> str | None:
     """Return the command that installs what the demo needs and is missing; None without any."""
     lacking = dict.fromkeys(_NEEDED[module] for module in _NEEDED if not _is_installed(module))
-    if not lacking:
-        return None
-    here = ", in fullrecall's repository" if any("/" in name for name in lacking) else ""
-    return f"pip install {' '.join(lacking)}{here}"
+    return f"pip install {' '.join(lacking)}" if lacking else None
 
 
 def run(*, k: int = 10, depth: int = 50) -> Demonstration:
