@@ -359,6 +359,13 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     assert outcome.returncode == 0, outcome.stderr
     pages = list(built.glob("*.html"))
     assert {page.stem for page in PAGES} <= {page.stem for page in pages}
+    kept = built / "notebooks"
+    names = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    assert sorted(page.stem for page in kept.glob("*.html")) == names
+    quickstart = (kept / "quickstart.html").read_text("utf-8")
+    assert "highlight-python" in quickstart  # code, and what it has shown
+    assert "highlight-text" in quickstart
+    pages += kept.glob("*.html")
     fetched = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//""")
     assert [page.name for page in pages if fetched.search(page.read_text("utf-8"))] == []
     styles = "".join(path.read_text("utf-8") for path in built.rglob("*.css"))

@@ -118,15 +118,15 @@ def drawn(scenes: Sequence[tuple[str, Sequence[Text]]]) -> str:
         groups.append(f'<g class="c{nth}">{_text(prompt, 1)}</g>')
         output = "".join(_text(line, row) for row, line in enumerate(lines, start=3))
         groups.append(f'<g class="o{nth}">{output}</g>')
+    body = "\n".join(groups)
     back, text = MONOKAI.background_color.hex, MONOKAI.foreground_color.hex
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 {width} {height}" width="{width}" '
+        '<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" '
+        f'viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="{escape("; ".join(c for c, _ in scenes))}">\n'
         "<style>text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;"
         f"white-space:pre;fill:{text}}}g{{visibility:hidden}}{''.join(styles)}</style>\n"
-        f'<rect width="100%" height="100%" rx="8" fill="{back}"/>\n'
-        + "\n".join(groups)
-        + "\n</svg>\n"
+        f'<rect width="100%" height="100%" rx="8" fill="{back}"/>\n{body}\n</svg>\n'
     )
 
 

@@ -43,13 +43,13 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     """
     if isinstance(value, (str, bytes, bytearray)):
         raise ValueError(
-            f"a list is meant, got the {type(value).__name__} {shown(value)}: wrap it, "
+            f"expected a list, got the {type(value).__name__} {shown(value)}: wrap it, "
             f"[{shown(value)}]"
         )
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
-        raise ValueError(f"a list is meant, got {type(value).__name__} {shown(value)}")
+        raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
     if ordered and isinstance(value, AbstractSet):
-        raise ValueError("a list is meant, got a set, which has no order: the order is the rank")
+        raise ValueError("expected a list, got a set, which has no order: the order is the rank")
     return list(value)
 
 

@@ -71,7 +71,7 @@ class TestCells:
         before, error = until_error(read_csv(path))
         assert before == [Sample(id="1")]
         assert (error.path, error.line, error.field) == (str(path), 3, column)
-        assert 'a JSON array is meant, such as ["a", "b"]' in error.problem
+        assert 'expected a JSON array such as ["a", "b"]' in error.problem
         assert repr(cell) in error.problem
 
     def test_a_renamed_column_is_judged_by_its_field(

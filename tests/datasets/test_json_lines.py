@@ -84,7 +84,7 @@ class TestErrors:
             ('{"id": ' + "1" * 5000 + "}", None, "4300 digits"),
             ('{"metadata": ' + "[" * 200_000 + "}", None, "nested too deeply"),
             ('{"question": "q", "qestion": 1}', "qestion", "rename={'qestion': None}"),
-            ('{"contexts": "abc"}', "retrieved_contexts", "a list is meant, got the str 'abc'"),
+            ('{"contexts": "abc"}', "retrieved_contexts", "expected a list, got the str 'abc'"),
             ('{"reference_ids": ["a", 2, 2.5]}', "reference_context_ids", "item 2: 2.5 is no ID"),
             ('{"contexts": ["a", 7]}', "retrieved_contexts", "item 1"),
             ('{"question": 3}', "user_input", "got int 3"),
@@ -284,7 +284,7 @@ class TestMemory:
 
     def test_the_limit_is_positive(self, write: Write) -> None:
         """A limit that lets nothing through is refused by name."""
-        with pytest.raises(ParameterError, match="max_line_bytes is at least 1, got 0"):
+        with pytest.raises(ParameterError, match="max_line_bytes must be at least 1, got 0"):
             read_jsonl(write("a.jsonl", GOOD), max_line_bytes=0)
 
 

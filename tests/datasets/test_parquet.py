@@ -126,7 +126,7 @@ def test_no_samples(save: Save, until_error: UntilError) -> None:
 
 def test_batch_size_is_positive(save: Save) -> None:
     """A batch of nothing is refused by name."""
-    with pytest.raises(ParameterError, match="batch_size is at least 1, got 0"):
+    with pytest.raises(ParameterError, match="batch_size must be at least 1, got 0"):
         read_parquet(save([{"id": "1"}]), batch_size=0)
 
 

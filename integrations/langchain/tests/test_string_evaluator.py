@@ -260,10 +260,10 @@ def test_what_a_reference_may_be(
 @pytest.mark.parametrize(
     ("scorer", "reference", "message"),
     [
-        (IdRecall(), "d0", "a list is meant"),
+        (IdRecall(), "d0", "expected a list"),
         (IdRecall(), [1.5], "no ID"),
         (IdRecall(), [Document("some text")], "'some text' has no ID"),
-        (TextRecall(), "text", "a list is meant"),
+        (TextRecall(), "text", "expected a list"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
         (ContextPrecision(), ["d0"], "ContextPrecision"),
         (CountRecall(), ["d0"], "count is known to take"),

@@ -48,7 +48,7 @@ def existing_file(path: FilePath) -> str:
 def check_limit(max_line_bytes: int) -> None:
     """Raise `ParameterError` unless `max_line_bytes` is a positive number."""
     if max_line_bytes < 1:
-        raise ParameterError(f"max_line_bytes is at least 1, got {max_line_bytes!r}")
+        raise ParameterError(f"max_line_bytes must be at least 1, got {max_line_bytes!r}")
 
 
 def text_lines(path: str, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:

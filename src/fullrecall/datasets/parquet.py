@@ -22,7 +22,7 @@ def read_parquet(
     without it, and `InputError` with the row's number (from 1).
     """
     if batch_size < 1:
-        raise ParameterError(f"batch_size is at least 1, got {batch_size!r}")
+        raise ParameterError(f"batch_size must be at least 1, got {batch_size!r}")
     try:
         import pyarrow.parquet  # noqa: F401 - heavy, so loaded when first used
     except ImportError:

@@ -305,7 +305,7 @@ def _contested_note(contested: Sequence[Verdict]) -> str:
 
 def _check_judge(judge: object) -> None:
     if isinstance(judge, type):
-        raise ParameterError(f"judge is an instance, got the class {judge.__name__}")
+        raise ParameterError(f"judge must be an instance, got the class {judge.__name__}")
     if isinstance(judge, ChatModel):
         raise ParameterError(
             f"a chat model is no judge: wrap it, LLMJudge({type(judge).__name__}…)"
