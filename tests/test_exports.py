@@ -6,18 +6,23 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fullrecall import ContextPrecision, IdRecall, Report, Sample, evaluate
+from fullrecall import ContextPrecision, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
-from fullrecall.errors import ReportError
-from fullrecall.measures import RR, Recall
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import RR, Recall, nDCG
+from fullrecall.report import Comparison, Gate
+from fullrecall.report.spreadsheet import bare, cell
 
 SAMPLES = [
     Sample(
@@ -28,6 +33,8 @@ SAMPLES = [
     Sample(user_input="fourth?", retrieved_ids=["c"], expected_ids=[]),
 ]  # fmt: skip
 
+SCRIPT = "a | b `code` <script>alert(1)</script> [x](javascript:1) **b** #1 @someone"
+
 HOSTILE = [
     '=HYPERLINK("http://x.example","y")',
     "+1+cmd|' /C calc'!A0",
@@ -35,12 +42,26 @@ HOSTILE = [
     "@SUM(1)",
     "\t=1",
     "\r=1",
-    "a | b `code` <script>alert(1)</script> [x](javascript:1) **b** #1 @someone",
+    " =1",
+    "\uff1d1+1",
+    "\uff20SUM(1)",
+    "'=1",
+    "one;=1+1",
+    "one, two\n=1+1\tand\t@x",
+    'one;"=1+1"',
+    SCRIPT,
     'line\nbreak, with "quotes" and ,commas',
     "null \x00 bell \x07 \x1b[31m",
     "half an emoji \ud83d",
     "日本語",
 ]
+
+
+def _runs_in_a_spreadsheet(text: str) -> bool:
+    """Return whether a spreadsheet may take a cell for a formula, by OWASP's list and fullwidth."""
+    start = text.lstrip(' \t\r\n\ufeff"')[:1]
+    number = re.fullmatch(r"\s*[+-][0-9.]+(e[+-]?[0-9]+)?\s*", text, re.IGNORECASE)
+    return start in {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"} and not number
 
 
 def report_of(samples: list[Sample]) -> Report:
@@ -120,13 +141,39 @@ class TestCsv:
     def test_no_cell_is_a_formula(self, tmp_path: Path) -> None:
         """What a spreadsheet would run gets an apostrophe; the rest stays as it is."""
         hostile().to_csv(tmp_path / "r.csv")
-        with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
-            head, *rows = csv.reader(file)
+        for encoding in ("utf-8", "utf-8-sig"):
+            with (tmp_path / "r.csv").open(encoding=encoding, newline="") as file:
+                head, *rows = csv.reader(file)
+            assert head[0] == ("sample" if encoding == "utf-8-sig" else "\ufeffsample")
         assert len(rows) == len(HOSTILE)
         for row, text in zip(rows, HOSTILE, strict=True):
             cell = row[head.index("user_input")]
-            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-            assert cell.removeprefix("'") == text.encode(errors="backslashreplace").decode()
+            assert not _runs_in_a_spreadsheet(cell)
+            assert bare(cell) == text.encode(errors="backslashreplace").decode()
+
+    @pytest.mark.parametrize("delimiter", [",", ";"])
+    @pytest.mark.parametrize("expected", [",", ";", "\t"])
+    def test_no_cell_is_a_formula_by_another_delimiter(self, delimiter: str, expected: str) -> None:
+        """A spreadsheet that parts the lines elsewhere, and knows no quotes there, runs nothing."""
+        for line in hostile().to_csv(delimiter=delimiter).splitlines():
+            for part in line.split(expected):
+                assert not _runs_in_a_spreadsheet(part.strip('"')), line
+
+    @given(st.text(st.sampled_from("='+-@;, \t\n\r\"1a\uff1d\ufeff"), max_size=12))
+    def test_different_texts_stay_different(self, text: str) -> None:
+        """What keeps a text from being run can be taken away again: =1 and '=1 are two texts."""
+        assert bare(str(cell(text))) == text
+        assert not _runs_in_a_spreadsheet(str(cell(text)))
+
+    def test_semicolons_where_a_comma_is_decimal(self, tmp_path: Path) -> None:
+        """The same table for the spreadsheets of half Europe; other delimiters are refused."""
+        report = report_of(SAMPLES)
+        report.to_csv(tmp_path / "r.csv", delimiter=";")
+        with (tmp_path / "r.csv").open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file, delimiter=";"))
+        assert rows == list(csv.reader(io.StringIO(report.to_csv())))
+        with pytest.raises(ParameterError, match=r"delimiter must be .* got '\|'"):
+            report.to_csv(delimiter="|")
 
     @pytest.mark.parametrize("number", ["-5", "+1.5", "-1e-3", "17"])
     def test_numbers_stay_numbers(self, number: str) -> None:
@@ -184,13 +231,64 @@ class TestJunit:
         suite = root[0]
         names = [case.get("name") for case in suite.iter("testcase")]
         assert names[-1] == "日本語: 日本語"
-        assert "<script>" in str(names[6])
+        assert "<script>" in str(names[HOSTILE.index(SCRIPT)])
         assert "\x00" not in "".join(map(str, names))
+
+    @pytest.mark.parametrize("made", [lambda: report_of(SAMPLES), hostile])
+    def test_it_is_valid_by_the_schemas_in_use(self, made: Any) -> None:
+        """Of Jenkins's xUnit plugin and of Ant's tasks: reports and gates, whatever the texts."""
+        report = made()
+        gate = Gate(Recall >= 0.5, RR >= 0.9, scores=["id_recall"]).check(report)
+        for text in (report.to_junit(), gate.to_junit()):
+            assert list(_invalid(ET.fromstring(text.partition("\n")[2]))) == []  # noqa: S314
 
     def test_many_missed_are_cut(self) -> None:
         """A case names twenty of what was missed."""
         sample = Sample(retrieved_ids=["x"], expected_ids=[f"d{n}" for n in range(300)])
         assert "… and 280 more" in report_of([sample]).to_junit()
+
+
+_SUITE = {"name", "package", "id", "tests", "failures", "errors", "skipped"}
+_ATTRIBUTES: dict[str, set[str]] = {
+    "testsuites": set(),
+    "testsuite": _SUITE | {"time", "timestamp", "hostname"},
+    "testcase": {"name", "classname", "time"},
+    "failure": {"type", "message"},
+    "error": {"type", "message"},
+    "skipped": {"message"},
+    "property": {"name", "value"},
+    "properties": set(),
+    "system-out": set(),
+    "system-err": set(),
+}
+"""What both Jenkins's schema (junit-10.xsd) and Ant's (JUnit.xsd) take, with all that one needs."""
+
+
+def _invalid(root: ET.Element) -> Iterator[str]:
+    """Yield what one of both schemas refuses."""
+    if root.tag != "testsuites" or {child.tag for child in root} - {"testsuite"}:
+        yield "the root holds suites"
+    for element in root.iter():
+        if set(element.attrib) != _ATTRIBUTES.get(element.tag):
+            yield f"{element.tag} has {sorted(element.attrib)}"
+        outcomes = [child.tag for child in element if element.tag == "testcase"]
+        if len(outcomes) > 1 or set(outcomes) - {"failure", "error", "skipped"}:
+            yield f"a case holds {outcomes}"
+    for nth, suite in enumerate(root):
+        yield from _invalid_suite(suite, nth)
+
+
+def _invalid_suite(suite: ET.Element, nth: int) -> Iterator[str]:
+    first, *cases, out, err = [child.tag for child in suite]
+    if (first, out, err) != ("properties", "system-out", "system-err") or set(cases) - {"testcase"}:
+        yield "properties, then cases, then what was printed"
+    if suite.get("id") != str(nth):
+        yield "suites are numbered from 0"
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp", "")):
+        yield "a timestamp without a zone"
+    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        if suite.get(name) != str(len(list(suite.iter(tag)))):
+            yield f"{name} do not add up"
 
 
 class TestMarkdown:
@@ -231,7 +329,7 @@ class TestMarkdown:
         text = report_of(rows).to_markdown()
         assert "<script>" not in text
         assert "[x](" not in text
-        assert not re.search(r"(?<!\\)@", text)
+        assert not re.search(r"(?<![\\\w])[@#]\w", text)
         assert all(line.startswith(("- ", "|", "#", "")) for line in text.splitlines())
         cells = {
             len(re.findall(r"(?<!\\)\|", line))
@@ -239,6 +337,94 @@ class TestMarkdown:
             if line.startswith("| ")
         }
         assert cells == {8}
+
+
+def _compared(*measures: Any) -> Comparison:
+    """Return a comparison with a gain, a loss, hostile texts, and samples of one side."""
+    wanted = {"q1": "a", "q2": "b", "q3": "c", SCRIPT: "=1"}
+
+    def of(found: set[str]) -> Report:
+        rows = [
+            Sample(id=n, user_input=n, retrieved_ids=[t if n in found else "x"], expected_ids=[t])
+            for n, t in wanted.items()
+        ]
+        return evaluate([*rows, *[Sample(id=f"only {len(found)}")]], IdRecall(), progress=False)
+
+    return compare(of({"q1", "q2"}), of({"q2", "q3", SCRIPT}), *measures)
+
+
+class TestComparison:
+    """Comparisons, for the reviewer of a pull request and for other programs."""
+
+    def test_frame_and_csv_have_the_same_cells(self) -> None:
+        """One row per sample, with values, changes, and what was gained and lost."""
+        comparison = _compared(Recall @ 1, nDCG)
+        frame = comparison.to_pandas()
+        head, *rows = csv.reader(io.StringIO(comparison.to_csv()))
+        assert head == list(frame.columns)
+        assert len(rows) == len(frame) == 6
+        one = frame.set_index("sample")
+        changes = one["id_recall@1_change"].dropna().to_dict()
+        assert changes == {"q1": -1, "q2": 0, "q3": 1, SCRIPT: 1}
+        assert one.loc["q1", "id_recall_lost"] == '["a"]'
+        assert one.loc["q3", "id_recall_gained"] == '["c"]'
+        assert one.loc["only 2", "id_recall_pairing"] == "only_before"
+        assert one.loc["q2", ["id_recall.ndcg_before", "id_recall.ndcg_after"]].tolist() == [1, 1]
+        same = [row[head.index("id_recall@1_change")] for row in rows]
+        assert [float(each) for each in same if each] == list(changes.values())
+        shown = [each for row in rows for each in row]
+        assert not [each for each in shown if _runs_in_a_spreadsheet(each)]
+
+    def test_the_frame_adds_up_to_the_comparison(self) -> None:
+        """The mean of its changes is the difference."""
+        comparison = _compared()
+        frame = comparison.to_pandas()
+        for score in comparison:
+            for measure, one in score.items():
+                column = f"{score.method.label(measure)}_change"
+                assert frame[column].mean() == pytest.approx(one.difference)
+
+    def test_json_is_the_dictionary(self, tmp_path: Path) -> None:
+        """With what it is in front."""
+        text = _compared().to_json(tmp_path / "c.json")
+        plain = json.loads((tmp_path / "c.json").read_text())
+        assert plain == json.loads(text)
+        assert plain.pop("kind") == "fullrecall comparison"
+        assert plain == json.loads(json.dumps(_compared().to_dict()))
+
+    def test_markdown_has_every_difference_and_the_largest_changes(self, tmp_path: Path) -> None:
+        """For a pull request: a table that holds, and nothing of the data is markup in it."""
+        comparison = _compared(Recall @ 1, nDCG)
+        text = comparison.to_markdown(tmp_path / "c.md", flips=2)
+        assert (tmp_path / "c.md").read_text("utf-8") == text
+        assert text.startswith("### Context recall, before and after: 4 samples\n")
+        difference = comparison["id_recall"][Recall @ 1].difference
+        assert f"**{difference:+.3f}**" in text
+        assert "3 samples changed in id\\_recall\\@1, the 2 largest changes:" in text
+        assert text.count("→") == 2
+        assert "<script>" not in text
+        assert not re.search(r"(?<![\\\w])[@#]\w", text)
+        for cells in (9, 6):
+            rows = [line for line in text.splitlines() if line.startswith("| ")]
+            assert any(len(re.findall(r"(?<!\\)\|", row)) == cells for row in rows)
+        assert "changed in" not in comparison.to_markdown(flips=0)
+        with pytest.raises(ParameterError, match="flips"):
+            comparison.to_markdown(flips=-1)
+
+    def test_the_command_appends_it(self, tmp_path: Path) -> None:
+        """`compare --markdown` adds to a job's summary, and prints as without."""
+        comparison = _compared()
+        comparison.before.save(tmp_path / "b.jsonl")
+        comparison.after.save(tmp_path / "a.jsonl")
+        summary = tmp_path / "summary.md"
+        summary.write_text("# Job\n\n")
+        files = [str(tmp_path / "b.jsonl"), str(tmp_path / "a.jsonl")]
+        plain = CliRunner().invoke(app, ["compare", *files, "--flips", "1"])
+        given = CliRunner().invoke(
+            app, ["compare", *files, "--flips", "1", "--markdown", str(summary)]
+        )
+        assert (given.exit_code, given.stdout) == (0, plain.stdout)
+        assert summary.read_text("utf-8") == f"# Job\n\n{comparison.to_markdown(flips=1)}"
 
 
 class TestOutput:
@@ -267,7 +453,8 @@ class TestOutput:
         report = evaluate(SAMPLES, IdRecall(), progress=False)
         methods = {"json": "to_json", "csv": "to_csv", "md": "to_markdown", "xml": "to_junit"}
         if ending in methods:
-            assert path.read_bytes().decode() == getattr(report, methods[ending])()
+            written = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()
+            assert written == getattr(report, methods[ending])()
         else:
             assert "first?" in path.read_text("utf-8")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from fullrecall import IdRecall, Report, Sample, compare, evaluate
+from fullrecall import IdRecall, Report, Sample, compare, diagnose, evaluate
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.measures import Recall, nDCG
 from fullrecall.report.notebook import TARGETS_SHOWN
@@ -110,6 +110,29 @@ def test_a_comparison_shows_the_difference() -> None:
         "1 not compared in id_recall: unscored in one report or both",
     ):  # fmt: skip
         assert text in shown.text
+
+
+def test_a_diagnosis_shows_gains_and_causes() -> None:
+    """What to change stands before why it was missed, with what to do."""
+    samples = [
+        Sample(id=str(n), retrieved_ids=["x", f"d{n}"], expected_ids=[f"d{n}"]) for n in range(9)
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    shown = diagnose(report, k=1)._repr_html_()
+    assert shown.index("raise k from 1 to 2") < shown.index("beyond k")
+    assert "9 of 9" in shown
+    assert "Nothing was missed" in diagnose(report, k=2)._repr_html_()
+
+
+def test_the_smallest_k_shows_what_was_tested() -> None:
+    """The k, why, and the mean at each k that was tested."""
+    samples = [Sample(retrieved_ids=["x", "d"], expected_ids=["d"])] * 90
+    report = evaluate(samples, IdRecall(), progress=False)
+    shown = report.smallest_k(0.9)._repr_html_()
+    assert "k = 2" in shown
+    assert "<b>2</b>" in shown
+    assert "1.000" in shown
+    assert "k = none" in report.smallest_k(0.9, largest=1)._repr_html_()
 
 
 def test_hostile_texts_are_shown_as_text() -> None:

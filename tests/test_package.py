@@ -105,6 +105,9 @@ FACADES = {
     "report.summary": "__str__ and _repr_html_ draw a summary",
     "report.comparison": "methods show, plot, and export a comparison",
     "report.check": "methods export an outcome",
+    "report.runs": "methods show and export several reports",
+    "report.slices": "__str__ draws slices",
+    "report.smallest_k": "_repr_html_ draws what was tested",
     "calibration.calibration": "__str__ prints a calibration",
     "evaluation.run": "evaluate loads its drivers, which share its reading of samples",
 }

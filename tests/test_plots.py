@@ -131,6 +131,22 @@ def test_before_and_after_are_those_of_the_comparison() -> None:
     }
 
 
+def test_the_band_is_the_interval_of_the_change() -> None:
+    """From the mean before: it holds that mean exactly where no change is shown."""
+    comparison = compare(report_of(), report_of(1))
+    ax = comparison.plot(scores=["id_recall"])
+    (ends,) = [c for c in ax.collections if type(c).__name__ == "LineCollection"]
+    drawn = [[tuple(point) for point in segment] for segment in ends.get_segments()]
+    expected = []
+    for k, one in comparison["id_recall"].at.items():
+        assert one.interval is not None
+        assert one.before is not None
+        low, high = one.before + one.interval.low, one.before + one.interval.high
+        expected.append([(k, pytest.approx(low)), (k, pytest.approx(high))])
+    assert drawn == expected
+    assert "before plus the 95% interval of the change" in ax.get_title()
+
+
 def test_any_measure_is_drawn_before_and_after() -> None:
     """A measure that was compared at several ks has its curves; one that was not, none."""
     comparison = compare(report_of(), report_of(1), nDCG @ 1, nDCG @ 4)

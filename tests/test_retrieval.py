@@ -202,6 +202,30 @@ def test_a_context_is_looked_up_in_the_prompt(prompt: str, read: str) -> None:
     assert read_in([Context(LONG)], [prompt]) == (read,)
 
 
+@pytest.mark.parametrize(
+    ("parts", "read"),
+    [
+        ([(0, 60), (60, None)], "yes"),
+        ([(60, None), (0, 60)], "yes"),
+        ([(0, 80), (40, None)], "yes"),  # chunks that overlap
+        ([(0, 60), (60, 110), (110, None)], "yes"),
+        ([(0, -7), (-7, None)], "yes"),
+        ([(0, 60), (61, None)], "partly"),
+        ([(0, 60), (60, -1)], "partly"),
+        ([(1, 60), (60, None)], "partly"),
+        ([(0, 60)], "partly"),
+    ],
+)
+def test_a_text_that_several_prompts_have_in_parts_was_read(
+    parts: list[tuple[int, int | None]], read: str
+) -> None:
+    """As synthesizers send what is too long for one prompt; what is left out is not read."""
+    text = "".join(f"{LONG} Ships reach Rouen, and barges go on to Paris.".split())
+    prompts = [f"Answer from: {text[start:end]} ~ and no more" for start, end in parts]
+    assert read_in([Context(text)], prompts) == (read,)
+    assert read_in([Context(text)], [" … ".join(prompts)])[0] == "partly", "one prompt: a cut text"
+
+
 def test_escapes_are_undone() -> None:
     """Umlauts, quotes, and characters beyond the basic plane, as `json.dumps` writes them."""
     texts = ['Ein "Mädchen" ging zum Fluß, 🗼 und ein \\ dazu.\tEnde', "kurz"]

@@ -134,11 +134,16 @@ class ColumnFindings(Sequence[Finding]):
     def _finding(self, position: int) -> Finding:
         """Return the finding of one target."""
 
-    def found_within(self, k: int | None) -> int:
-        """Return how many targets are found in full within the first `k` ranks."""
+    @property
+    def found_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found in full, ascending."""
         if self._sorted is None:
             self._sorted = sorted(self._first_ranks())
-        return len(self._sorted) if k is None else bisect_right(self._sorted, k)
+        return self._sorted
+
+    def found_within(self, k: int | None) -> int:
+        """Return how many targets are found in full within the first `k` ranks."""
+        return len(self.found_ranks) if k is None else bisect_right(self.found_ranks, k)
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -194,6 +199,10 @@ class WholeFindings(ColumnFindings):
         if self._relevant is None:
             self._relevant = tuple(sorted(set().union(*self.ranks)))
         return self._relevant
+
+    def only(self, places: Sequence[int]) -> WholeFindings:
+        """Return the findings at these places alone."""
+        return WholeFindings([self.references[n] for n in places], [self.ranks[n] for n in places])
 
     def _first_ranks(self) -> list[int]:
         return [ranks[0] for ranks in self.ranks if ranks]
@@ -308,6 +317,13 @@ def targets_of(findings: Findings) -> Sequence[Target]:
     return [finding.target for finding in findings]
 
 
+def same_targets(findings: Findings, others: Findings) -> bool:
+    """Return whether both have the same targets in the same order, where that is seen at once."""
+    if isinstance(findings, WholeFindings) and isinstance(others, WholeFindings):
+        return findings.references == others.references
+    return False
+
+
 def relevant_ranks(findings: Findings) -> Sequence[int]:
     """Return the ranks of the contexts that support any target, ascending, each once.
 
@@ -318,17 +334,26 @@ def relevant_ranks(findings: Findings) -> Sequence[int]:
     return sorted({rank for finding in findings for rank in finding.ranks})
 
 
+def gains(findings: Findings) -> list[tuple[int, float]]:
+    """Return each rise of a target's credit: at which rank, and by how much; in no order."""
+    if isinstance(findings, (WholeFindings, LateFindings)):
+        return [(rank, 1.0) for rank in findings.found_ranks]
+    found: list[tuple[int, float]] = []
+    for finding in findings:
+        before = 0.0
+        for rank, credit in finding.steps:
+            found.append((rank, credit - before))
+            before = credit
+    return found
+
+
 def graded(findings: Findings, min_grade: float) -> Findings:
     """Return the findings of the targets whose grade is at least `min_grade`."""
     if isinstance(findings, RankedFindings):
         return RankedFindings(graded(findings.placed, min_grade), findings.ranks)
     if isinstance(findings, WholeFindings):
         kept = [n for n, (_, grade) in enumerate(findings.references) if grade >= min_grade]
-        if len(kept) == len(findings):
-            return findings
-        return WholeFindings(
-            [findings.references[n] for n in kept], [findings.ranks[n] for n in kept]
-        )
+        return findings if len(kept) == len(findings) else findings.only(kept)
     if all(target.grade >= min_grade for target in targets_of(findings)):
         return findings
     return tuple(finding for finding in findings if finding.target.grade >= min_grade)
@@ -336,6 +361,9 @@ def graded(findings: Findings, min_grade: float) -> Findings:
 
 def restricted(findings: Findings, targets: set[Target]) -> Findings:
     """Return the findings of these `targets` alone, in their order."""
-    if targets.issuperset(targets_of(findings)):
+    known = targets_of(findings)
+    if targets.issuperset(known):
         return findings
+    if isinstance(findings, WholeFindings):
+        return findings.only([n for n, target in enumerate(known) if target in targets])
     return tuple(finding for finding in findings if finding.target in targets)

@@ -69,13 +69,10 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
     """
 
     def check(report: Report | str | Path, *rules: Rule | str, **parameters: Any) -> GateResult:
-        from fullrecall.errors import FullrecallError
-
         request.node.stash[_CALLED] = True
-        try:
-            result = _checked(report, *_given(request.node, rules, parameters))
-        except (FullrecallError, OSError) as error:
-            pytest.fail(f"recall_gate: {error}", pytrace=False)
+        result = _answered(report, request.node, rules, parameters)
+        if isinstance(result, str):  # failed here: pytest would show an error behind it, too
+            pytest.fail(f"recall_gate: {result}", pytrace=False)
         request.node.user_properties.extend(_properties(result))
         _act(result, request.config.getoption(_OPTION))
         return result
@@ -114,6 +111,30 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
         terminalreporter.line(line, **{colors.get(outcome, "yellow"): True})
 
 
+def _answered(
+    report: Report | str | Path,
+    item: pytest.Item,
+    rules: tuple[Rule | str, ...],
+    parameters: dict[str, Any],
+) -> GateResult | str:
+    """Return what the gate decides, or in one line what is wrong with what it was given."""
+    from fullrecall.errors import FullrecallError
+
+    try:
+        return _checked(report, *_given(item, rules, parameters))
+    except FileNotFoundError as error:
+        return f"no such file: {error.filename}"
+    except (FullrecallError, OSError) as error:
+        return f"{error}{_meant(item)}"
+
+
+def _meant(item: pytest.Item) -> str:
+    """Return a hint where a marker is named nearly as the gate's."""
+    names = [marker.name for marker in item.iter_markers()]
+    close = [] if _PROPERTY in names else get_close_matches(_PROPERTY, names, 1)
+    return f" (the marker {close[0]!r} is unknown: did you mean {_PROPERTY!r}?)" if close else ""
+
+
 def _given(
     item: pytest.Item, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
 ) -> tuple[tuple[Rule | str, ...], dict[str, Any]]:
@@ -144,10 +165,13 @@ def _checked(
 
 
 def _rule(rule: Rule | str) -> Rule:
+    from fullrecall.errors import ParameterError
     from fullrecall.measures import parse, parse_threshold
 
     if not isinstance(rule, str):
         return rule
+    if ">" not in rule and "=" in rule.rpartition(")")[2]:
+        raise ParameterError(f"a rule must be such as 'recall@10>=0.9', got {rule!r}")
     return parse_threshold(rule) if ">" in rule else parse(rule)
 
 
@@ -162,9 +186,14 @@ def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
 
 
 def _loaded(report: Report | str | Path) -> Report:
+    from fullrecall.errors import ParameterError
     from fullrecall.report import Report
 
-    return report if isinstance(report, Report) else Report.load(report)
+    if isinstance(report, Report):
+        return report
+    if not isinstance(report, (str, Path)):
+        raise ParameterError(f"expected a Report or the path of one, got {type(report).__name__}")
+    return Report.load(report)
 
 
 def _act(result: GateResult, on_cannot_tell: str) -> None:

@@ -9,9 +9,15 @@ from hashlib import sha256
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Finding, Findings, RankedFindings, Target, targets_of
+from fullrecall.findings import Finding, Findings, RankedFindings, Target, WholeFindings, targets_of
 from fullrecall.measures import Measure, Recall
 from fullrecall.usage import Usage
+
+_NAMED = 5
+"""Missed targets that a printed result names."""
+
+_LONGEST = 120
+"""Characters of a text within a printed result."""
 
 
 class Status(StrEnum):
@@ -109,8 +115,11 @@ class Result:
         """One sentence for a human: why there is no score, or what the score stands for."""
         if self.status is not Status.SCORED or not len(self.findings):
             return self.note
-        found = sum(finding.found_at() for finding in self.findings)
-        partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
+        if isinstance(self.findings, WholeFindings):  # the kind that most results have: by columns
+            found, partly = self.findings.found_within(None), False
+        else:
+            found = sum(finding.found_at() for finding in self.findings)
+            partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
         sentence = (
             f"{found} of {len(self.findings)} found{' in full' if partly else ''} "
             f"in {self.retrieved} retrieved"
@@ -118,10 +127,23 @@ class Result:
         return f"{sentence}; {self.note}" if self.note else sentence
 
     def __repr__(self) -> str:
-        score = self.status if self.score is None else f"{self.score:.3f}"
-        return f"Result({self.method.name}: {score}; {self.reason})"
+        score = str(self.status) if self.score is None else f"{self.score:.3f}"
+        return f"Result({score}, {self.method.name}: {_short(self.reason)})"
+
+    def __str__(self) -> str:
+        score = str(self.status) if self.score is None else f"{self.score:.3f}"
+        missed = [_short(target) for target in self.missed] if self.score is not None else []
+        named = [*missed[:_NAMED], *([f"{len(missed) - _NAMED:,} more"] * (len(missed) > _NAMED))]
+        lost = f"; missed: {', '.join(named)}" if named else ""
+        return f"{score} {self.method.name}: {_short(self.reason)}{lost}"
 
     def _repr_html_(self) -> str:
         from fullrecall.report.notebook import result_html
 
         return result_html(self)
+
+
+def _short(text: str) -> str:
+    """Return a text as one line of printable characters that is not too long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _LONGEST]).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

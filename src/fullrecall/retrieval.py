@@ -383,10 +383,12 @@ def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read |
     """Return of each context whether the prompts have its text; None for one without text.
 
     White space does not count, nor whether a prompt has the text as it is or escaped, as in JSON.
-    "partly": some 32 consecutive characters of it, white space aside, stand in a prompt, counted
-    from its beginning in steps of 16; a shorter text is there or is not.
+    "yes": a prompt has all of it, or several prompts have it in parts that leave nothing out, as
+    a synthesizer sends what is too long for one; each part of at least 32 characters, but the
+    last. "partly": some 32 consecutive characters of it, counted from its beginning in steps of
+    16, stand in a prompt; a shorter text is there or is not.
     """
-    folded = [form for prompt in prompts for form in _forms(prompt)]
+    folded = [_forms(prompt) for prompt in prompts]
     return tuple(
         None if context.text is None else _read_of(_squeezed(context.text), folded)
         for context in contexts
@@ -397,11 +399,45 @@ _RUN = 32
 """Characters in common that are no chance; `SpanRecall` has the same."""
 
 
-def _read_of(text: str, prompts: Sequence[str]) -> Read:
-    if not text or any(text in prompt for prompt in prompts):
+def _read_of(text: str, prompts: Sequence[Sequence[str]]) -> Read:
+    if not text or any(text in form for forms in prompts for form in forms):
         return "yes"
     parts = (text[at : at + _RUN] for at in range(0, len(text) - _RUN + 1, _RUN // 2))
-    return "partly" if any(part in prompt for part in parts for prompt in prompts) else "no"
+    if not any(part in form for part in parts for forms in prompts for form in forms):
+        return "no"
+    return "yes" if _is_in_parts(text, prompts) else "partly"
+
+
+def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
+    """Return whether each part of a text stands in another prompt than the part before it."""
+    at, last = 0, None
+    while at < len(text):
+        longest, where = 0, None
+        for number, forms in enumerate(prompts):
+            if number == last:
+                continue
+            for form in forms:
+                length = _in_common(text, at, form, longest)
+                if length > longest:
+                    longest, where = length, number
+        if longest < min(_RUN, len(text) - at):
+            return False
+        at, last = at + longest, where
+    return True
+
+
+def _in_common(text: str, at: int, prompt: str, least: int) -> int:
+    """Return how many characters from `at` on stand in a prompt, if more than `least`, else 0."""
+    low, high = least, len(text) - at
+    if low >= high or text[at : at + low + 1] not in prompt:
+        return 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text[at : at + middle] in prompt:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _forms(prompt: str) -> list[str]:

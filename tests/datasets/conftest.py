@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+import psutil
 import pytest
 
 from fullrecall import Sample
@@ -28,13 +29,18 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def until_error() -> UntilError:
-    """Return the samples that a reader yields before its `InputError`, and that error."""
+def until_error(tmp_path: Path) -> UntilError:
+    """Return the samples that a reader yields before its `InputError`, and that error.
+
+    By then it has closed the file, though the error and its traceback are still held.
+    """
 
     def until_error(samples: Iterator[Sample]) -> tuple[list[Sample], InputError]:
         before: list[Sample] = []
         with pytest.raises(InputError) as caught:
             before.extend(samples)  # extend keeps what came before the error
+        opened = [Path(file.path) for file in psutil.Process().open_files()]
+        assert not [path for path in opened if path.is_relative_to(tmp_path)]
         return before, caught.value
 
     return until_error

@@ -14,7 +14,7 @@ from itertools import islice
 from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
 from fullrecall.collections import documents
 from fullrecall.diagnosis import Cause, Diagnosis, diagnose
-from fullrecall.judges.protocols import Citation, Verdict
+from fullrecall.judges.judge import Citation, Verdict
 from fullrecall.retrieval import Call
 from fullrecall.testing import ContainmentJudge
 

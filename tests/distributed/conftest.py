@@ -145,8 +145,9 @@ class Endpoint:
             number = self.asked.total()
         self.on_request(number)
         time.sleep(self.seconds)
-        quoted = [{"context": 1, "quote": "The tower number"}]
-        lines = user.split("claims:\n")[1].splitlines()
+        shown, lines = (user.split(f"{part}:\n")[1].splitlines() for part in ("contexts", "claims"))
+        number, text = shown[0].split(" ", 1)  # a claim may be judged on one context of several
+        quoted = [{"context": int(number), "quote": json.loads(text)}]
         begins = {place: json.loads(line.split(" ", 1)[1]) for place, line in enumerate(lines, 1)}
         verdicts = [
             {

@@ -24,7 +24,7 @@ class Exchange(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer rightly, or with the fault that is due."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        words = body["messages"][1]["content"]
+        words = body["messages"][-1]["content"]
         self.number = int(re.findall(r"Claim (\d+)", words)[0])
         claims = re.findall(r"^(\d+) \"(Claim.*)\"$", words, re.MULTILINE)
         self.begins = {int(place): claim for place, claim in claims}
@@ -52,7 +52,17 @@ class Exchange(BaseHTTPRequestHandler):
     def completion(
         self, content: str | None, *, finish: str = "stop", refusal: str | None = None
     ) -> bytes:
-        """Return the body of a chat completion."""
+        """Return the body of a chat completion; to Anthropic's client, that of a message."""
+        if self.path.startswith("/v1/messages"):
+            text = {"type": "text", "text": content}
+            return json.dumps(
+                {
+                    "id": "m", "type": "message", "role": "assistant", "model": "m",
+                    "content": [text] if content else [],
+                    "stop_reason": "refusal" if refusal else "end_turn",
+                    "usage": {"input_tokens": 11, "output_tokens": 5},
+                }
+            ).encode()  # fmt: skip
         message = {"role": "assistant", "content": content, "refusal": refusal}
         body: dict[str, Any] = {
             "id": "c", "object": "chat.completion", "created": 0, "model": "m",

@@ -7,6 +7,7 @@ memory is bounded, and the run ends.
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
 import resource
@@ -14,14 +15,16 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, NamedTuple
 
 import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.models.anthropic import AnthropicChatModel
 from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.models.remote_model import RemoteModel
 from fullrecall.models.retries import Retries
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
@@ -43,6 +46,10 @@ PATIENCE = 3.0
 LONGEST_BLOCK = 0.05
 """Seconds of CPU that the loop's thread may spend in one callback: of the clock, others take a
 part."""
+
+TRIES = 4
+"""How often a case is tried until no callback took longer: whoever else runs takes a part of the
+caches, too, and not the same one each time; what a reply costs, it costs each time."""
 
 MOST_MEMORY = 100 << 20
 """Bytes that one hostile reply may add to the process."""
@@ -163,6 +170,19 @@ def bomb(size: int) -> bytes:
     return b"".join(packer.compress(zeros) for _ in range(size >> 20)) + packer.flush()
 
 
+def verdicts(citations: int, quote: str) -> str:
+    """Return verdicts on both claims, each with so many citations of this quote."""
+    cited = [{"context": n % 2 + 1, "quote": f"{quote}{n}"} for n in range(citations)]
+    return json.dumps(
+        {
+            "verdicts": [
+                {"id": n, "verdict": "not_supported", "together": False, "citations": cited}
+                for n in (1, 2)
+            ]
+        }
+    )
+
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 BOMB = bomb(400 << 20)
 VERDICT = '{"id": 1, "verdict": "supported", "together": false, "citations": []}'
@@ -173,6 +193,12 @@ TEXTS = {
     "nested by twos": says("[1,[1," * 4_000),
     "a bracket storm": says("{[" * 90_000),
     "commas and brackets": says('{"verdicts": [' + "1,]" * 50_000),
+    "objects after braces": says('{{"id":1}' * 20_000),
+    "lists in open objects": says("[{}</think>{" * 7_000),
+    "commas before brackets": says("[1,]" * 40_000),
+    "a long quote": says(verdicts(1, "what the context says of " * 7_000)),
+    "many quotes": says(verdicts(400, "what the context says of, too ")),
+    "many long quotes": says(verdicts(100, "what the contexts say of " * 14)),
     "5,000 verdicts": says('{"verdicts": [' + ", ".join([VERDICT] * 2_500) + "]}"),
     "5,000 different verdicts": says(
         json.dumps({"verdicts": [{"id": n, "verdict": "supported"} for n in range(4_000)]})
@@ -315,10 +341,19 @@ STATUSES = {
 CASES = TEXTS | ENVELOPES | TRANSPORTS | STATUSES
 
 
+BY_ANTHROPIC = (
+    "a gzip bomb", "100 MB", "chunks without end", "a body that drips", "silence", "nothing",
+    "too short a length", "gzip damaged", "gzip in two members", "chunked", "JSON as a web page",
+    "2 MB of empty lists", "a deep top level", "a number too long", "no choices", "many quotes",
+    "objects after braces", "400 at length", "500 with a bomb", "301 to itself", "429 for ages",
+)  # fmt: skip
+"""What the other client meets, too: it goes through the same door."""
+
+
 @pytest.fixture
-def longest_block(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def blocks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Note the CPU that each callback of an event loop takes of its thread."""
-    blocks = [0.0]
+    blocks: list[float] = []
     run = asyncio.Handle._run
 
     def timed(handle: asyncio.Handle) -> None:
@@ -332,9 +367,14 @@ def longest_block(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return blocks
 
 
-def judged(faulty: FaultyEndpoint, case: Case) -> Report:
+def model_of(faulty: FaultyEndpoint, client: type[RemoteModel] = OpenAIChatModel) -> RemoteModel:
+    """Return a model of the endpoint."""
+    own = faulty.base_url.removesuffix("/v1") if client is AnthropicChatModel else faulty.base_url
+    return client("m", base_url=own)
+
+
+def judged(model: RemoteModel, case: Case) -> Report:
     """Return the report of all samples, with short waits."""
-    model = OpenAIChatModel("m", base_url=faulty.base_url)
     retries = Retries(0 if case.hangs else 2, first_wait=0.001, longest_wait=0.05)
     return evaluate(
         SAMPLES, ClaimRecall(judge=LLMJudge(model, reasks=1)), retries=retries,
@@ -343,11 +383,22 @@ def judged(faulty: FaultyEndpoint, case: Case) -> Report:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _everything_imported() -> None:
-    """What a first request imports is imported before any is timed."""
-    model = OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1")
-    ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[0])
-    model.close()
+def _everything_imported() -> Iterator[None]:
+    """What a first request imports is imported before any is timed.
+
+    What the tests before left in memory is no garbage that these ones make: collecting it takes
+    longer than any of them.
+    """
+    for model in (
+        OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1"),
+        AnthropicChatModel("m", base_url="http://127.0.0.1:9"),
+    ):
+        ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[0])
+        model.close()
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def test_there_are_enough_cases() -> None:
@@ -355,27 +406,35 @@ def test_there_are_enough_cases() -> None:
     assert len(CASES) >= 60
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [(OpenAIChatModel, name) for name in CASES]
+    + [(AnthropicChatModel, name) for name in BY_ANTHROPIC],
+)
 def test_only_the_struck_sample_suffers(
-    faulty: FaultyEndpoint, longest_block: list[float], name: str
+    faulty: FaultyEndpoint, blocks: list[float], client: type[RemoteModel], name: str
 ) -> None:
     """The others are right; the loop turns, memory is bounded, the reason is short."""
     case = CASES[name]
     faulty.strikes(case.fault, frozenset({STRUCK}), always=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.monotonic()
-    report = judged(faulty, case)
-    took = time.monotonic() - began
+    for _ in range(TRIES):
+        blocks.clear()
+        began = time.monotonic()
+        report = judged(model_of(faulty, client), case)
+        took = time.monotonic() - began
+        scores = [row.results[0].score for row in report]
+        others = [score for number, score in enumerate(scores) if number != STRUCK]
+        assert others == RIGHT[:STRUCK] + RIGHT[STRUCK + 1 :]
+        result = report.rows[STRUCK].results[0]
+        assert result.score == (RIGHT[STRUCK] if case.answers else None), result.reason
+        assert len(result.reason) < 1_000
+        assert took < 30, "a drip of an hour is given up after its timeout"
+        if max(blocks) < LONGEST_BLOCK:
+            break
+    assert max(blocks) < LONGEST_BLOCK
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
-    scores = [row.results[0].score for row in report]
-    others = [score for number, score in enumerate(scores) if number != STRUCK]
-    assert others == RIGHT[:STRUCK] + RIGHT[STRUCK + 1 :]
-    result = report.rows[STRUCK].results[0]
-    assert result.score == (RIGHT[STRUCK] if case.answers else None), result.reason
-    assert len(result.reason) < 1_000
-    assert max(longest_block) < LONGEST_BLOCK
     assert grown * (1 if sys.platform == "darwin" else 1024) < MOST_MEMORY
-    assert took < 30, "a drip of an hour is given up after its timeout"
 
 
 def test_a_redirect_takes_neither_question_nor_key_elsewhere(faulty: FaultyEndpoint) -> None:
@@ -399,7 +458,7 @@ def test_a_redirect_takes_neither_question_nor_key_elsewhere(faulty: FaultyEndpo
             place = f"http://127.0.0.1:{server.server_port}/v1/chat/completions?key={code}"
             case = status(code, b"", Location=place)
             faulty.strikes(case.fault, frozenset({STRUCK}), always=True)
-            report = judged(faulty, case)
+            report = judged(model_of(faulty), case)
             assert "redirects to another address" in report.rows[STRUCK].results[0].reason
     finally:
         server.shutdown()

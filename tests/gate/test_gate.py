@@ -290,11 +290,12 @@ class TestWritten:
         (suite,) = ET.parse(tmp_path / "gate.xml").getroot()  # noqa: S314 - our own
         assert suite.attrib["tests"] == "2"
         assert (suite.attrib["errors"], suite.attrib["failures"]) == ("1", "1")
-        first, second = suite
+        first, second = suite.iter("testcase")
         assert first.find("error") is not None
         assert second.find("failure") is not None
-        names = {item.get("name") for item in first.iter("property")}
-        assert {"outcome", "value", "lower", "upper", "samples", "coverage"} <= names
+        names = {item.get("name") for item in suite.iter("property")}
+        figures = ("outcome", "value", "lower", "upper", "samples", "coverage")
+        assert {f"{first.get('name')}: {figure}" for figure in figures} <= names
 
 
 class TestCommand:

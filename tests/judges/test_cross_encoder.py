@@ -223,26 +223,3 @@ def test_bad_models_and_parameters_are_named(tmp_path: Path, monkeypatch: Any) -
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtraError, match="sentence-transformers"):
         CrossEncoderJudge("some/model")
-
-
-@pytest.mark.torch
-def test_what_sentence_transformers_loads() -> None:
-    """Opt-in: a model without an ONNX export, from a folder, through sentence-transformers."""
-    import tempfile
-
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "vocab.txt").write_text(
-            "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nada\nbuilt\nit",
-            encoding="utf-8",
-        )
-        config = BertConfig(
-            vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
-            intermediate_size=8, id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
-        )  # fmt: skip
-        BertForSequenceClassification(config).save_pretrained(folder)
-        BertTokenizerFast(str(Path(folder) / "vocab.txt")).save_pretrained(folder)
-        judge = CrossEncoderJudge(folder, device="cpu")
-        (score,), _ = run(judge.support(["ada built it"], ["Ada built it."]))
-        assert 0.0 < score < 1.0

@@ -128,6 +128,11 @@ TOWER = "The tower is 330 metres high. It is in the north of the city, not of th
         ("The tower is in the city.", "in the north of the city", TOWER),
         ("The tower is not 1,149 metres high.", "not 1,149 metres", "It is not 1,149 metres high."),
         ("It opened in 1889.", "opened not only in 1889", "It opened not only in 1889."),
+        (
+            "The bridge of Oldport was opened in May.",
+            "was opened",
+            "Oldport has a stone bridge. It was opened in spring.",
+        ),
         ("東京は日本の首都です。", "東京は日本の首都", "東京は日本の首都です。"),
     ],
 )
@@ -139,6 +144,10 @@ def test_evidence_bears_on_its_claim(claim: str, quote: str, context: str) -> No
 @pytest.mark.parametrize(
     ("claim", "quote", "context"),
     [
+        ("Tolls were doubled by the mayor.", "Tolls were",
+         "Tolls were abolished in 1978, and the keepers' house became a cafe."),
+        ("The bridge was painted green by volunteers.", "The bridge was opened",
+         "The bridge was opened in 1932, after three years of work."),
         ("The tower is 330 metres high.", "of the", TOWER),
         ("The museum opened in May.", "the north of the city", TOWER),
         ("The tower is 1,149 metres high.", "1,149 metres", "It is not 1,149 metres high."),

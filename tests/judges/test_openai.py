@@ -13,7 +13,9 @@ import pytest
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.models.anthropic import AnthropicChatModel
 from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.models.redaction import redacted
 from fullrecall.models.retries import Retries
 from fullrecall.result import Status
 
@@ -367,3 +369,36 @@ def _body(content: str) -> dict[str, Any]:
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{"temperature": 0.7}, {"extra_body": {"temperature": 0}}])
+@pytest.mark.parametrize("client", [OpenAIChatModel, AnthropicChatModel])
+def test_what_a_parameter_says_is_no_option(
+    client: type[OpenAIChatModel | AnthropicChatModel], options: dict[str, Any]
+) -> None:
+    """A judge that samples reads the temperature that is sent; an option would go past it."""
+    with pytest.raises(ParameterError, match=r"options must not set temperature.*temperature=…"):
+        client("m", base_url="http://127.0.0.1:9", options=options)
+    for name in ("model", "messages", "stream"):
+        with pytest.raises(ParameterError, match=f"options must not set {name}"):
+            client("m", base_url="http://127.0.0.1:9", options={name: 1})
+    with pytest.raises(ParameterError, match="sample must be 0 for a model at temperature 0"):
+        LLMJudge(client("m", base_url="http://127.0.0.1:9"), sample=1)
+    LLMJudge(client("m", base_url="http://127.0.0.1:9", temperature=0.7), sample=1)
+
+
+@pytest.mark.parametrize("client", [OpenAIChatModel, AnthropicChatModel])
+def test_the_environment_s_address_and_headers_are_known(
+    monkeypatch: pytest.MonkeyPatch, client: type[OpenAIChatModel | AnthropicChatModel]
+) -> None:
+    """The client would read them itself: the name says who is asked, and nothing says secrets."""
+    package = client.package.upper()
+    monkeypatch.setenv(f"{package}_BASE_URL", "http://me:Env-Pa55word@127.0.0.1:9/v1")
+    monkeypatch.setenv(f"{package}_CUSTOM_HEADERS", "X-Team: Env-Head3r\nX-B: b")
+    model = client("m")
+    assert "@http://127.0.0.1:9/v1," in model.name
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
+    model.close()
+    assert "127.0.0.1:9/v1" in result.reason
+    assert "Env-Pa55word" not in repr(model) + model.name + result.reason
+    assert redacted("it said Env-Head3r and Env-Pa55word").count("[redacted]") == 2

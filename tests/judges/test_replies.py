@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from fullrecall import ClaimRecall, ContextPrecision, LLMJudge
-from fullrecall.judges import replies
+from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
+from fullrecall.judges import Completion, replies
+from fullrecall.judges.exchange import _objects
+from fullrecall.judges.flow import Done, advance
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
 from fullrecall.result import Status
@@ -150,13 +154,84 @@ def test_hostile_replies_are_read_in_linear_work(
 
 
 def test_many_verdicts_in_many_forms() -> None:
-    """200,000 verdicts are read, in one list, one a line, cut off, or said twice."""
-    many = [{"id": number, "verdict": "supported"} for number in range(200_000)]
+    """Hundreds of verdicts are read, in one list, one a line, cut off, or said twice."""
+    many = [{"id": number, "verdict": "supported"} for number in range(4_000)]
     whole = json.dumps({"verdicts": many})
-    assert len(verdict_objects(whole)) == 200_000
-    assert len(verdict_objects(whole[:-5])) == 199_999
-    assert len(verdict_objects("\n".join(json.dumps(one) for one in many[:50_000]))) == 50_000
-    assert len(verdict_objects(whole + whole)) == 200_000
+    assert len(verdict_objects(whole)) == 4_000
+    short = json.dumps({"verdicts": many[:400]})
+    assert len(verdict_objects(short[:-5])) == 399
+    assert len(verdict_objects("\n".join(json.dumps(one) for one in many[:500]))) == 500
+    assert len(verdict_objects(short + short)) == 400
+    beyond = json.dumps({"verdicts": [{"id": number} for number in range(9_000)]})
+    assert len(verdict_objects(beyond)) == 4_000
+
+
+SLOW = (
+    ("{", '{"id":1}'), ("", "{["), ("", "[]"), ("", "[{}</think>{"), ("", "[1,]tru"), ("", ",]"),
+    ('"]', "\n"), ("x", " "), ("", ", ]{a"), ("", '"\\"",]'), ("", '{"id":1}{"a":'), ("", '{"a":'),
+)  # fmt: skip
+"""Beginnings and what is repeated after them: each took 0.2 s and more at 200,000 characters."""
+
+
+@pytest.mark.parametrize(("beginning", "piece"), SLOW)
+def test_no_reply_holds_up_an_event_loop(beginning: str, piece: str) -> None:
+    """As long as one may be, verdicts and items are found in it, or not, in 50 ms of CPU."""
+    text = (beginning + piece * 200_000)[:200_000]
+    for read in (verdict_objects, text_items):
+        assert least_cpu(lambda read=read: read(text)) < 0.05
+
+
+@pytest.mark.parametrize("piece", ["the tower ", "…the ", "“ß ", "\\u200b"])
+@pytest.mark.parametrize("size", [40_000, 4_000, 390, 40])
+def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
+    """Long quotes, many of them, near to what five contexts say: each step takes 50 ms at most."""
+    near = "the tower was finished in 1372 by Bonanno, and stands "
+    contexts = [(near + f"number {n} ") * 40 for n in range(5)]
+    quote = (piece * size)[: size // 2] + (contexts[0][: size // 2 - 9] + "leaning.")[: size // 2]
+    cited = [{"context": n % 5 + 1, "quote": quote} for n in range(min(200, 40_000 // size))]
+    given = {**verdict(1), "citations": cited}
+    judge = LLMJudge(ScriptedChatModel([""]), reasks=0)
+    sample = Sample(retrieved_contexts=contexts, reference_claims=["The tower was finished."])
+    completion = Completion(json.dumps({"verdicts": [given]}))
+
+    def steps() -> Iterator[float]:
+        """Take the flow to its end; yield the CPU of each step."""
+        _objects.cache_clear()
+        flow = ClaimRecall(judge=judge).flow(sample)
+        asked: Any = advance(flow, None)
+        while not isinstance(asked, Done):
+            began = time.thread_time()
+            for ask in asked:
+                assert ask.accepts is not None
+                ask.accepts(completion)
+            yield time.thread_time() - began
+            began = time.thread_time()
+            asked = advance(flow, [completion] * len(asked))
+            yield time.thread_time() - began
+
+    assert min(max(steps()) for _ in range(3)) < 0.05
+
+
+def test_more_quotes_than_are_looked_up_void_a_reply() -> None:
+    """The reason says how many there may be."""
+    text = json.dumps(
+        {"verdicts": [{**verdict(1), "citations": [{"context": 1, "quote": "x"}] * 201}]}
+    )
+    result = score_of(text)
+    assert result.status is Status.UNSCORED
+    assert "201 citations with 201 characters, at most 200 with 40,000" in result.reason
+
+
+def least_cpu(act: Callable[[], object]) -> float:
+    """Return the CPU seconds that this takes, what a busy machine adds left out."""
+    least = float("inf")
+    for _ in range(5):
+        began = time.thread_time()
+        act()
+        least = min(least, time.thread_time() - began)
+        if least < 0.05:
+            break
+    return least
 
 
 def test_relevance_must_be_shown_on_the_context_itself() -> None:

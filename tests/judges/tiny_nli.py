@@ -22,7 +22,7 @@ def build(
     *, rows: Sequence[tuple[str, str, int]] = (), at: str = "model.onnx",
 ) -> Path:  # fmt: skip
     """Write a model for the words of `texts`, trained on `rows` (passage, claim, supported)."""
-    tokenizer = _tokenizer(texts)
+    tokenizer = tokenizer_of(texts)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     config = {"id2label": dict(enumerate(labels)), "pad_token_id": 0}
@@ -33,7 +33,8 @@ def build(
     return folder
 
 
-def _tokenizer(texts: Sequence[str]) -> Any:
+def tokenizer_of(texts: Sequence[str]) -> Any:
+    """Return a tokenizer of pairs whose vocabulary is the words of `texts`, in lower case."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     splitter = pre_tokenizers.Whitespace()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,7 @@ class Diagnosis:
     """A diagnosis, of the shape that the page reads."""
 
     misses: tuple[Diagnosed, ...]
+    changes: tuple[Any, ...] = ()
 
     @property
     def fixes(self) -> dict[str, str]:

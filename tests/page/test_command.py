@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from fullrecall import Context, Report, compare
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
+from fullrecall.report import Runs
 
 
 def run(*arguments: object) -> Any:
@@ -42,6 +43,20 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
     assert done.exit_code == 0
     comparison = compare(*map(Report.load, (saved["before"], saved["after"])))
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
+
+
+def test_several_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
+    """From three on they are runs, named by their files; a corpus is for one report or two."""
+    third = saved["after"].with_name("third.jsonl")
+    third.write_bytes(saved["after"].read_bytes())
+    reports = [saved["before"], saved["after"], third]
+    assert run("page", *reports, "--title", "Both").exit_code == 0
+    written = (tmp_path / "third.html").read_text("utf-8")
+    runs = Runs({path.stem: Report.load(path) for path in reports})
+    assert written == runs.to_html(title="Both")
+    refused = run("page", *reports, "--corpus", saved["before"])
+    assert refused.exit_code == 2
+    assert "takes one REPORT or two" in refused.stderr
 
 
 def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> None:

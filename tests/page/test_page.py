@@ -83,7 +83,8 @@ def test_the_page_is_one_file_that_names_no_other(report: Report) -> None:
         for name, value in attributes.items()
         if name in ("src", "href", "action", "srcset", "data", "poster")
     ]
-    assert fetching == [("a", "href", "#samples")]
+    assert {(tag, name) for tag, name, _ in fetching} == {("a", "href")}
+    assert [value for *_, value in fetching if not value.startswith("#")] == []
     assert not re.search(r"url\(|@import", "".join(parsed.styles))
 
 
@@ -113,9 +114,15 @@ def test_the_script_never_reads_data_as_markup() -> None:
     forbidden = (
         "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval(",
         "Function(", "createContextualFragment", "setHTML", "fetch(", "XMLHttpRequest", "import(",
-        "localStorage", "sessionStorage", "location", "window.open", "WebSocket", "sendBeacon",
+        "localStorage", "sessionStorage", "window.open", "WebSocket", "sendBeacon", "pushState",
     )  # fmt: skip
     assert [word for word in forbidden if word in code] == []
+    # The address is read, and kept by replaceState: nothing of the data leads anywhere.
+    read = {"location.hash", "location.pathname", "location.search"}
+    assert set(re.findall(r"\blocation\b[.\w]*", code)) - read <= {"location.hash.slice"} | {
+        "location.hash.includes"
+    }
+    assert not re.search(r"\blocation[.\w]*\s*=[^=]", code)
 
 
 def test_the_same_report_gives_the_same_bytes(
@@ -374,6 +381,42 @@ def test_the_interval_says_what_it_holds_for(report: Report) -> None:
     assert "are few" not in text
 
 
+def test_slices_stand_with_intervals_for_all_of_them(report: Report) -> None:
+    """Each kind of samples has its mean and an interval at the level of all that are shown."""
+    samples = [
+        Sample(
+            id=f"s{n}",
+            retrieved_context_ids=["a"],
+            reference_context_ids=["a" if n % 3 else "b"],
+            metadata={"kind": f"kind {n % 2}", "one": "same", "own": f"value {n}"},
+        )
+        for n in range(40)
+    ]
+    made = evaluate(samples, IdRecall(), progress=False)
+    page = made.to_html()
+    index = block(page, "index")
+    assert [one["name"] for one in index["groupings"]] == ["kind"], "others part nothing"
+    values = index["groupings"][0]["values"]
+    assert [values[entry["s"][0][1]] for entry in index["samples"]] == [
+        f"kind {n % 2}" for n in range(40)
+    ]
+    text = " ".join(" ".join(Parsed(page).text).split())
+    for one in made.slices("kind"):
+        assert one.interval is not None
+        shown = f"{one.value} {one.mean:.3f} {one.interval.low:.3f}–{one.interval.high:.3f}"
+        assert shown in text
+    assert "hold for all 2 means looked at together" in text
+    assert "Slices" not in " ".join(Parsed(report.to_html()).text).split("Samples")[0]
+
+
+def test_the_head_says_who_judged_and_what_it_cost(report: Report) -> None:
+    """Sources of the retrieval, the judge, and the requests that the scores rest on."""
+    text = " ".join(" ".join(Parsed(report.to_html()).text).split())
+    assert "Retrieval first pass, rerank" in text
+    assert "Judge a judge" in text
+    assert "Rests on 9 judge requests, 480 tokens" in text
+
+
 def test_means_are_over_groups_and_say_so(report: Report) -> None:
     """Two samples of one group count once: the page has the mean over groups, and a note."""
     samples = [
@@ -440,7 +483,7 @@ def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> No
     causes = {(index["causes"][cause][0], nth) for cause, nth in index["samples"][0]["c"]}
     assert causes == {("beyond_k", 0), ("dropped_by_stage", 0), ("not_in_corpus", 2)}
     assert "Why it was missed" in page
-    assert "Why it was missed" not in report.to_html()
+    assert "Why it was missed" not in report.to_html(diagnosis=False)
 
 
 def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagnosis: Any) -> None:
@@ -450,7 +493,7 @@ def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagno
     )
     choices = block(report.to_html(), "index")["choices"]
     headline = "Recall, all retrieved"
-    for told, shown in ((at_three, "Recall @ 3"), (diagnosis, headline), (None, headline)):
+    for told, shown in ((at_three, "Recall @ 3"), (diagnosis, headline), (False, headline)):
         page = report.to_html(diagnosis=told)
         assert choices[block(page, "index")["first"]] == shown
         assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]

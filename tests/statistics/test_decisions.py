@@ -260,10 +260,10 @@ class TestCompare:
     """Its interval is the inversion of its test."""
 
     def test_p_and_interval_never_disagree(self) -> None:
-        """In 2,000 runs with ties and groups: p <= 0.05 exactly where 0 is outside."""
+        """In 500 runs with ties and groups: p <= 0.05 exactly where 0 is outside."""
         rng = random.Random(11)
         rejected = 0
-        for run in range(2_000):
+        for run in range(500):
             n = rng.randrange(6, 16)
             groups = [f"g{rng.randrange(10)}" if rng.random() < 0.4 else None for _ in range(n)]
             before = [rng.choice([0.0, 0.5, 0.5, 1.0]) for _ in range(n)]
@@ -276,7 +276,7 @@ class TestCompare:
             outside = not one.interval.low <= 0 <= one.interval.high
             assert (one.p <= 0.05) == outside
             rejected += outside
-        assert 100 < rejected < 1_900
+        assert 25 < rejected < 475
 
     def test_unlike_measures_share_their_flips(self) -> None:
         """Measures over the same samples have the p-values that they have alone."""

@@ -6,7 +6,6 @@ Opt-in, `-m browser`: it needs Chromium (Debian's package) and the Python packag
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 FOCUSED = "document.activeElement"
 
 
@@ -39,22 +34,6 @@ def sample(n: int, text: str = "") -> Sample:
                              "end": len(f"Quote {n}. {text}")}],
         metadata={"testset": {"kind": "one_fact", "flags": [f"flag {text}"]}},
     )  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium; fails, naming what is missing, where it cannot be had."""
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.fail("no chromium on the PATH: apt-get install chromium")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.fail("no playwright: pip install playwright")
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield started
-        started.close()
 
 
 @pytest.fixture

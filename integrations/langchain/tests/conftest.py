@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -115,3 +116,9 @@ def example() -> Callable[..., Example]:
         return Example(id=uuid4(), inputs={"question": question}, outputs=outputs)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def runs() -> int:
+    """How often a test repeats what must be the same each time: 20, or `FULLRECALL_RUNS`."""
+    return int(os.environ.get("FULLRECALL_RUNS", "20"))

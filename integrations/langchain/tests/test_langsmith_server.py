@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langsmith import Client, aevaluate, evaluate
 from langsmith.evaluation import evaluate_comparative, evaluate_existing
 from langsmith.schemas import Example
@@ -25,6 +27,7 @@ from langsmith.schemas import Example
 from fullrecall import IdRecall
 from fullrecall.measures import Recall, nDCG
 from langchain_fullrecall import RecallStringEvaluator, report_of
+from langchain_fullrecall.recorder import SNAPSHOTS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -277,6 +280,55 @@ def test_an_existing_experiment_scores_alike(server: Any) -> None:
         first.experiment_name, evaluators=[evaluator()], client=client, load_nested=True
     ).wait()
     assert uploaded(kept) == EXPECTED
+
+
+def changing(inputs: dict[str, Any]) -> dict[str, str]:
+    """Change list and documents right after the search."""
+    found = Letters().invoke(inputs["question"])
+    for document in found:
+        document.id = document.page_content = "other"
+    random.choice([list.reverse, list.clear, list.pop])(found)
+    return {"answer": "An answer."}
+
+
+def parallel(inputs: dict[str, Any]) -> dict[str, str]:
+    """Search twice at once, in whichever order."""
+    questions = [inputs["question"], inputs["question"][::-1]]
+    random.shuffle(questions)
+    with ContextThreadPoolExecutor(2) as pool:
+        for found in pool.map(Letters().invoke, questions):
+            found.clear()
+    return {"answer": "An answer."}
+
+
+@pytest.mark.parametrize(
+    ("application", "comment"),
+    [
+        (changing, "2 of 4 found in 4 retrieved; missed: y, z"),
+        (parallel, "2 of 4 found in 4 retrieved; union of 2 calls; missed: y, z"),
+    ],
+)
+def test_what_is_stored_scores_as_it_did_live(
+    server: Any, runs: int, application: Any, comment: str
+) -> None:
+    """One number for each run, from this process's objects and from the server's JSON."""
+    kept, client = server
+    wanted_ids = {"reference_context_ids": ["a", "d", "y", "z"]}
+    kept.examples = [
+        Example(id=uuid4(), inputs={"question": "abcd"}, outputs=wanted_ids) for _ in range(runs)
+    ]
+    one = RecallStringEvaluator()
+    live = evaluate(application, data="d", evaluators=[one], client=client, max_concurrency=4)
+    live.wait()
+    assert [(each["score"], each["comment"]) for each in kept.feedback] == [(0.5, comment)] * runs
+    kept.feedback.clear()
+    SNAPSHOTS._kept.clear()  # as in another process
+    evaluate_existing(
+        live.experiment_name, evaluators=[one], client=client, load_nested=True
+    ).wait()
+    assert [(each["score"], each["comment"]) for each in kept.feedback] == [(0.5, comment)] * runs
+    report = report_of(live.experiment_name, one, client=client)
+    assert {row.results[0].score for row in report} == {0.5}
 
 
 def test_two_experiments_are_compared(server: Any) -> None:

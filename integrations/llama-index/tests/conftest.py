@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from zlib import crc32
@@ -67,3 +68,9 @@ def index() -> VectorStoreIndex:
 def llm() -> MockLLM:
     """A model that answers `text text text text text`."""
     return MockLLM(max_tokens=5)
+
+
+@pytest.fixture(scope="session")
+def runs() -> int:
+    """How often a test repeats what must be the same each time: 20, or `FULLRECALL_RUNS`."""
+    return int(os.environ.get("FULLRECALL_RUNS", "20"))

@@ -876,6 +876,26 @@ def test_tools_that_are_looked_up_are_no_contexts(
     assert [one.retriever for one in capture.retrievals] == ["VectorIndexRetriever"] * 2
 
 
+def test_objects_with_nodes_of_their_own_are_no_contexts(towers: BaseRetriever) -> None:
+    """By what holds their retriever, whatever its name and whatever the nodes look like."""
+    objects = ObjectIndex.from_objects(
+        ["x", "y"],
+        index_cls=SummaryIndex,
+        to_node_fn=lambda thing: TextNode(id_=f"thing-{thing}", text=f"a thing, {thing}"),
+        from_node_fn=lambda node: str(node.node_id),
+    )
+
+    class Choosing(CustomQueryEngine):
+        chooser: Any
+
+        def custom_query(self, query_str: str) -> str:
+            chosen = self.chooser.retrieve(query_str)
+            return f"{chosen}: {len(towers.retrieve(query_str))}"
+
+    capture = ask(Choosing(chooser=objects.as_retriever()), TOWER, awaited=False)
+    assert lists(capture) == (TOWER_IDS, TOWER_IDS)
+
+
 def test_tools_that_a_fusion_looks_up_are_no_contexts(towers: BaseRetriever, llm: MockLLM) -> None:
     """Neither are the candidates that the retriever of tools has asked others for."""
     objects = ObjectIndex.from_objects(tools(towers, towers, llm), index_cls=SummaryIndex)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 
 from fullrecall.calibration.drawing import ToLabel
 from fullrecall.errors import ParameterError
-from fullrecall.report.exports import cell, written
+from fullrecall.report.exports import written
+from fullrecall.report.spreadsheet import BOM, table
 
 LONGEST_CELL = 32_767
 """Characters that Excel takes in a cell; it tears a longer one apart."""
@@ -44,17 +43,15 @@ def as_csv(drawn: Sequence[ToLabel]) -> str:
     """
     contexts = [f"context_{rank + 1}" for rank in range(most_contexts(drawn))]
     verdict = ["verdict"] if any(claim.verdict for claim in drawn) else []
-    text = StringIO()
-    writer = csv.writer(text)
     names = ["rater", "sample", "score", "item", "probability"]
-    writer.writerow(["label", "claim", "question", *contexts, *verdict, *names])
+    rows: list[list[object]] = [["label", "claim", "question", *contexts, *verdict, *names]]
     for claim in drawn:
         missing = [""] * (len(contexts) - len(claim.contexts))
         cells = [claim.label, claim.claim, claim.question, *claim.contexts, *missing]
         cells += [claim.verdict] if verdict else []
         cells += [claim.rater, claim.sample, claim.score, claim.item]
-        writer.writerow([*map(cell, cells), claim.probability])
-    return f"\ufeff{text.getvalue()}"
+        rows.append([*cells, claim.probability])
+    return f"{BOM}{table(rows)}"
 
 
 def most_contexts(drawn: Sequence[ToLabel]) -> int:

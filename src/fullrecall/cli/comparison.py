@@ -19,6 +19,7 @@ IDs, by position where none has one; samples that share a group count together.
   fullrecall compare before.jsonl after.jsonl
   fullrecall compare before.jsonl after.jsonl --measure ndcg@10
   fullrecall compare before.jsonl after.jsonl --margin 0.02 --flips 20
+  fullrecall compare before.jsonl after.jsonl --markdown summary.md
 """
 
 
@@ -62,6 +63,14 @@ def compare(
             metavar="N", callback=at_least(0), help="List the N samples that changed most."
         ),
     ] = 5,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Append the comparison as Markdown, for instance to $GITHUB_STEP_SUMMARY.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else.")
     ] = False,
@@ -86,6 +95,9 @@ def compare(
                 resamples=resamples,
                 seed=seed,
             )
+        if markdown is not None:
+            with markdown.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(comparison.to_markdown(flips=flips))
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     if as_json:

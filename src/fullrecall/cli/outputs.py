@@ -17,7 +17,7 @@ STARTS: Mapping[str, bytes] = {
     ".json": b'{\n "kind": "fullrecall scores"',
     ".csv": b"sample,user_input,group",
     ".md": b"### Context recall, ",
-    ".xml": b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="fullrecall"',
+    ".xml": b'<testsuite package="fullrecall"',
     ".html": b'<meta name="generator" content="fullrecall',
 }
 """What the ending of a file's name says it is to be, and what stands in the head of our own."""

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fullrecall.cli.options import Measures, ReportPath
+from fullrecall.cli.options import Measures
 
 HELP = """\
-Write a web page of a saved report, or of two: one file that needs no server or network.
+Write a web page of saved reports: one file that needs no server or network.
 
-It shows the summary, the curves over k, and every sample with its contexts, targets, and \
-evidence, to be sorted, filtered, and searched. Of two reports, in the order of `compare`: \
-what changed, with both retrievals side by side. With --corpus: also why each target was missed.
+It answers first what fails, why, and what to change; then the summary, the curves over k, \
+slices, and every sample, to be sorted, filtered, and searched. Of two reports, in the order of \
+`compare`: what changed, with both retrievals side by side. Of more: run by run, the first one \
+made first. With --corpus: more causes of misses.
 
 [bold]Examples[/]
   fullrecall page report.jsonl
   fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
   fullrecall page before.jsonl after.jsonl --output change.html
+  fullrecall page may.jsonl june.jsonl july.jsonl --output runs.html
 """
 
 
+_TWO = 2  # reports are a comparison; more are runs
+
+
 def page(
-    report: ReportPath,
-    after: Annotated[
-        Path | None,
+    report: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="AFTER",
+            metavar="REPORT",
             show_default=False,
-            help="Another report of the same questions: REPORT is then what was before.",
+            help="Reports saved by `evaluate --output`: one, BEFORE and AFTER, or several runs.",
         ),
-    ] = None,
+    ],
     *,
     measure: Measures = None,
     corpus: Annotated[
@@ -51,33 +56,39 @@ def page(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Write the page here. Default: beside the (last) report, as .html.",
+            help="Write the page here. Default: beside the last REPORT, as .html.",
         ),
     ] = None,
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", show_default=False, help="Page title.")
     ] = None,
 ) -> None:
-    """Write the page of one report, or of a comparison; see `HELP`."""
+    """Write the page of one report, of a comparison, or of several runs; see `HELP`."""
     from fullrecall.cli.console import fail, noting, show
     from fullrecall.cli.outputs import check_output
     from fullrecall.cli.problems import explained
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report, compare
+    from fullrecall.report import Report, Runs, compare
 
-    path = output or (after or report).with_suffix(".html")
+    path = output or report[-1].with_suffix(".html")
     if path.suffix != ".html":
         raise typer.BadParameter(f"must end in .html, got {path.name!r}", param_hint="--output")
-    check_output(path, [report, after, corpus])
+    check_output(path, [*report, corpus])
+    if len(report) > _TWO and corpus is not None:
+        raise typer.BadParameter("takes one REPORT or two", param_hint="--corpus")
     measures = tuple(measure or ())
     try:
         with noting():
-            reports = [Report.load(one) for one in (report, after) if one is not None]
+            reports = [Report.load(one) for one in report]
         contexts = None if corpus is None else list(read_contexts(corpus))
         causes = [None if contexts is None else diagnose(r, corpus=contexts) for r in reports]
-        if after is None:
+        if len(report) > _TWO:
+            Runs(dict(zip(_names(report), reports, strict=True)), *measures).to_html(
+                path, title=title
+            )
+        elif len(report) == 1:
             reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
         else:
             both = (causes[0], causes[1])
@@ -86,3 +97,10 @@ def page(
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     show(f"Written to {path}.")
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Return what to call each report: its file without the ending, or where that is not enough."""
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else list(map(str, paths))
+    return names if len(set(names)) == len(names) else [f"{n}. {s}" for n, s in enumerate(names, 1)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from itertools import chain
 
 from fullrecall.datasets.opening import (
@@ -61,37 +62,37 @@ def read_csv(
 def _csv_rows(
     path: str, columns: Columns, delimiter: str | None, max_line_bytes: int
 ) -> Iterator[tuple[int, dict[str, object]]]:
-    records = csv_records(path, delimiter, max_line_bytes)
-    line, header = next(records, (0, []))
-    header = [column.strip() for column in header]
-    if header:
-        try:
-            columns.check_header(header)
-        except InputError as error:
-            raise error.at(line=line) from None
-    in_lists = {column for column in header if columns.field(column) in _LIST_NAMES}
-    for line, cells in records:
-        if not any(cell.strip() for cell in cells):
-            continue  # spreadsheets leave rows of bare delimiters at the end
-        if len(cells) != len(header):
-            raise InputError(
-                f"the row has {len(cells)} cells, the header {len(header)}: quote cells that "
-                "hold the delimiter or a line break",
-                line=line,
-            )
-        try:
-            row = {
-                column: _csv_cell(column, cell, is_list=column in in_lists)
-                for column, cell in zip(header, cells, strict=True)
-            }
-        except InputError as error:
-            raise error.at(line=line) from None
-        yield line, row
+    with closing(csv_records(path, delimiter, max_line_bytes)) as records:
+        line, header = next(records, (0, []))
+        header = [column.strip() for column in header]
+        if header:
+            try:
+                columns.check_header(header)
+            except InputError as error:
+                raise error.at(line=line) from None
+        in_lists = {column for column in header if columns.field(column) in _LIST_NAMES}
+        for line, cells in records:
+            if not any(cell.strip() for cell in cells):
+                continue  # spreadsheets leave rows of bare delimiters at the end
+            if len(cells) != len(header):
+                raise InputError(
+                    f"the row has {len(cells)} cells, the header {len(header)}: quote cells that "
+                    "hold the delimiter or a line break",
+                    line=line,
+                )
+            try:
+                row = {
+                    column: _csv_cell(column, cell, is_list=column in in_lists)
+                    for column, cell in zip(header, cells, strict=True)
+                }
+            except InputError as error:
+                raise error.at(line=line) from None
+            yield line, row
 
 
 def csv_records(
     path: str, delimiter: str | None, max_line_bytes: int
-) -> Iterator[tuple[int, list[str]]]:
+) -> Generator[tuple[int, list[str]], None, None]:
     """Yield the cells of each record that is not blank, with the line on which it begins."""
     # csv refuses cells of more than 131,072 characters, which a list of contexts easily has. The
     # limit is the process's, so it is only ever raised: to restore it would race with threads.
@@ -106,19 +107,19 @@ def csv_records(
                 raise too_long(max_line_bytes, begins)
             yield text
 
-    source = text_lines(path, max_line_bytes)
-    first = next(source, None)
-    if first is None:
-        return
-    source = chain([first], source)
-    reader = csv.reader(lines(), delimiter=delimiter or _delimiter(first[1]), strict=True)
-    try:
-        for cells in reader:
-            if cells:
-                yield begins, cells
-            begins, size = reader.line_num + 1, 0
-    except csv.Error as error:
-        raise InputError(_csv_problem(error), line=begins) from None
+    with closing(text_lines(path, max_line_bytes)) as rest:
+        first = next(rest, None)
+        if first is None:
+            return
+        source = chain([first], rest)
+        reader = csv.reader(lines(), delimiter=delimiter or _delimiter(first[1]), strict=True)
+        try:
+            for cells in reader:
+                if cells:
+                    yield begins, cells
+                begins, size = reader.line_num + 1, 0
+        except csv.Error as error:
+            raise InputError(_csv_problem(error), line=begins) from None
 
 
 def _delimiter(header: str) -> str:

@@ -12,7 +12,7 @@ from fullrecall.datasets.json_lines import json_lines
 from fullrecall.datasets.opening import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
-from fullrecall.report.exports import FORMULA
+from fullrecall.report.spreadsheet import bare
 
 _TEXTS = ("item", "sample", "claim", "rater")
 
@@ -86,12 +86,7 @@ def _csv_rows(name: str) -> Iterator[tuple[int, dict[str, object]]]:
         # Spreadsheets leave out empty cells at the end of a row.
         missing = [""] * (len(header) - len(cells))
         values = zip(header, [*cells, *missing], strict=False)
-        yield line, {column: _bare(cell) for column, cell in values}
-
-
-def _bare(cell: str) -> str:
-    """Return a cell without the apostrophe that kept a spreadsheet from running it."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+        yield line, {column: bare(cell) for column, cell in values}
 
 
 def _label(row: dict[str, object], rater: str) -> Label:

@@ -7,7 +7,7 @@ import gzip
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -51,7 +51,9 @@ def check_limit(max_line_bytes: int) -> None:
         raise ParameterError(f"max_line_bytes must be at least 1, got {max_line_bytes!r}")
 
 
-def text_lines(path: str, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[tuple[int, str]]:
+def text_lines(
+    path: str, max_line_bytes: int = MAX_LINE_BYTES
+) -> Generator[tuple[int, str], None, None]:
     """Yield each line of a UTF-8 file with its number (from 1) and its line ending.
 
     No more than `max_line_bytes` of a line come into memory. Raises `InputError`, which has the

@@ -43,7 +43,10 @@ def _parquet_rows(
     try:
         # Both settings are needed: by default each column of a row group, which may be the whole
         # file, comes into memory at once.
-        with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
+        with (
+            pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
+            pq.ParquetFile(opened, buffer_size=2**20, pre_buffer=False) as file,
+        ):
             header = file.schema_arrow.names
             columns.check_header(header)
             wanted = [column for column in header if columns.field(column) is not None]

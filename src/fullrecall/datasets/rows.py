@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
@@ -81,15 +81,19 @@ def to_samples(
     renamed column never came.
     """
     some = False
-    for line, row in rows:
-        try:
-            sample = sample_of(row, columns, cell)
-        except InputError as error:
-            raise error.at(line=line) from None
-        yield sample
-        some = True
-    if some:
-        columns.check_all_met()
+    try:
+        for line, row in rows:
+            try:
+                sample = sample_of(row, columns, cell)
+            except InputError as error:
+                raise error.at(line=line) from None
+            yield sample
+            some = True
+        if some:
+            columns.check_all_met()
+    finally:
+        if isinstance(rows, Generator):  # whoever keeps the error does not keep the file open
+            rows.close()
 
 
 def in_file(path: str, samples: Iterable[Sample]) -> Iterator[Sample]:

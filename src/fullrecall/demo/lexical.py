@@ -40,7 +40,10 @@ class LexicalRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain's
     ) -> list[Document]:
-        scores = self.index.get_scores(stems([query])[0])
+        words = stems([query])[0]
+        if not words:  # nothing but stop words
+            return []
+        scores = self.index.get_scores(words)
         # bm25s's own top k leaves the order of equal scores to the machine; this sort does not.
         best = np.argsort(-scores, kind="stable")[: self.depth]
         return [self.chunks[position] for position in best if scores[position] > 0]

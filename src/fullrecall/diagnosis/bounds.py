@@ -36,7 +36,11 @@ _FIXES: Mapping[Cause, tuple[ChangeKind, str]] = {
 """The fixes that can be bounded: if all misses of the cause were found, and nothing was lost."""
 
 
-def bounded(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
+BOUNDED = frozenset(_FIXES)
+"""The causes of which it is known what finding all of their misses would bring."""
+
+
+def bounds(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
     """Yield for each such cause recall with all of its misses found."""
     for cause, (kind, action) in _FIXES.items():
         found: dict[int, dict[int, set[int]]] = {}

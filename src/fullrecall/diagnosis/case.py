@@ -97,7 +97,8 @@ class Case:
     `k` is the cut-off, `judged` whether a judge decided. `find` tells where a list of contexts
     holds the item: as the scorer sees it where the scorer is known, else by ID and text.
     `deeper` returns what the retriever returns at `deep_k`, None where there is no retriever.
-    `alias` is the ID under which the item stands, where it is another than the expected one.
+    `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
+    the item stands, where it is another than the expected one.
     """
 
     row: Row
@@ -111,6 +112,7 @@ class Case:
     deeper: Callable[[], Sequence[Context]] | None
     alias: Alias | None
     retrieved: Sequence[Context]
+    repeated: Callable[[], frozenset[int]]
     stages: Sequence[Stage]
     limits: Limits
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from fullrecall.context import Context, ContextLike, as_context
-from fullrecall.diagnosis.bounds import Miss, bounded
+from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds
 from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
@@ -16,6 +16,7 @@ from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.effects import Baseline
 from fullrecall.diagnosis.id_evidence import IdEvidence, Lookup
 from fullrecall.diagnosis.id_proposals import id_proposals
+from fullrecall.diagnosis.likeness import duplicates
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, explained
@@ -95,19 +96,27 @@ def diagnose(
         _id_evidence(report, indexed),
         {method.name: _label(method, k) for method in report.methods},
     )
-    looked = [_Looking(position, row, search) for position, row in enumerate(report.rows)]
-    found = [miss for looking in looked for miss in _of_row(looking, k)]
+    misses: list[Diagnosed] = []
+    bounded: list[Miss] = []
+    asked: dict[int, Sequence[Context]] = {}
+    for position, row in enumerate(report.rows):
+        looking = _Looking(position, row, search)
+        for place, nth, told in _of_row(looking, k):
+            misses.append(told)
+            if told.cause in BOUNDED:
+                bounded.append(Miss(position, place, nth, told))
+        if looking.deep and not looking.problem:
+            asked[position] = looking.deep
     baseline = Baseline(report, k)
-    asked = {one.position: one.deep for one in looked if one.deep and not one.problem}
     rescored = rescoring(report, by_name)
     proposer = Proposer(baseline, rescored, asked, near_duplicate)
     proposals = [
         *proposer.proposals(),
         *id_proposals(baseline, rescored, search.ids),
-        *bounded(baseline, found),
+        *bounds(baseline, bounded),
     ]
     return Diagnosis(
-        tuple(miss.told for miss in found),
+        tuple(misses),
         tuple(baseline.label(place) for place in baseline.places),
         len(report),
         baseline.changes(proposals),
@@ -135,6 +144,7 @@ class _Looking:
     search: _Search
     deep: tuple[Context, ...] | None = None
     problem: str = ""
+    places: frozenset[int] | None = None
     scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = field(default_factory=dict)
     lists: list[Sequence[Context]] = field(default_factory=list)
 
@@ -158,6 +168,12 @@ class _Looking:
     def retrieved(self) -> Sequence[Context]:
         """The whole list that was retrieved, IDs alone made contexts."""
         return retrieved(self.row)
+
+    def repeated(self) -> frozenset[int]:
+        """Return the 0-based places of duplicates in the list."""
+        if self.places is None:
+            self.places = duplicates(self.retrieved, self.search.limits.near_duplicate)
+        return self.places
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -194,7 +210,8 @@ class _Looking:
         return self.scored[name, nth]
 
 
-def _of_row(looking: _Looking, k: int | None) -> Iterator[Miss]:
+def _of_row(looking: _Looking, k: int | None) -> Iterator[tuple[int, int, Diagnosed]]:
+    """Yield each miss of a row, with the place of its score and of its target."""
     row = looking.row
     read = row.sample.retrieval.read if row.sample.retrieval is not None else None
     for place, result in enumerate(row.results):
@@ -217,7 +234,7 @@ def _of_row(looking: _Looking, k: int | None) -> Iterator[Miss]:
             told = Diagnosed(
                 row.label, row.sample.user_input, label, finding.target.label, cause, detail, rank
             )
-            yield Miss(looking.position, place, nth, told)
+            yield place, nth, told
 
 
 def _found_all(result: Result, k: int | None) -> bool:
@@ -266,6 +283,7 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None)
             looking.deeper if search.retriever is not None else None,
             None if item.id is None else search.ids.alias(looking.position, item.id),
             looking.retrieved,
+            looking.repeated,
             looking.stages,
             search.limits,
         )

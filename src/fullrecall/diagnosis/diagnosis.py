@@ -81,6 +81,11 @@ class Diagnosis:
 
         return plots.plot_causes(self, **options)
 
+    def _repr_html_(self) -> str:
+        from fullrecall.report.notebook import diagnosis_html
+
+        return diagnosis_html(self)
+
     def __str__(self) -> str:
         from fullrecall.report import terminal
 

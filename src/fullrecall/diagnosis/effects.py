@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
 from typing import TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
+from fullrecall.findings import gains
 from fullrecall.measures import Measure, Recall
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.report.report import Report
@@ -40,7 +40,7 @@ class Proposal:
     kind: ChangeKind
     action: str
     after: Mapping[int, Values]
-    lists: Lists | None = None
+    lists: Iterable[Sequence[Context] | None] | None = None
 
     @property
     def at_most(self) -> bool:
@@ -76,8 +76,10 @@ class Baseline:
             place for place, method in enumerate(report.methods) if method.headline == Recall
         )
         self._groups = report.groups
+        self._credits = {place: _Credits(self.rows, place) for place in self.places}
         self.values = {place: self.values_at(place, k) for place in self.places}
-        self.lists = self.lists_at(k)
+        self.lists: Lists = list(self.lists_at(k))
+        self._sizes = list(map(_size, self.lists))
 
     def label(self, place: int) -> str:
         """Return the label of a score, with its cut-off."""
@@ -85,16 +87,13 @@ class Baseline:
 
     def values_at(self, place: int, k: int | None) -> list[float | None]:
         """Return recall within the first `k` of every row that has a score."""
-        measure = _recall(k)
-        results = (row.results[place] for row in self.rows)
-        return [one[measure] if one.status is Status.SCORED else None for one in results]
+        return self._credits[place].recall(k)
 
-    def lists_at(self, k: int | None) -> Lists:
-        """Return the contexts at the first `k` ranks of every row with a retrieval."""
-        return [
-            first(retrieved(row), row.sample.ranks, k) if row.sample.has_retrieval else None
-            for row in self.rows
-        ]
+    def lists_at(self, k: int | None) -> Iterator[Sequence[Context] | None]:
+        """Yield the contexts at the first `k` ranks of every row with a retrieval, None without."""
+        for row in self.rows:
+            sample = row.sample
+            yield first(retrieved(row), sample.ranks, k) if sample.has_retrieval else None
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
         """Return the proposals that gain something, the largest gain first.
@@ -139,20 +138,70 @@ class Baseline:
             self.label(place), before, before + gained.mean, gained.mean, found, gained.samples
         )
 
-    def _cost(self, lists: Lists) -> Cost:
+    def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:
         """Return the contexts before and after, over the rows whose list after is known."""
-        pairs = [
-            (before, after)
-            for before, after in zip(self.lists, lists, strict=True)
-            if before is not None and after is not None
-        ]
-        before, after = [one for one, _ in pairs], [one for _, one in pairs]
+        rows, before, after = 0, [0, 0], [0, 0]
+        known = True
+        for recorded, size, contexts in zip(self.lists, self._sizes, lists, strict=True):
+            if recorded is None or contexts is None:
+                continue
+            rows += 1
+            before[0] += len(recorded)
+            after[0] += len(contexts)
+            new_size = size if contexts is recorded else _size(contexts)
+            if size is None or new_size is None:
+                known = False
+            else:
+                before[1] += size
+                after[1] += new_size
+        rows = max(rows, 1)
+        tokens = rows * CHARACTERS_PER_TOKEN
         return Cost(
-            _mean(list(map(len, before))),
-            _mean(list(map(len, after))),
-            _tokens(before),
-            _tokens(after),
+            before[0] / rows,
+            after[0] / rows,
+            before[1] / tokens if known else None,
+            after[1] / tokens if known else None,
         )
+
+
+class _Credits:
+    """The credit that the contexts of every row earn for one score, by rank."""
+
+    def __init__(self, rows: Sequence[Row], place: int) -> None:
+        import numpy as np
+
+        of_row: list[int] = []
+        ranks: list[int] = []
+        shares: list[float] = []
+        self._scored = [row.results[place].status is Status.SCORED for row in rows]
+        for position, row in enumerate(rows):
+            result = row.results[place]
+            if not self._scored[position]:
+                continue
+            targets = len(result.findings)
+            for rank, credit in gains(result.ranked):
+                of_row.append(position)
+                ranks.append(rank)
+                shares.append(credit / targets)
+        self._rows = np.array(of_row, dtype=np.int64)
+        self._ranks = np.array(ranks, dtype=np.int64)
+        self._shares = np.array(shares, dtype=np.float64)
+
+    def recall(self, k: int | None) -> list[float | None]:
+        """Return recall within the first `k` of every row, None for one without a score."""
+        import numpy as np
+
+        counted = slice(None) if k is None else self._ranks <= k
+        size = len(self._scored)
+        sums = np.bincount(self._rows[counted], self._shares[counted], minlength=size)
+        # Rounded: thirds must add up to one.
+        values = np.round(sums, _DIGITS).tolist()
+        return [
+            value if scored else None for value, scored in zip(values, self._scored, strict=True)
+        ]
+
+
+_DIGITS = 12
 
 
 def first(
@@ -168,18 +217,7 @@ def _recall(k: int | None) -> Measure:
     return Recall if k is None else Recall @ k
 
 
-def _tokens(lists: Sequence[Sequence[Context]]) -> float | None:
-    """Return the mean of tokens over the lists; None where a text is not known."""
-    sizes: list[int] = []
-    for contexts in lists:
-        size = 0
-        for context in contexts:
-            if context.text is None:
-                return None
-            size += len(context.text)
-        sizes.append(size)
-    return _mean(sizes) / CHARACTERS_PER_TOKEN if sizes else None
-
-
-def _mean(values: Sequence[int]) -> float:
-    return fsum(values) / len(values) if values else 0.0
+def _size(contexts: Sequence[Context] | None) -> int | None:
+    """Return how many characters contexts have; None where one has no text."""
+    texts = [context.text for context in contexts or ()]
+    return None if None in texts else sum(map(len, texts))  # type: ignore[arg-type]

@@ -134,34 +134,36 @@ def firsts(texts: Sequence[str | None], least: float) -> list[int]:
     return found
 
 
-def without_duplicates(contexts: Sequence[Context], near: float) -> list[Context]:
-    """Return contexts without those that repeat an earlier ID, or say the same as an earlier one.
+def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
+    """Return the places of contexts that say the same as an earlier one; 0-based.
 
     Texts say the same where they agree in numbers, names and negations and share `near` of their
-    letters.
+    letters. Of contexts without a text, those that repeat an earlier ID count. Chunks of one
+    document are no duplicates, even where they share its ID.
     """
     if not _may_repeat(contexts):
-        return list(contexts)
-    seen: set[str] = set()
+        return frozenset()
+    seen: set[str | None] = set()
     same = firsts([context.text for context in contexts], near)
-    kept = []
+    found = {place for place, first in enumerate(same) if first != place}
     for place, context in enumerate(contexts):
-        if same[place] == place and context.id not in seen:
-            kept.append(context)
-        if context.id is not None:
+        if context.text is None or not context.text.strip():
+            if context.id in seen:
+                found.add(place)
             seen.add(context.id)
-    return kept
+    return frozenset(found)
 
 
 def _may_repeat(contexts: Sequence[Context]) -> bool:
-    """Return whether any two share an ID, or how their texts begin or end: most lists do not."""
-    ids = [context.id for context in contexts if context.id is not None]
-    texts = [context.text for context in contexts if context.text]
-    return (
-        len(set(ids)) < len(ids)
-        or len({text[:_BRIEF].lower() for text in texts}) < len(texts)
-        or len({text[-_BRIEF:].lower() for text in texts}) < len(texts)
-    )
+    """Return whether any two share how their texts begin or end, or an ID: most lists do not."""
+    texts = [text for context in contexts if (text := context.text)]
+    if len(texts) < len(contexts):
+        ids = [context.id for context in contexts if not context.text]
+        if len(set(ids)) < len(ids):
+            return True
+    return len({text[:_BRIEF].lower() for text in texts}) < len(texts) or len(
+        {text[-_BRIEF:].lower() for text in texts}
+    ) < len(texts)
 
 
 def says_the_same(one: str, other: str, least: float) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
-from fullrecall.diagnosis.likeness import without_duplicates
+from fullrecall.diagnosis.likeness import duplicates
 from fullrecall.diagnosis.rescoring import Rescored
 from fullrecall.report.row import Row
 from fullrecall.retrieval import Stage
@@ -89,7 +89,7 @@ class Proposer:
         ks = _doubled(k, depth)
         made = {one: self._cut(one) for one in ks}
         values = {one: self._values(lists) for one, lists in made.items()}
-        known = max(len(contexts or ()) for contexts in baseline.lists_at(None))
+        known = max((len(contexts or ()) for contexts in baseline.lists_at(None)), default=0)
         for larger in _worth(ks, values):
             if baseline.k is None or larger > known:
                 yield Proposal(
@@ -171,10 +171,13 @@ class Proposer:
             if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
                 lists.append(recorded)
                 continue
-            kept = without_duplicates(longer, self._near_duplicate)[: len(recorded)]
-            same = len(kept) == len(recorded) and all(map(_is, kept, recorded))
-            dropped += not same
-            lists.append(recorded if same else kept)
+            repeated = duplicates(longer, self._near_duplicate)
+            if not repeated or min(repeated) >= len(recorded):
+                lists.append(recorded)
+                continue
+            kept = [context for place, context in enumerate(longer) if place not in repeated]
+            dropped += 1
+            lists.append(kept[: len(recorded)])
         if dropped:
             yield Proposal(
                 ChangeKind.DROP_DUPLICATES,
@@ -321,10 +324,6 @@ def _identities(contexts: Sequence[Context]) -> list[object]:
 
 def _identity(context: Context) -> object:
     return context.id if context.id is not None else (None, context.text)
-
-
-def _is(one: Context, other: Context) -> bool:
-    return one is other
 
 
 def _doubled(k: int, depth: int) -> list[int]:

@@ -13,16 +13,17 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
-from fullrecall.diagnosis.likeness import without_duplicates
 from fullrecall.judges.evidence import locate
 from fullrecall.retrieval import Stage, failures
 
 FINAL = "the final list"
 
 _ABSTENTION = re.compile(
-    r"^(?:[\w ,]* )?(?:documents?|contexts?|passages?|texts?|sources?|excerpts?)(?: provided| given)? "
+    r"^(?:[\w ,]* )?(?:documents?|contexts?|passages?|texts?|sources?|excerpts?)"
+    r"(?: provided| given)? "
     r"(?:do|does|did) ?(?:not|n['\u2019]t) (?:say|state|mention|specify|answer|address|"
-    r"(?:contain|provide|include|give) (?:an |any |the |enough |sufficient )*(?:answer|information))"
+    r"(?:contain|provide|include|give) (?:an |any |the |enough |sufficient )*"
+    r"(?:answer|information))"
     r"|\b(?:i|we) (?:do not|don['\u2019]t|cannot|can['\u2019]t) (?:know|answer|say|determine)\b"
     r"|\b(?:cannot|can['\u2019]t|could not) be (?:answered|determined)\b"
     r"|\bno (?:answer|information|mention)\b[^.]{0,30}\b(?:available|given|found|provided|of)\b"
@@ -398,8 +399,7 @@ def _rank(case: Case, contexts: Sequence[Context]) -> int | None:
 
 def _repeated_before(case: Case, rank: int) -> int:
     """Return how many contexts before a rank repeat the ID, or say the same, as an earlier one."""
-    before = case.retrieved[: rank - 1]
-    return len(before) - len(without_duplicates(before, case.limits.near_duplicate))
+    return sum(place < rank - 1 for place in case.repeated())
 
 
 def _begins(one: str, other: str) -> bool:

@@ -86,14 +86,12 @@ class Cache:
 
     def completion(self, key: bytes) -> Completion | None:
         """Return what is kept under a key; None where there is nothing."""
-        """Return what is kept under a key; None where there is nothing."""
         kept = self.memory.get(key)
         if kept is None and self.store is not None:
             kept = self.store.completion(key)
         return kept
 
     def warn(self) -> None:
-        """Say once why the store keeps nothing any more, where that is so."""
         """Say once why the store keeps nothing any more, where that is so."""
         problem = "" if self.store is None else self.store.problem
         if problem and not self._warned:

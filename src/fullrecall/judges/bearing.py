@@ -2,21 +2,22 @@
 
 A located quote proves nothing by being there: "of the" stands everywhere, "1,149 metres" stands
 in "is not 1,149 metres", too. A quote bears on a claim if it shares a content word, a number or
-a name with it, in a clause that is not denied where the claim is not; and if the claim has
-numbers, the context has at least one of them.
+a name with it, in a clause that is not denied where the claim is not; if the claim has numbers,
+the context has at least one of them; and of a claim that says more than two things the sentences
+around the quote have more than one: "Tolls were" stands beside any claim about tolls.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.injection import instructions
 from fullrecall.judges.language import function_words, language_of
-from fullrecall.judges.lexical.words import Word, read_words
+from fullrecall.judges.lexical.words import Word, alike, read_words
 
 Aim: TypeAlias = Literal["claim", "question", "entity", "context"]
 """What a quote is quoted for; a question's answer need not share a word with it."""
@@ -26,6 +27,8 @@ _UNSPACED = frozenset({"ja", "zh", "th"})
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state in so many words
 _BEFORE = 160  # characters before a quote that may turn it round
+_SEVERAL = 3  # content words of a claim that one of them cannot prove
+_BESIDE = 400  # characters on either side of a quote in which its sentence and the next are sought
 
 _NEGATIONS: Mapping[str, frozenset[str]] = {
     code: frozenset(words.split())
@@ -102,14 +105,36 @@ def bears(target: str, context: str, parts: Sequence[Location], aim: Aim = "clai
         return False
     if not wanted:  # nothing but function words: "It is."
         return True
-    language = language_of(context) or language_of(target) or "en"
+    spoken, asked = language_of(context), language_of(target)
+    language = spoken or asked or "en"
     denies = _denies(target, language)
-    return any(
+    # Texts of two languages share names and numbers alone.
+    is_alike = aim == "claim" and asked in (None, spoken)
+    return (not is_alike or _is_about(wanted, context, parts)) and any(
         not wanted.isdisjoint(word.key for word in _content(clause))
         and (denies or not _is_denied(clause, before, after, language))
         for part in parts
         for clause, before, after in _clauses(context, part)
     )
+
+
+def _is_about(wanted: Collection[str], context: str, parts: Sequence[Location]) -> bool:
+    """Whether the sentences of a quote, and those beside them, have two of several words."""
+    if len(wanted) < _SEVERAL:
+        return True
+    there = {key for part in parts for key in content_keys(_beside(context, part))}
+    shared = (key in there or any(alike(key, other) for other in there) for key in wanted)
+    return sum(shared) > 1
+
+
+def _beside(context: str, part: Location) -> str:
+    """Return the sentences that a quote stands in, with one more on either side."""
+    before = context[max(0, part.start - _BESIDE) : part.start]
+    after = context[part.end : part.end + _BESIDE]
+    starts = [match.end() for match in _SENTENCE_END.finditer(before)]
+    ends = [match.start() for match in _SENTENCE_END.finditer(after)]
+    first = part.start - len(before) + starts[-2] if len(starts) > 1 else part.start - len(before)
+    return context[first : part.end + ends[1] if len(ends) > 1 else part.end + len(after)]
 
 
 def states(context: str, claim: str) -> bool:

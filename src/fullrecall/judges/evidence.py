@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 _ALIKE = str.maketrans({
@@ -21,7 +22,12 @@ FEWEST_WITHOUT_SPACES = 2
 WIDEST_GAP = 600
 """Characters that an ellipsis in a quote may stand for: words from all over a text say nothing."""
 
+_LONGEST_ALIGNED = 400
+"""Characters of a quote that is aligned: time grows with their cube. A longer one has to be the
+same words."""
+
 _FEWEST_TO_MISSPELL = 4
+_BETWEEN = "\0"  # words as one string
 _FEWEST_WORDS = 2  # of each part of a quote with more than one ellipsis
 _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
@@ -48,12 +54,13 @@ class Location(NamedTuple):
 class Folded:
     """A text prepared to look quotes up in: letter case, white space and marks made alike."""
 
-    __slots__ = ("_tokens", "offsets", "original", "text")
+    __slots__ = ("_tokens", "_words", "offsets", "original", "text")
 
     def __init__(self, text: str) -> None:
         self.offsets: Sequence[int]
         self.original = text
         self._tokens: list[tuple[str, int, int]] | None = None
+        self._words: str | None = None
         if text.isascii():
             self.text, self.offsets = _folded_ascii(text)
             return
@@ -82,6 +89,17 @@ class Folded:
         if self._tokens is None:
             self._tokens = list(_tokens(self.original))
         return self._tokens
+
+    @property
+    def words(self) -> str:
+        """The tokens' words as one string."""
+        if self._words is None:
+            self._words = _one_string([word for word, _, _ in self.tokens])
+        return self._words
+
+
+def _one_string(words: Sequence[str]) -> str:
+    return _BETWEEN + _BETWEEN.join(words) + _BETWEEN
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
@@ -121,9 +139,9 @@ def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location
     words; a single one must be a name, a number, long, or in a script without spaces. An ellipsis
     stands for up to 600 characters between parts that are all there, in order. Failing a verbatim
     match, the same words count whatever marks stand between them (footnotes, list numbers, the
-    borders of table cells); failing that, the best alignment, if RapidFuzz's `partial_ratio` of
-    it is at least `least` of 1 and it is the same words, none more or less, of which long ones may
-    be one letter off and numbers may not.
+    borders of table cells); failing that, for up to 400 characters, the best alignment, if
+    RapidFuzz's `partial_ratio` of it is at least `least` of 1 and it is the same words, none more
+    or less, of which long ones may be one letter off and numbers may not.
     """
     parts = locate_parts(quote, context, least=least)
     if not parts:
@@ -164,6 +182,7 @@ def _located(part: str, folded: Folded, least: float, after: int) -> Location | 
     return aligned if aligned is not None and aligned.start >= after else None
 
 
+@lru_cache(maxsize=64)
 def _wanted(quote: str) -> str:
     return Folded(quote.strip().strip("\u2026").strip(".")).text
 
@@ -179,21 +198,30 @@ def _occurrences(quote: str, folded: Folded) -> Iterator[Location]:
         at = folded.text.find(wanted, at + 1)
 
 
+@lru_cache(maxsize=64)
+def _words(part: str) -> tuple[str, ...]:
+    return tuple(word for word, _, _ in _tokens(part))
+
+
 def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     """Yield where the part's words stand one after another, whatever marks are between them."""
-    wanted = [word for word, _, _ in _tokens(part)]
+    wanted = _words(part)
     if len(wanted) < _FEWEST_WORDS:
         return
     tokens = folded.tokens
-    for at in range(len(tokens) - len(wanted) + 1):
-        if tokens[at][0] == wanted[0] and all(
-            tokens[at + step][0] == word for step, word in enumerate(wanted)
-        ):
-            yield Location(tokens[at][1], tokens[at + len(wanted) - 1][2], 1.0)
+    # As one string each, the search is the interpreter's own.
+    sought = _one_string(wanted)
+    at = folded.words.find(sought)
+    while at >= 0:
+        first = folded.words.count(_BETWEEN, 0, at)
+        yield Location(tokens[first][1], tokens[first + len(wanted) - 1][2], 1.0)
+        at = folded.words.find(sought, at + 1)
 
 
 def _aligned(wanted: str, folded: Folded, least: float) -> Location | None:
-    if len(wanted) < FEWEST_CHARACTERS or len(wanted) > len(folded.text) + 1:
+    if not FEWEST_CHARACTERS <= len(wanted) <= min(_LONGEST_ALIGNED, len(folded.text) + 1):
+        return None
+    if least >= 1:  # the text itself: it was looked for
         return None
     from rapidfuzz.fuzz import partial_ratio_alignment
 

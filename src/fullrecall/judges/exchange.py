@@ -106,12 +106,10 @@ class _Window:
         for index, quote in verdict.citations:
             if quote in self.matter.window[index + 1] or len(quote.split()) < _TELLS:
                 continue
-            if locate(quote, self.fold(index + 1)) is not None:
-                continue
-            for number in self.matter.window:
-                found = locate(quote, self.fold(number), least=1.0)
-                if found is not None:
-                    return f"the judge's quote stands in context {number}, not in {index + 1}"
+            others = (number for number in self.matter.window if number != index + 1)
+            found = next((n for n in others if locate(quote, self.fold(n), least=1.0)), None)
+            if found is not None and locate(quote, self.fold(index + 1)) is None:
+                return f"the judge's quote stands in context {found}, not in {index + 1}"
         return ""
 
     def is_proven(self, number: int, verdict: Verdict) -> bool:

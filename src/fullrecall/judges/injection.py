@@ -109,6 +109,10 @@ _SIGNS = tuple(
         ),
         (
             _VERDICT_STEMS,
+            rf"\b(?:is|are|be|count as)\s+(?:an?\s+)?(?:{_VERDICT})\s+(?:{_THINGS})\b",
+        ),
+        (
+            _VERDICT_STEMS,
             r"\b(?:answer|reply|respond|say|output|write|print|return)\b\s*(?:with\s+)?(?:only\s+)?"
             rf"[\"'“]?(?:{_VERDICT})\b",
         ),

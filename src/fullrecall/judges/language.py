@@ -15,14 +15,19 @@ from functools import lru_cache
 
 NAMES: Mapping[str, str] = {
     "ar": "Arabic", "bn": "Bengali", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
-    "en": "English", "es": "Spanish", "fa": "Persian", "fi": "Finnish", "fr": "French",
-    "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian",
-    "it": "Italian", "ja": "Japanese", "ka": "Georgian", "ko": "Korean", "nl": "Dutch",
-    "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian",
+    "am": "Amharic", "bo": "Tibetan", "en": "English", "es": "Spanish", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "gu": "Gujarati", "he": "Hebrew", "hi": "Hindi",
+    "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian", "it": "Italian", "ja": "Japanese",
+    "ka": "Georgian", "km": "Khmer", "kn": "Kannada", "ko": "Korean", "lo": "Lao",
+    "ml": "Malayalam", "my": "Burmese", "nl": "Dutch", "no": "Norwegian", "pa": "Punjabi",
+    "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "si": "Sinhala",
     "sv": "Swedish", "ta": "Tamil", "te": "Telugu", "th": "Thai", "tr": "Turkish",
-    "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+    "uk": "Ukrainian", "und": "in another language", "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 """The languages that are told apart, by ISO 639-1 code."""
+
+UNDETERMINED = "und"
+"""The ISO 639-2 code of a language that is none of these."""
 
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     code: frozenset(words.split())
@@ -88,6 +93,8 @@ _SCRIPTS: Mapping[str, str] = {
     "HIRAGANA": "ja", "KATAKANA": "ja", "HANGUL": "ko", "CJK": "zh", "CYRILLIC": "ru",
     "GREEK": "el", "ARABIC": "ar", "HEBREW": "he", "THAI": "th", "DEVANAGARI": "hi",
     "BENGALI": "bn", "TAMIL": "ta", "TELUGU": "te", "ARMENIAN": "hy", "GEORGIAN": "ka",
+    "GUJARATI": "gu", "GURMUKHI": "pa", "KANNADA": "kn", "MALAYALAM": "ml", "SINHALA": "si",
+    "LAO": "lo", "KHMER": "km", "MYANMAR": "my", "ETHIOPIC": "am", "TIBETAN": "bo",
 }  # fmt: skip
 
 _WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")  # "y" and "a" are names of things, too
@@ -137,11 +144,12 @@ def _told(text: str) -> tuple[str | None, int]:
     scripts = Counter(
         script for c in text if c.isalpha() and (script := _SCRIPTS.get(_script(c))) is not None
     )
-    latin = sum(c.isalpha() for c in text) - scripts.total()
+    latin = sum(_script(c) == "LATIN" for c in text if c.isalpha())
     # One word in Latin letters is a name in any text; so many letters say more in Chinese.
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
-    return _latin(text)
+    others = sum(c.isalpha() for c in text) - scripts.total() - latin
+    return (UNDETERMINED, _CERTAIN) if others > latin else _latin(text)
 
 
 @lru_cache(maxsize=4_096)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 # At the start only: the same tags inside a quote are the context's words.
@@ -18,23 +19,35 @@ _FENCE = re.compile(r"\s*```\w*\s*")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _TRAILING_COMMA = re.compile(r",\s*[\]}]")
+_KEPT = re.compile(r"""(?:[^",]++|"(?:[^"\\]++|\\.)*+"?|\\|,(?!\s*[\]}]))++""", re.DOTALL)
+"""What stands between trailing commas: strings, whole or cut off, other commas, the rest."""
 _CLOSING = {
     name: re.compile(f"</{name}>", re.IGNORECASE) for name in ("think", "thinking", "reasoning")
 }
+_MOST_COMMAS = 5_000
+"""Trailing commas that are taken out of a reply; one with more was made to take time."""
 _PIECE = 512  # characters that are tried first
 _LONGEST_TOKEN = 16  # of JSON, strings aside
-_READINGS = 12
+_READINGS = 5
 """How often the length of a reply is read in search of answers, all attempts together."""
-_NESTED = 20_000
+_SPARE = 500_000
+"""Characters that may be read besides, so that a short reply may have many brackets."""
+_ATTEMPT = 1_000
+"""Characters that are read in the time that it takes to begin, and to find a value or none."""
+_NESTED = 100_000
 """Characters that an attempt is taken to have read where nesting is too deep to be read."""
+_MOST_VERDICTS = 4_000
+"""Of a reply: its bound on characters has room for fewer that say anything."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the verdicts of a reply as they are: each an object with an `id`."""
     given: list[dict[str, Any]] = []
     known: set[str] | None = None
+    left = _MOST_VERDICTS
     for value in _values(_answer(text)):
-        answer = _verdicts(value)
+        answer = _verdicts(value)[:left]
+        left -= len(answer)
         if not given:
             given = answer
             continue
@@ -59,7 +72,8 @@ def text_items(text: str) -> list[str] | None:
     """
     text = _answer(text)
     found: list[str] | None = None
-    bare = _FENCE.sub("", text, count=1).startswith("[")
+    fence = _FENCE.match(text)
+    bare = text.startswith("[", fence.end() if fence else 0)
     for value in _values(text):
         items = value.get("items") if isinstance(value, dict) else value if bare else None
         bare = False
@@ -97,16 +111,17 @@ def _answer(text: str) -> str:
 def _values(text: str) -> Iterator[Any]:
     """Yield the whole JSON objects and arrays in `text`, outermost first where they are whole.
 
-    Time is linear in the length of the text, whatever stands in it: attempts that fail are paid
-    from a budget of some readings of the whole.
+    Time is linear in the length of the text, whatever stands in it: every attempt is paid from a
+    budget of some readings of the whole.
     """
     text = _without_trailing_commas(text)
-    budget = _READINGS * len(text) + _NESTED
+    budget = _READINGS * len(text) + _SPARE
     position = 0
     while budget > 0:
         opened = _OPENING.search(text, position)
         if opened is None:
             return
+        budget -= _ATTEMPT
         try:
             value, position = _decoded(text, opened.start())
         except RecursionError:
@@ -117,6 +132,7 @@ def _values(text: str) -> Iterator[Any]:
             position = opened.end()
             budget -= error.read
         else:
+            budget -= position - opened.start()
             yield value
 
 
@@ -165,18 +181,8 @@ def _without_trailing_commas(text: str) -> str:
     if _TRAILING_COMMA.search(text) is None:
         return text
     kept: list[str] = []
-    quoted = escaped = False
-    for character in text:
-        if quoted:
-            quoted = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"':
-            quoted = True
-        elif character in "]}":
-            last = len(kept) - 1
-            while last >= 0 and kept[last].isspace():
-                last -= 1
-            if last >= 0 and kept[last] == ",":
-                del kept[last]
-        kept.append(character)
-    return "".join(kept)
+    end = 0
+    for piece in islice(_KEPT.finditer(text), _MOST_COMMAS):
+        kept.append(piece[0])
+        end = piece.end()
+    return "".join(kept) + text[end:]

@@ -25,6 +25,11 @@ _LONGEST_NUMBER = 10
 _MISSPELLED = 0.85
 """How alike an echo and the target's own beginning are, where they are not the same."""
 
+_MOST_CITATIONS = 200
+_MOST_QUOTED = 40_000
+"""Citations of a reply, and characters of their quotes, that are looked up: twenty verdicts with
+three sentences each take a third. More would take long, and prove nothing more."""
+
 NO_VERDICT = "the judge gave no verdict"
 
 
@@ -48,6 +53,9 @@ def checked(
             shown = str(item.get("id"))[:40]
             return _void(asked, f"the judge gave a verdict on {shown!r}, which was not asked for")
         given[number].append(item)
+    problem = _quotes_too_much([item for items in given.values() for item in items])
+    if problem:
+        return _void(asked, problem)
     echoes = _Echoes(asked)
     for number, items in given.items():
         for item in items:
@@ -161,6 +169,18 @@ def _counts_from_zero(item: Mapping[str, Any]) -> str:
     if any(_number(citation.get("context")) == 0 for citation in _citations(item)):
         return "the judge cites context 0: contexts are counted from 1"
     return ""
+
+
+def _quotes_too_much(items: Iterable[Mapping[str, Any]]) -> str:
+    """Return what says that a reply quotes more than is looked up; empty where it does not."""
+    quotes = [citation.get("quote") for item in items for citation in _citations(item)]
+    characters = sum(len(quote) for quote in quotes if isinstance(quote, str))
+    if len(quotes) <= _MOST_CITATIONS and characters <= _MOST_QUOTED:
+        return ""
+    return (
+        f"the judge gave {len(quotes):,} citations with {characters:,} characters, at most "
+        f"{_MOST_CITATIONS} with {_MOST_QUOTED:,} are looked up: quote less"
+    )
 
 
 def _void(asked: Mapping[int, str], problem: str) -> dict[int, Verdict]:

@@ -5,56 +5,21 @@ OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and others by their `base_u
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import hashlib
-import json
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
-from weakref import WeakKeyDictionary
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from fullrecall.errors import MissingExtraError, ParameterError
-from fullrecall.models.chat import ChatRequest, Completion, Failure
-from fullrecall.models.failures import trouble_of
-from fullrecall.models.redaction import hide, hide_url, hide_values, public_url, redacted
-from fullrecall.models.retries import sound
-from fullrecall.models.transport import (
-    Portal,
-    ReplyError,
-    bounded_client,
-    closed,
-    http_library,
-    verification,
-)
+from fullrecall.models.chat import ChatRequest, Completion
+from fullrecall.models.remote_model import RemoteModel
 from fullrecall.usage import token_count
 
-_REFUSALS = 2
-"""So many requests that were rejected with a schema and answered without one settle it: a single
-one may have been rejected for another reason."""
 
-_OWN = {"extra_headers": "headers", "extra_query": "params"}
-"""What is no part of the request's body, and what the client's `post` calls it."""
-
-_MOST_VALUES = 100_000
-"""Of a reply, those in its text included: to parse more could hold up the event loop."""
-
-_SHOWN = 200
-"""Bytes of a reply that is no completion that its reason shows."""
-
-_MOST_REJECTIONS = 1_000
-"""Requests of which is remembered that they are to be sent without a schema."""
-
-
-@dataclass(repr=False)
-class OpenAIChatModel:
+class OpenAIChatModel(RemoteModel):
     """A model behind an OpenAI-compatible endpoint.
 
-    - `model`: its name there. `base_url`: the endpoint, None for OpenAI's own. A user and password
-      in it are sent as basic authorization, its parameters with each request.
+    - `model`: its name there. `base_url`: the endpoint, None for OPENAI_BASE_URL or OpenAI's own.
+      A user and password in it are sent as basic authorization, its parameters with each request.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
+    - `temperature`: None sends none, for models that take none.
     - `schema`: send the JSON schema of the answer. A request that is rejected with status 400 is
       to be sent again, and goes without it then. An endpoint that answered two such requests,
       and none with a schema, gets none from then on.
@@ -71,189 +36,13 @@ class OpenAIChatModel:
     `chat.completions.create` takes: what traces the latter does not see them.
 
     Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key where
-    OpenAI's own endpoint needs one. Requests raise what the client raises.
+    OpenAI's own endpoint needs one, and for an option that sets what a parameter says, such as
+    `temperature`. Requests raise what the client raises.
     """
 
-    model: str
-    base_url: str | None = None
-    api_key: str | None = None
-    temperature: float | None = 0.0
-    schema: bool = True
-    timeout: float = 60.0
-    options: dict[str, Any] = field(default_factory=dict)
-    _refusals: float = field(default=0, init=False, compare=False)
-    _rejections: set[int] = field(default_factory=set, init=False, compare=False)
-    _portal: Portal = field(default_factory=Portal, init=False, compare=False)
-    _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
-        default_factory=WeakKeyDictionary, init=False, compare=False
-    )
-
-    def __post_init__(self) -> None:
-        if self.base_url is not None:
-            _check_address(self.base_url)
-            hide_url(self.base_url)
-        for given in ("extra_headers", "extra_query"):
-            hide_values(self.options.get(given) or {}, all_of_them=True)
-        hide_values(self.options)
-        try:
-            import openai  # noqa: F401 - clients are made when they are first used
-        except ImportError:
-            raise MissingExtraError("openai", "openai", "OpenAIChatModel") from None
-        if self._key() is None:
-            raise ParameterError(
-                "no API key: set OPENAI_API_KEY, give api_key=…, or give the base_url of a "
-                "server that needs none"
-            )
-
-    @property
-    def name(self) -> str:
-        """The model and what decides its answers."""
-        # Headers decide who asks, not what is answered, and may hold secrets.
-        told = sorted(key for key in self.options if not key.startswith("extra_"))
-        options = "".join(f",{key}={self.options[key]!r}" for key in told)
-        if "extra_body" in self.options:  # decides, and may be long or private: a digest tells
-            body = repr(sorted(dict(self.options["extra_body"]).items())).encode()
-            options += f",extra_body={hashlib.sha256(body).hexdigest()[:8]}"
-        return f"openai:{self.model}@{self._place},t={self.temperature}{redacted(options)}"
-
-    def __repr__(self) -> str:
-        address = "" if self.base_url is None else f", base_url={self._place!r}"
-        return f"OpenAIChatModel({self.model!r}{address})"
-
-    def complete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer; raises what the client raises."""
-        return self._portal.call(self.acomplete(request))
-
-    async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the model's answer without blocking; raises what the client raises."""
-        from openai import BadRequestError
-
-        client = await self._client()
-        with_schema = self._sends_schema(request)
-        try:
-            async with asyncio.timeout(self._seconds) as limit:
-                reply = await client.post(**self._post(request, schema=with_schema))
-        except BadRequestError as error:
-            return self._rejected(request, error, with_schema=with_schema)
-        except Exception as error:  # noqa: BLE001 - told or raised by `_failed`
-            if limit.expired():
-                told = f"timed out: no answer within {self._seconds:g} s ({self._place})"
-                raise TimeoutError(told) from None
-            return self._failed(error)
-        return sound(self._answered(request, reply.content, with_schema=with_schema))
-
-    @property
-    def _place(self) -> str:
-        return "default" if self.base_url is None else public_url(self.base_url)
-
-    @property
-    def _seconds(self) -> float:
-        given = self.options.get("timeout")
-        return given if isinstance(given, (int, float)) else self.timeout
-
-    def _sends_schema(self, request: ChatRequest) -> bool:
-        if not self.schema or self._refusals >= _REFUSALS or request.schema is None:
-            return False
-        return hash(request.messages) not in self._rejections
-
-    def _rejected(self, request: ChatRequest, error: Exception, *, with_schema: bool) -> Completion:
-        """Return that the schema may be to blame: whoever drives asks again, then without it."""
-        trouble = trouble_of(error)
-        if not with_schema or trouble.failure is not Failure.INVALID:
-            raise _clean(error)
-        if len(self._rejections) >= _MOST_REJECTIONS:
-            self._rejections.clear()
-        self._rejections.add(hash(request.messages))
-        return Completion("", failure=Failure.SCHEMA, detail=trouble.detail)
-
-    def _failed(self, error: Exception) -> Completion:
-        """Return what a reply that was not read is, or raise what the client raised."""
-        from openai import APIConnectionError
-
-        for link in _chain(error):
-            if isinstance(link, ReplyError):
-                return sound(Completion("", failure=link.failure, detail=str(link)))
-        _clean(error)
-        if isinstance(error, APIConnectionError):
-            raise ConnectionError(f"{error} ({self._place})") from error
-        raise error
-
-    def _answered(self, request: ChatRequest, content: bytes, *, with_schema: bool) -> Completion:
-        """Return the answer, and learn from it whether schemas are refused here."""
-        if with_schema:
-            self._refusals = float("-inf")  # they are taken
-        elif hash(request.messages) in self._rejections:
-            self._rejections.discard(hash(request.messages))
-            self._refusals += 1
-        return _completion(content)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Connections stay behind: a copy opens its own.
-        return {**self.__dict__, "_portal": None, "_clients": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _portal=Portal(), _clients=WeakKeyDictionary())
-        self.__post_init__()
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def close(self) -> None:
-        """Close the connections of the sync path; the model can be used again."""
-        self._portal.close()
-
-    async def aclose(self) -> None:
-        """Close the connections that this event loop opened, as far as they do within a second."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await closed([client.close])
-
-    async def _client(self) -> Any:
-        # A connection belongs to the loop that opened it: one client for each loop.
-        import openai
-
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            verify = await verification(self.base_url or "https://")
-        if loop not in self._clients:
-            http_client = bounded_client()(timeout=None, verify=verify)
-            made = openai.AsyncOpenAI(http_client=http_client, **self._settings())
-            self._clients[loop] = made
-            if self._portal.serves(loop):
-                self._portal.closing.append(made.close)
-        return self._clients[loop]
-
-    def _key(self) -> str | None:
-        key = (self.api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
-        hide(key)
-        return key or ("none" if self.base_url else None)
-
-    def _settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = {
-            "api_key": self._key(),
-            "timeout": None,  # `acomplete` bounds the whole request
-            "max_retries": 0,
-        }
-        if self.base_url is not None:
-            parts = urlsplit(self.base_url)
-            host = parts.netloc.rpartition("@")[2]
-            settings["base_url"] = urlunsplit((parts.scheme, host, parts.path, "", ""))
-            settings["default_query"] = dict(parse_qsl(parts.query, keep_blank_values=True))
-            if parts.username or parts.password:
-                both = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-                told = base64.b64encode(both.encode()).decode()
-                settings["default_headers"] = {"Authorization": f"Basic {told}"}
-        return settings
-
-    def _post(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
-        """Return the arguments of the client's `post`."""
-        options = dict(self.options)
-        options.pop("timeout", None)  # `acomplete` keeps to it
-        own = {name: options.pop(given) for given, name in _OWN.items() if given in options}
-        more = options.pop("extra_body", None) or {}
-        body = self._body(request, schema=schema) | options | more
-        cast_to = http_library().Response
-        return {"path": "/chat/completions", "cast_to": cast_to, "body": body, "options": own}
+    package: ClassVar[str] = "openai"
+    client: ClassVar[str] = "AsyncOpenAI"
+    path: ClassVar[str] = "/chat/completions"
 
     def _body(self, request: ChatRequest, *, schema: bool) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -263,32 +52,15 @@ class OpenAIChatModel:
         if self.temperature is not None:
             body["temperature"] = self.temperature
         if schema:
-            body["response_format"] = _response_format(request)
+            form = {
+                "name": request.schema_name,
+                "schema": request.plain_schema(),
+                "strict": True,
+            }
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
-
-def _response_format(request: ChatRequest) -> dict[str, Any]:
-    return {
-        "type": "json_schema",
-        "json_schema": {
-            "name": request.schema_name,
-            "schema": request.plain_schema(),
-            "strict": True,
-        },
-    }
-
-
-def _completion(content: bytes) -> Completion:
-    """Return the answer that a body holds, whatever type the endpoint says that it has."""
-    if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        detail = f"it has more than {_MOST_VALUES:,} values"
-        return Completion("", failure=Failure.TOO_LARGE, detail=detail)
-    try:
-        reply = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        detail = f"{type(error).__name__}: {error}"
-        return Completion("", failure=Failure.MALFORMED, detail=detail)
-    try:
+    def _read(self, reply: Any) -> Completion:
         choice = reply["choices"][0]
         message, stop = choice["message"], choice.get("finish_reason")
         usage = reply.get("usage")
@@ -302,34 +74,3 @@ def _completion(content: bytes) -> Completion:
             stop=stop,
             refusal=message.get("refusal"),
         )
-    except (TypeError, KeyError, IndexError, AttributeError):
-        beginning = content[:_SHOWN].decode(errors="replace")
-        detail = f"the reply is no chat completion: {beginning}"
-        return Completion("", failure=Failure.MALFORMED, detail=detail)
-
-
-def _check_address(base_url: str) -> None:
-    if not base_url.startswith(("http://", "https://")):
-        address = redacted(base_url)
-        raise ParameterError(f"base_url must begin with http:// or https://, got {address!r}")
-    try:
-        _ = urlsplit(base_url).port
-    except ValueError as error:
-        raise ParameterError(f"base_url must be an address, got one with {error}") from None
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _clean(error: Exception) -> Exception:
-    """Return an exception whose words, and those of its causes, hold no secret."""
-    for link in _chain(error):
-        link.args = tuple(redacted(each) if isinstance(each, str) else each for each in link.args)
-        for name in ("message", "body"):
-            told = getattr(link, name, None)
-            if told is not None:
-                setattr(link, name, redacted(told) if isinstance(told, str) else None)
-    return error

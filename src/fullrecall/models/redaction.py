@@ -47,7 +47,11 @@ _PATTERNS = (
 """What looks like a secret in a message, whoever it belongs to."""
 
 _LOGGERS = (
-    "openai", "openai._base_client", "openai._response",
+    *(
+        f"{package}{part}"
+        for package in ("openai", "anthropic")
+        for part in ("", "._base_client", "._response", "._legacy_response")
+    ),
     *(
         f"{library}{part}"
         for library in ("httpcore", "httpcore2")

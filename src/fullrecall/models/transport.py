@@ -52,20 +52,19 @@ class ReplyError(Exception):
 
 
 @cache
-def http_library() -> Any:
-    """Return the HTTP library that the installed openai client is built on."""
-    from openai import DefaultAsyncHttpxClient
-
-    base = DefaultAsyncHttpxClient.__mro__[1]
+def http_library(package: str) -> Any:
+    """Return the HTTP library that a provider's client is built on."""
+    base = import_module(package).DefaultAsyncHttpxClient.__mro__[1]
     return import_module(base.__module__.partition(".")[0])
 
 
 @cache
-def bounded_client() -> Any:
-    """Return the class of the official client's HTTP client, with its replies bounded."""
-    from openai import DefaultAsyncHttpxClient
+def bounded_client(package: str) -> Any:
+    """Return the class of a provider's HTTP client, with its replies bounded."""
+    made: Any = import_module(package).DefaultAsyncHttpxClient
+    library = http_library(package)
 
-    class BoundedClient(DefaultAsyncHttpxClient):
+    class BoundedClient(made):  # type: ignore[misc]
         """Follows no redirect, and reads no more of a reply than `MOST_BYTES`."""
 
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002
@@ -80,7 +79,7 @@ def bounded_client() -> Any:
             headers = response.headers.copy()
             for name in ("content-encoding", "content-length", "transfer-encoding"):
                 headers.pop(name, None)
-            return http_library().Response(
+            return library.Response(
                 response.status_code, headers=headers, content=content, request=request
             )
 
@@ -134,17 +133,17 @@ def _window(encoding: str, content: bytes) -> int:
 
 
 @cache
-def _certificates() -> Any:
+def _certificates(package: str) -> Any:
     """Return the TLS settings of this process: reading its certificates takes 0.1 s."""
     with _READING:
-        return http_library().create_ssl_context()
+        return http_library(package).create_ssl_context()
 
 
-async def verification(address: str) -> Any:
+async def verification(package: str, address: str) -> Any:
     """Return how a client of this address verifies whom it talks to; read away from the loop."""
     if address.startswith("http://") and not getproxies():
         return False  # there is nothing to verify
-    return await asyncio.to_thread(_certificates)
+    return await asyncio.to_thread(_certificates, package)
 
 
 class Portal:

@@ -7,6 +7,8 @@ from fullrecall.report.difference import Difference, Flip
 from fullrecall.report.gate import Gate
 from fullrecall.report.report import Report
 from fullrecall.report.row import Missed, Row
+from fullrecall.report.runs import Runs
+from fullrecall.report.slices import Slice, Slices
 from fullrecall.report.smallest_k import SmallestK
 from fullrecall.report.summary import Estimate, ScoreSummary, Summary
 
@@ -23,8 +25,11 @@ __all__ = [
     "Outcome",
     "Report",
     "Row",
+    "Runs",
     "ScoreComparison",
     "ScoreSummary",
+    "Slice",
+    "Slices",
     "SmallestK",
     "Summary",
     "compare",

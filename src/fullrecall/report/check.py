@@ -52,7 +52,7 @@ class Check:
         return {**asdict(self), "outcome": str(self.outcome)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateResult:
     """What a gate decides of a report; prints one line for each rule."""
 
@@ -88,6 +88,9 @@ class GateResult:
         from fullrecall.report import exports, junit
 
         return exports.written(junit.of_gate(self), path)
+
+    def __repr__(self) -> str:
+        return f"GateResult({self.outcome.words}, {len(self.checks)} rules)\n{self}"
 
     def __str__(self) -> str:
         return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)

@@ -33,12 +33,13 @@ from fullrecall.report.totals import Totals, totals_of
 from fullrecall.result import Method
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from fullrecall.report.page import Diagnosis
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreComparison(Mapping[Measure, Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
@@ -65,6 +66,16 @@ class ScoreComparison(Mapping[Measure, Difference]):
 
     def __len__(self) -> int:
         return len(self.differences)
+
+    def __repr__(self) -> str:
+        one = self.main
+        label = self.method.label(one.measure)
+        if one.difference is None:
+            return f"ScoreComparison(no difference, {label}: no sample compared)"
+        return (
+            f"ScoreComparison({one.difference:+.3f}, {label}: {one.before:.3f} to {one.after:.3f}, "
+            f"p = {one.p:.4f}, {one.samples:,} samples)"
+        )
 
     @property
     def name(self) -> str:
@@ -144,8 +155,11 @@ class Comparison(Sequence[ScoreComparison]):
         self.only_before = tuple(row.label for row in pairing.only_before)
         self.only_after = tuple(row.label for row in pairing.only_after)
         self.unmatched = tuple(unmatched)
-        self._gone = pairing.only_before
-        self._places = {before.methods[place].name: (place, other) for place, other in common}
+        self._gone, self._new = pairing.only_before, pairing.only_after
+        self.places: Mapping[str, tuple[int, int]] = {
+            before.methods[place].name: (place, other) for place, other in common
+        }
+        """Where the results of each score stand in the rows before and after."""
         scores = [self._compared(*places) for places in common]
         self.scores = _adjusted(scores, all_asked=bool(measures))
 
@@ -168,13 +182,20 @@ class Comparison(Sequence[ScoreComparison]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
+        """Every sample as before and after: the pairs, then those of one report alone."""
+        yield from self.pairs
+        yield from ((row, None) for row in self._gone)
+        yield from ((None, row) for row in self._new)
+
     def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
         """Return the changes of a measure with what is not measured at its worst and at its best.
 
         A sample that has no score after may have lost or gained all there is to; one that has
         none before may come from anywhere; where both are missing, the change may be -1 or 1.
         """
-        place, other = self._places[score]
+        place, other = self.places[score]
         known = [
             (ends_of_change(one.results[place], two.results[other], measure), _group(one, two))
             for one, two in self.pairs
@@ -203,6 +224,42 @@ class Comparison(Sequence[ScoreComparison]):
             "seed": self.seed,
             "scores": [score.to_dict() for score in self],
         }
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per sample: each measure before and after, and what was gained and lost.
+
+        Columns are named `id_recall@5_before`, `_after`, `_change`, the last over the targets that
+        both reports have. `id_recall_pairing` says "compared" or why not, `id_recall_gained` and
+        `id_recall_lost` name targets as a JSON array. Raises `MissingExtraError` without pandas.
+        """
+        from fullrecall.report import frames
+
+        return frames.changes(self)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
+        from fullrecall.report import exports
+
+        return exports.written(exports.comparison_as_json(self), path)
+
+    def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
+        """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
+
+        As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
+        """
+        from fullrecall.report import exports
+
+        return exports.written_table(exports.comparison_as_csv(self, delimiter), path)
+
+    def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
+        """Return, and write to `path`, the comparison in GitHub's Markdown, for a pull request.
+
+        A table of all differences, the samples that changed most, `flips` of each score, and what
+        the numbers stand on. Raises `ParameterError` for `flips` below 0.
+        """
+        from fullrecall.report import exports, markdown
+
+        return exports.written(markdown.of_comparison(self, flips), path)
 
     def to_html(
         self,
@@ -234,8 +291,9 @@ class Comparison(Sequence[ScoreComparison]):
         """Draw the mean of each score over k before and after, and return the axes.
 
         Of `measure`, or of each score's headline, at every k that was compared; means are over
-        the samples compared. On `ax`, or on new axes if it is None; nothing is shown or saved.
-        `scores` names which. Raises `ReportError` where there is nothing to draw,
+        the samples compared. A band shows the interval of the change, from the mean before: where
+        it holds that mean, no change is shown. On `ax`, or on new axes if it is None; nothing is
+        shown or saved. `scores` names which. Raises `ReportError` where there is nothing to draw,
         `MissingExtraError` without Matplotlib.
         """
         from fullrecall.report.plots import before_after

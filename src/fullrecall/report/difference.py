@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, mean_above, upper_bound
-from fullrecall.report.pairs import Common, change
+from fullrecall.report.pairs import Common, change, turned
 from fullrecall.report.row import Row
 from fullrecall.report.sign_flips import RESAMPLES, SignFlips, alpha_of, sign_flips
 from fullrecall.report.totals import Totals, totals_of
@@ -200,18 +200,8 @@ def _group_means(pairs: Sequence[Pair]) -> list[float]:
 
 
 def _flip(pair: Pair, k: int | None) -> Flip:
-    old, new = (
-        {finding.target.label for finding in result.ranked if finding.found_at(k)}
-        for result in (pair.results.before, pair.results.after)
-    )
-    return Flip(
-        pair.row.label,
-        pair.row.sample.user_input,
-        pair.before,
-        pair.after,
-        tuple(sorted(new - old)),
-        tuple(sorted(old - new)),
-    )
+    gained, lost = turned(pair.results.before, pair.results.after, k)
+    return Flip(pair.row.label, pair.row.sample.user_input, pair.before, pair.after, gained, lost)
 
 
 def _plain(interval: Interval | None) -> dict[str, float] | None:

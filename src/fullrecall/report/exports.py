@@ -1,23 +1,19 @@
-"""A report as JSON and as CSV, for other programs; `file` writes what `Report.load` reads."""
+"""Reports and comparisons as JSON and CSV; `file` writes what `Report.load` reads."""
 
 from __future__ import annotations
 
-import csv
 import json
-from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fullrecall.report import frames
+from fullrecall.report import frames, spreadsheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullrecall.measures import Measure
+    from fullrecall.report.comparison import Comparison
     from fullrecall.report.report import Report
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""What a spreadsheet may take for the start of a formula."""
 
 
 def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
@@ -50,15 +46,27 @@ def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:
     return json.dumps(plain, indent=1) + "\n"
 
 
-def as_csv(report: Report, measures: Sequence[Measure] = ()) -> str:
+def as_csv(report: Report, measures: Sequence[Measure] = (), delimiter: str = ",") -> str:
     """Return a head and one line for each sample; see `Report.to_csv`."""
     columns = frames.score_columns(report.methods, measures)
-    text = StringIO()
-    writer = csv.writer(text)  # CRLF, as RFC 4180 has it: it also gets a lone CR quoted
-    writer.writerow(map(cell, columns))
-    for row in frames.score_rows(report, measures):
-        writer.writerow(cell(row.get(name)) for name in columns)
-    return text.getvalue()
+    rows = frames.score_rows(report, measures)
+    return spreadsheet.table(
+        [columns, *([row.get(name) for name in columns] for row in rows)], delimiter
+    )
+
+
+def comparison_as_json(comparison: Comparison) -> str:
+    """Return one JSON object; see `Comparison.to_json`."""
+    return json.dumps({"kind": "fullrecall comparison", **comparison.to_dict()}, indent=1) + "\n"
+
+
+def comparison_as_csv(comparison: Comparison, delimiter: str = ",") -> str:
+    """Return a head and one line for each sample; see `Comparison.to_csv`."""
+    columns = frames.change_columns(comparison)
+    rows = frames.change_rows(comparison)
+    return spreadsheet.table(
+        [columns, *([row.get(name) for name in columns] for row in rows)], delimiter
+    )
 
 
 def written(text: str, path: str | Path | None) -> str:
@@ -73,12 +81,8 @@ def written(text: str, path: str | Path | None) -> str:
     return text
 
 
-def cell(value: Any) -> Any:
-    """Return a value for a cell: a text that a spreadsheet would run gets an apostrophe."""
-    if not isinstance(value, str) or not value.startswith(FORMULA):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
+def written_table(text: str, path: str | Path | None) -> str:
+    """Return a table as CSV, and write it with a byte order mark to `path` if there is one."""
+    if path is not None:
+        written(f"{spreadsheet.BOM}{text}", path)
+    return text

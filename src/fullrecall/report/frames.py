@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.extras import pandas
+from fullrecall.report.pairs import change, side_by_side, turned
 from fullrecall.report.summary import default_measures
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from fullrecall.findings import Finding
     from fullrecall.measures import Measure
+    from fullrecall.report.comparison import Comparison
     from fullrecall.report.report import Report
     from fullrecall.result import Method
 
@@ -41,6 +44,64 @@ def score_rows(report: Report, measures: Sequence[Measure] = ()) -> Iterator[dic
             cells[f"{name}_status"] = str(result.status)
             cells[f"{name}_reason"] = result.reason
         yield cells
+
+
+def changes(comparison: Comparison) -> pd.DataFrame:
+    """Return one row per sample; see `Comparison.to_pandas`."""
+    columns = change_columns(comparison)
+    rows = [[row.get(name) for name in columns] for row in change_rows(comparison)]
+    frame = frame_of(rows, columns, "Comparison.to_pandas()")
+    numeric = [
+        f"{label}_{what}" for labels in _labels(comparison) for label in labels for what in _VALUES
+    ]
+    return frame.astype({_encodable(name): "float64" for name in numeric})
+
+
+def change_columns(comparison: Comparison) -> list[str]:
+    """Return the names of a frame of changes, in order."""
+    columns = ["sample", "user_input", "group"]
+    for score, labels in zip(comparison, _labels(comparison), strict=True):
+        columns += [f"{label}_{what}" for label in labels for what in _VALUES]
+        columns += [f"{score.name}_{what}" for what in ("pairing", "gained", "lost")]
+    return columns
+
+
+def change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """Yield each sample's cells by the names of `change_columns`: the pairs, then the others."""
+    labels = _labels(comparison)
+    for before, after in comparison.rows:
+        row = before or after
+        assert row is not None  # noqa: S101 - a sample stands in one of them
+        cells: dict[str, Any] = {
+            "sample": row.label,
+            "user_input": row.sample.user_input,
+            "group": row.sample.group,
+        }
+        for score, named in zip(comparison, labels, strict=True):
+            place, other = comparison.places[score.name]
+            gap, old, new = side_by_side(
+                None if before is None else before.results[place],
+                None if after is None else after.results[other],
+            )
+            for label, measure in named.items():
+                one = None if old is None else old[measure]
+                two = None if new is None else new[measure]
+                known = gap is None and one is not None and two is not None
+                cells[f"{label}_before"], cells[f"{label}_after"] = one, two
+                cells[f"{label}_change"] = change(one, two) if known else None
+            cells[f"{score.name}_pairing"] = gap or "compared"
+            if gap is None and old is not None and new is not None:
+                gained, lost = turned(old, new)
+                cells[f"{score.name}_gained"] = json.dumps(gained) if gained else None
+                cells[f"{score.name}_lost"] = json.dumps(lost) if lost else None
+        yield cells
+
+
+_VALUES = ("before", "after", "change")
+
+
+def _labels(comparison: Comparison) -> list[dict[str, Measure]]:
+    return [{score.method.label(measure): measure for measure in score} for score in comparison]
 
 
 def findings(report: Report) -> pd.DataFrame:

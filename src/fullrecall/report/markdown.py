@@ -1,19 +1,27 @@
-"""Reports and gates in GitHub's Markdown, for a pull request or a job's summary."""
+"""Reports, comparisons and gates in GitHub's Markdown, for a pull request or a job's summary."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from fullrecall.errors import ParameterError
+from fullrecall.report.terminal import comparison_notes, one_line
 from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
     from fullrecall.report.bounds import Interval
     from fullrecall.report.check import Check, GateResult
+    from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.summary import Summary
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
+_NAMED = 3
+"""Targets of a sample that a table names."""
+
+_MENTION = re.compile(r"(?<!\w)\\@(?=\w)|\\#(?=\w)")
+
 _SIGNS = {"pass": "✅", "fail": "❌", "cannot_tell": "⚠️"}
 
 
@@ -47,6 +55,36 @@ def of_summary(summary: Summary) -> str:
     return "\n".join([*lines, *(["", *reasons] if reasons else []), ""])
 
 
+def of_comparison(comparison: Comparison, flips: int = 5) -> str:
+    """Return a comparison as tables; see `Comparison.to_markdown`."""
+    if flips < 0:
+        raise ParameterError(f"flips must be at least 0, got {flips}")
+    several = sum(one.p_adjusted is not None for s in comparison for one in s.values()) > 1
+    percent = f"{100 * comparison.confidence:g}% interval"
+    heads = ["score", "before", "after", "change", percent, "p", *(["p (Holm)"] * several)]
+    heads += ["better / same / worse"]
+    rows = [
+        [
+            escaped(score.method.label(one.measure)),
+            shown(one.before),
+            shown(one.after),
+            _change(one.difference),
+            _between(one.interval, "+.3f"),
+            _chance(one.p),
+            *([_chance(one.p_adjusted)] * several),
+            f"{one.wins:,} / {one.ties:,} / {one.losses:,}",
+        ]
+        for score in comparison
+        for one in score.values()
+    ]
+    lines = [f"### Context recall, before and after: {len(comparison.pairs):,} samples", ""]
+    lines += [*_table(heads, rows), ""]
+    for score in comparison:
+        lines += _flips(score, flips)
+    lines += [f"- {escaped(note)}" for note in comparison_notes(comparison)]
+    return "\n".join([*lines, ""])
+
+
 def of_gate(result: GateResult) -> str:
     """Return what a gate decides as a table; see `GateResult.to_markdown`."""
     outcome = result.outcome
@@ -61,7 +99,10 @@ def of_gate(result: GateResult) -> str:
 def escaped(text: str) -> str:
     """Return `text` as one line that Markdown shows as it is, links and HTML included."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return _SPECIAL.sub(r"\\\1", line)
+    line = _SPECIAL.sub(r"\\\1", line).replace("www.", r"www\.")
+    # A backslash alone stops neither mentions nor references: GitHub looks for them once Markdown
+    # is read. The comment parts the sign from its name.
+    return _MENTION.sub(lambda found: f"{found[0][1]}<!-- -->", line)
 
 
 def _row(check: Check) -> list[str]:
@@ -77,10 +118,55 @@ def _row(check: Check) -> list[str]:
     ]
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    rule = ["---", *("---:" for _ in heads[1:])]
+def _table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], sides: str | None = None
+) -> list[str]:
+    """Return the lines of a table; `sides` aligns each column, "l" or "r": all but the first."""
+    sides = sides or f"l{'r' * (len(heads) - 1)}"
+    rule = ["---" if side == "l" else "---:" for side in sides]
     return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
 
 
-def _between(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
+def _between(interval: Interval | None, shape: str = ".3f") -> str:
+    return "-" if interval is None else f"{interval.low:{shape}} to {interval.high:{shape}}"
+
+
+def _change(difference: float | None) -> str:
+    return "-" if difference is None else f"**{difference:+.3f}**"
+
+
+def _chance(p: float | None) -> str:
+    return "" if p is None else f"{p:.4f}"
+
+
+def _flips(score: ScoreComparison, limit: int) -> Iterator[str]:
+    """Yield a table of the samples whose score changed most, behind a line that opens it."""
+    changed = score.main.flips
+    if not changed or not limit:
+        return
+    first = f", the {limit:,} largest changes" if len(changed) > limit else ""
+    some = "sample" if len(changed) == 1 else "samples"
+    label = escaped(score.method.label(score.main.measure))
+    yield f"{len(changed):,} {some} changed in {label}{first}:"
+    yield ""
+    yield "<details><summary>What was found and lost</summary>"
+    yield ""
+    rows = [
+        [
+            escaped(one_line(flip.sample, 60)),
+            escaped(one_line(flip.question or "", 200)),
+            f"{flip.before:.3f} → {flip.after:.3f}",
+            escaped(_named(flip.gained)),
+            escaped(_named(flip.lost)),
+        ]
+        for flip in changed[:limit]
+    ]
+    yield from _table(["sample", "question", "score", "found now", "lost"], rows, "llrll")
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _named(targets: Sequence[str]) -> str:
+    more = [f"… and {len(targets) - _NAMED:,} more"] if len(targets) > _NAMED else []
+    return "; ".join([*(one_line(target, 80) for target in targets[:_NAMED]), *more])

@@ -5,6 +5,7 @@ They take the notebook's own colors, light or dark. Every text in them is escape
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from fullrecall.findings import Evidence, Finding
     from fullrecall.report.bounds import Interval
     from fullrecall.report.comparison import Comparison
+    from fullrecall.report.page import Diagnosis
     from fullrecall.report.report import Report
+    from fullrecall.report.smallest_k import SmallestK
     from fullrecall.report.summary import Summary
     from fullrecall.result import Result
 
@@ -100,6 +103,61 @@ def comparison_html(comparison: Comparison) -> str:
     return str(_markup("<div>{}{}</div>").format(_table(heads, rows), _notes(notes)))
 
 
+def smallest_k_html(found: SmallestK) -> str:
+    """Return the smallest k with its reason, and each k that was tested, ascending."""
+    rows = [
+        [
+            _markup("<b>{}</b>").format(one.k) if one.k == found.k else str(one.k),
+            f"{one.mean:.3f}",
+            f"{one.p:.4f}",
+        ]
+        for one in reversed(found.tested)
+    ]
+    k = "none" if found.k is None else f"{found.k:,}"
+    return str(
+        _markup("<div><p><b>k = {}</b></p><p>{}</p>{}</div>").format(
+            k,
+            visible(found.reason),
+            _table(["k", "mean", f"p of below {found.target:g}"], rows) if rows else "",
+        )
+    )
+
+
+def diagnosis_html(diagnosis: Diagnosis) -> str:
+    """Return what to change by its gain, and how many misses of each score have each cause."""
+    changes = [
+        [
+            visible(change.action),
+            _markup("<b>{}</b>").format(change.gain_text),
+            visible(change.score),
+            visible(change.cost.text if change.cost is not None else ""),
+        ]
+        for change in diagnosis.changes
+        if change.gain > 0
+    ]
+    counts: dict[str, Counter[str]] = {}
+    for miss in diagnosis.misses:
+        counts.setdefault(miss.score, Counter())[str(miss.cause)] += 1
+    total = sum(counts.values(), Counter())
+    fixes = {str(cause): fix for cause, fix in diagnosis.fixes.items()}
+    causes = [
+        [
+            visible(cause.replace("_", " ")),
+            *(f"{of[cause]:,} of {of.total():,}" for of in counts.values()),
+            visible(fixes.get(cause, "")),
+        ]
+        for cause, _ in total.most_common()
+    ]
+    if not causes:
+        return "<div><p>Nothing was missed.</p></div>"
+    return str(
+        _markup("<div>{}{}</div>").format(
+            _table(["what to change", "gain", "score", "cost"], changes) if changes else "",
+            _table(["why it was missed", *map(visible, counts), "what to do"], causes),
+        )
+    )
+
+
 def _notes(sentences: Iterable[str]) -> Markup:
     """Return one paragraph for each sentence."""
     return _markup("").join(
@@ -130,7 +188,7 @@ def _evidence(item: Evidence) -> Markup:
     return _markup(shape).format(place, _cut(item.quote))
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
+def _table(heads: Sequence[object], rows: Iterable[Sequence[object]]) -> Markup:
     cell = _markup('<td style="text-align:left;vertical-align:top">{}</td>')
     line = _markup("<tr>{}</tr>")
     head = _markup("").join(

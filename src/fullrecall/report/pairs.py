@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.counts import counted
 from fullrecall.errors import ReportError
-from fullrecall.findings import Target, restricted
+from fullrecall.findings import Target, restricted, same_targets
 from fullrecall.measures import Measure
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
@@ -72,10 +72,10 @@ def common_targets(before: Result, after: Result) -> Common | Gap:
     statuses = {before.status, after.status}
     if Status.UNSCORED in statuses:
         return "unscored"
-    if statuses == {Status.UNDEFINED}:
-        return "undefined"
     if Status.UNDEFINED in statuses:
-        return "undefined_in_one"
+        return "undefined_in_one" if Status.SCORED in statuses else "undefined"
+    if same_targets(before.findings, after.findings):
+        return Common(before, after, differ=False)
     ours, theirs = set(before.targets), set(after.targets)
     if ours == theirs:
         return Common(before, after, differ=False)
@@ -83,6 +83,31 @@ def common_targets(before: Result, after: Result) -> Common | Gap:
     if not both:
         return "no_common_targets"
     return Common(_over(before, both), _over(after, both), differ=True)
+
+
+def side_by_side(
+    before: Result | None, after: Result | None
+) -> tuple[Gap | None, Result | None, Result | None]:
+    """Return why two results of one sample are not compared, and both over what is.
+
+    Without a reason both are over their common targets; with one they are as they were given.
+    None stands for a sample that a report does not have.
+    """
+    if before is None or after is None:
+        return ("only_after" if before is None else "only_before"), before, after
+    both = common_targets(before, after)
+    return (None, both.before, both.after) if isinstance(both, Common) else (both, before, after)
+
+
+def turned(
+    before: Result, after: Result, k: int | None = None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the labels of the targets that were gained, and of those lost, within `k` ranks."""
+    old, new = (
+        {finding.target.label for finding in result.ranked if finding.found_at(k)}
+        for result in (before, after)
+    )
+    return tuple(sorted(new - old)), tuple(sorted(old - new))
 
 
 def change(before: float, after: float) -> float:

@@ -93,9 +93,28 @@ def before_after(
         after = {k: one.after for k, one in at.items()}
         _curve(ax, before, nth, label=f"{name}, before", markerfacecolor="white", linestyle="--")
         _curve(ax, after, nth, label=f"{name}, after", linestyle="-")
+        _changes(ax, at, _STYLES[nth % len(_STYLES)][0])
+    ax.set_title(
+        f"bands: before plus the {comparison.confidence:.0%} interval of the change",
+        fontsize="medium",
+    )
     drawn = dict.fromkeys(_words(measure or score.method.headline) for score in chosen)
     _label(ax, [k for score in chosen for k in cuts[score.name]], f"mean {' and '.join(drawn)}")
     return ax
+
+
+def _changes(ax: Axes, at: Mapping[int, Difference], color: str) -> None:
+    """Draw where the mean after lies, seen from the mean before: the interval of the change."""
+    known = [
+        (float(k), one.before + one.interval.low, one.before + one.interval.high)
+        for k, one in at.items()
+        if one.before is not None and one.interval is not None
+    ]
+    if known:
+        ks, low, high = zip(*known, strict=True)
+        ax.fill_between(ks, low, high, color=color, alpha=0.15, lw=0)
+        # A band over one k has no width: its ends are drawn too.
+        ax.vlines(ks, low, high, color=color, alpha=0.6, lw=1)
 
 
 def _cuts(score: ScoreComparison, measure: Measure) -> dict[int, Difference]:

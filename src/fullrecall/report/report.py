@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
     from fullrecall.report.page import Diagnosis
+    from fullrecall.report.slices import By, Slices
     from fullrecall.report.smallest_k import SmallestK
 
 
@@ -68,6 +70,57 @@ class Report:
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> Report: ...
+    def __getitem__(self, key: int | str | slice) -> Row | Report:
+        """Return a sample by its ID, or by its place; or a report of a slice of places.
+
+        Raises `KeyError` for an ID that no sample or several have, `IndexError` for a place.
+        """
+        if isinstance(key, slice):
+            return self._with(self.rows[key])
+        if not isinstance(key, str):
+            return self.rows[key]
+        found = [row for row in self.rows if row.label == key]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise KeyError(f"{len(found):,} samples have the ID {key!r}: use filter")
+        close = get_close_matches(key, [row.label for row in self.rows], 1)
+        raise KeyError(f"no sample {key!r}{f': did you mean {close[0]!r}?' if close else ''}")
+
+    def filter(self, keep: Callable[[Row], object]) -> Report:
+        """Return a report of the rows for which `keep` is true, in their order.
+
+        Its means are those of these samples alone. Raises `ReportError` if only totals were kept.
+        """
+        return self._with(row for row in self.rows if keep(row))
+
+    def slices(
+        self,
+        by: By,
+        measure: Measure | None = None,
+        *,
+        score: str | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Slices:
+        """Return the mean of a measure over each kind of samples, the lowest first.
+
+        `by` is "group", "source" (the documents of the reference contexts), a key of the metadata
+        such as "kind" or "testset.kind", or a function of a row that returns a value or several.
+        Intervals hold for all slices together, at `confidence`. `measure` is the score's headline
+        if it is None; `score` may be left out where there is one. Raises `ReportError` for a field
+        that no sample has, and if only totals were kept.
+        """
+        from fullrecall.report.choice import place_of
+        from fullrecall.report.slices import slices_of
+
+        place = place_of(self, score)
+        measure = measure or self.methods[place].headline
+        return slices_of(self.rows, self.groups, by, place, measure, confidence)
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -265,14 +318,23 @@ class Report:
 
         return exports.written(exports.as_json(self, measures), path)
 
-    def to_csv(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
+    def to_csv(
+        self,
+        path: str | Path | None = None,
+        *,
+        measures: Sequence[Measure] = (),
+        delimiter: str = ",",
+    ) -> str:
         """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
 
-        A text that a spreadsheet would run as a formula gets an apostrophe in front.
+        A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
+        begins with a byte order mark, for Excel; where a comma is the decimal sign, Excel expects
+        `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
+        or a tab.
         """
         from fullrecall.report import exports
 
-        return exports.written(exports.as_csv(self, measures), path)
+        return exports.written_table(exports.as_csv(self, measures, delimiter), path)
 
     def to_junit(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, JUnit's XML: a suite for each score, a case for each sample.
@@ -297,19 +359,27 @@ class Report:
         path: str | Path | None = None,
         *,
         measures: Sequence[Measure] = (),
-        diagnosis: Diagnosis | None = None,
+        diagnosis: Diagnosis | Literal[False] | None = None,
         title: str | None = None,
     ) -> str:
         """Return the report as one HTML page, and write it to `path` if one is given.
 
-        The page is whole: it needs no server and fetches nothing. It shows the summary, the
-        curves over k, and every sample with its contexts, targets and evidence, to be sorted,
-        filtered and searched, all by whichever of the `measures` the reader chooses; by default
-        those that `summary` reads. A `diagnosis` adds why each target was missed. A file of that
-        name is replaced once all is written. Raises `ReportError` where the report keeps no rows.
+        The page is whole: it needs no server and fetches nothing. It answers first what fails,
+        why, and what to change; then the summary, the curves over k, slices, and every sample
+        with its contexts, targets and evidence, to be sorted, filtered and searched, all by
+        whichever of the `measures` the reader chooses; by default those that `summary` reads.
+        `diagnosis` says why each target was missed; None diagnoses by what the report alone
+        tells, at the k of the measure that the page opens with; False leaves it out. A file of
+        that name is replaced once all is written. Raises `ReportError` where the report keeps no
+        rows.
         """
         from fullrecall.report.page import report_page, write
 
+        if diagnosis is None:
+            from fullrecall.diagnosis import diagnose
+
+            whole = not measures or any(m in measures for m in map(_headline, self.methods))
+            diagnosis = diagnose(self, k=None if whole else measures[0].k)
         page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
         if path is not None:
             write(page, path)
@@ -384,6 +454,12 @@ class Report:
         """Whether the report has the samples one by one, and not their totals only."""
         return self._rows is not None
 
+    def _with(self, rows: Iterable[Row]) -> Report:
+        """Return a report of some of the rows, which lacks what this one lacks."""
+        part = Report.of(self.methods, rows)
+        part.stopped = self.stopped
+        return part
+
     @classmethod
     def _of_part(cls, plain: Mapping[str, Any]) -> Report:
         from fullrecall.records import PartRecord
@@ -409,6 +485,10 @@ class Report:
         tallies = other.emptied()
         tallies.add_all(self._rows)
         return tallies
+
+
+def _headline(method: Method) -> Measure:
+    return method.headline
 
 
 def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:

@@ -9,7 +9,7 @@ from fullrecall.result import Result
 from fullrecall.sample import Sample
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Row:
     """One sample with the results of all scorers, in their order. `position` counts from 1."""
 
@@ -21,6 +21,18 @@ class Row:
     def label(self) -> str:
         """The sample's ID, or `#position` where it has none."""
         return self.sample.id or f"#{self.position}"
+
+    def __repr__(self) -> str:
+        return f"Row({self.label}: {', '.join(map(_named, self.results))})"
+
+    def __str__(self) -> str:
+        question = [] if self.sample.user_input is None else [self.sample.user_input]
+        return "\n".join([self.label, *question, *map(str, self.results)])
+
+
+def _named(result: Result) -> str:
+    score = str(result.status) if result.score is None else f"{result.score:.3f}"
+    return f"{score} {result.method.name}"
 
 
 class Missed(NamedTuple):

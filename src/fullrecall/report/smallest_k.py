@@ -33,7 +33,7 @@ class Tested(NamedTuple):
     p: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SmallestK:
     """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
 
@@ -70,6 +70,14 @@ class SmallestK:
 
     def __str__(self) -> str:
         return self.reason
+
+    def __repr__(self) -> str:
+        return f"SmallestK({self.k}, {self.reason})"
+
+    def _repr_html_(self) -> str:
+        from fullrecall.report.notebook import smallest_k_html
+
+        return smallest_k_html(self)
 
 
 def smallest_k(

@@ -65,7 +65,7 @@ class Estimate:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreSummary(Mapping[Measure, Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
 
@@ -96,6 +96,15 @@ class ScoreSummary(Mapping[Measure, Estimate]):
 
     def __len__(self) -> int:
         return len(self.estimates)
+
+    def __repr__(self) -> str:
+        one = self.main
+        low, high = one.interval[:2] if one.interval is not None else (None, None)
+        mean = "no mean" if one.mean is None else f"{one.mean:.3f} ({shown(low)} to {shown(high)})"
+        return (
+            f"ScoreSummary({mean}, {self.method.label(one.measure)}: {self.scored:,} scored, "
+            f"{self.undefined:,} undefined, {self.unscored:,} unscored)"
+        )
 
     @property
     def name(self) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fullrecall.report.check import GateResult
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.difference import Difference
+    from fullrecall.report.runs import Runs
+    from fullrecall.report.slices import Slices
     from fullrecall.report.summary import ScoreSummary, Summary
 
 WIDEST = 240
@@ -147,6 +149,35 @@ def _lines(
                 label = measure.name
             lines.setdefault(label, [None] * len(scores))[place] = measure
     return list(lines.items())
+
+
+def slices_table(slices: Slices) -> Grid:
+    """Return slices one below the other: mean, interval, and what they stand on."""
+    rows = [
+        (
+            one_line(one.value, 60),
+            [shown(one.mean), between(one.interval), f"{one.samples:,}", f"{one.unscored:,}"],
+        )
+        for one in slices
+    ]
+    heads = [slices.label, "interval", "samples", "unscored"]
+    return table(heads, [Section(one_line(slices.by, 60), rows)])
+
+
+def runs_table(runs: Runs) -> Grid:
+    """Return reports below each other: each measure of their scores, and its change at last."""
+    heads: list[str] = []
+    cells: dict[str, list[str]] = {name: [] for name in runs}
+    for method in runs.scores:
+        for measure in runs.measures or (method.headline,):
+            heads += [method.label(measure), "since the first", "p (Holm)"]
+            changes = [None, *runs.changes(method.name, measure)]
+            for (name, report), one in zip(runs.items(), changes, strict=True):
+                mean = report.summary(measure)[method.name][measure].mean
+                change = "" if one is None or one.difference is None else signed(one.difference)
+                chance = "" if one is None else _chance(one.p_adjusted)
+                cells[name] += [shown(mean), change, chance]
+    return table(heads, [Section("mean", [(one_line(n, 60), of) for n, of in cells.items()])])
 
 
 def coverage(scores: Sequence[ScoreSummary]) -> Section:

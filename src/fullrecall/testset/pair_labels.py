@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.report.exports import cell, written
+from fullrecall.report.exports import written, written_table
+from fullrecall.report.spreadsheet import bare, table
 
 RELEVANT, NOT_RELEVANT = "relevant", "not_relevant"
 LABELS = (RELEVANT, NOT_RELEVANT)
@@ -46,14 +47,9 @@ def write(pairs: Iterable[PairToLabel], path: str | Path) -> None:
     if suffix == ".jsonl":
         written("".join(json.dumps(asdict(pair)) + "\n" for pair in given), path)
         return
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["label", "question", "claims", "context", "item"])
-    for pair in given:
-        writer.writerow(
-            map(cell, [pair.label, pair.question, pair.claims, pair.context, pair.item])
-        )
-    written(f"\ufeff{text.getvalue()}", path)
+    head = ["label", "question", "claims", "context", "item"]
+    rows = ([pair.label, pair.question, pair.claims, pair.context, pair.item] for pair in given)
+    written_table(table([head, *rows]), path)
 
 
 def read(labels: str | Path | Mapping[str, Any] | Iterable[PairToLabel]) -> dict[str, bool]:
@@ -101,7 +97,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Any]]:
     for line, cells in enumerate(csv.DictReader(StringIO(text, newline="")), start=2):
         if cells.get("item") is None or "label" not in cells:
             raise InputError("needs the columns label and item", path=str(path), line=line)
-        yield line, cells["item"].removeprefix("'"), cells["label"]
+        yield line, bare(cells["item"]), cells["label"]
 
 
 def filled(pairs: Iterable[PairToLabel], labels: Mapping[str, bool]) -> list[PairToLabel]:

@@ -15,7 +15,8 @@ from typing import Any
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.report.exports import cell, written
+from fullrecall.report.exports import written
+from fullrecall.report.spreadsheet import BOM, bare, table
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.acceptance import GOOD, allowed_bad, lower_bound, reviews_needed
 from fullrecall.testset.documents import Documents, DocumentsLike, documents_of
@@ -197,15 +198,13 @@ def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
 
 
 def _sheet(plain: Sequence[Mapping[str, Any]], digest: str) -> str:
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_HEAD)
+    rows: list[Sequence[object]] = [_HEAD]
     for one in plain:
         quotes = "\n".join(f"{q[0]}: {q[2]}" for group in one["quotes"] for q in group)
         cells = ["", "", one["question"], one["answer"], "\n".join(one["claims"]), quotes,
                  "; ".join(one["flags"]), one["id"], digest, len(plain)]  # fmt: skip
-        writer.writerow(map(cell, cells))
-    return f"\ufeff{text.getvalue()}"
+        rows.append(cells)
+    return f"{BOM}{table(rows)}"
 
 
 def _read(path: Path, given: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -247,21 +246,15 @@ def _of_sheet(text: str, given: Sequence[Sample]) -> tuple[str, int, list[dict[s
         raise InputError("is not a sheet to review: decision, id, set and planned are columns")
     before = {str(sample.id): sample for sample in given}
     for row in rows:
-        sample = before.get(str(row["id"]))
-        question, answer = _uncelled(row.get("question")), _uncelled(row.get("answer"))
+        row["id"] = bare(row["id"] or "")
+        sample = before.get(row["id"])
+        question, answer = bare(row.get("question") or ""), bare(row.get("answer") or "")
         if sample is None or not question:
             continue
         if (question, answer) != (sample.user_input, sample.reference or ""):
             row |= {"decision": "bad", "edited": True, "question": question, "answer": answer}
         row.pop("claims", None)
     return str(rows[0]["set"]), int(rows[0]["planned"]), rows
-
-
-def _uncelled(text: Any) -> str:
-    """Return a cell without the apostrophe that kept a spreadsheet from running it."""
-    given = str(text or "")
-    bare = given.removeprefix("'")
-    return bare if cell(bare) == given else given
 
 
 def _edited(sample: Sample, decision: Mapping[str, Any]) -> Sample:

@@ -10,9 +10,8 @@ from fullrecall import Context
 from fullrecall.errors import InputError
 from fullrecall.retrieval import Call
 from langchain_fullrecall.documents import DocumentReader
-from langchain_fullrecall.tree import CHILD, Node
+from langchain_fullrecall.tree import CHILD, FALLBACKS, Node
 
-_FALLBACKS = "RunnableWithFallbacks"
 _REORDERS = ("LongContextReorder", "transform_documents", "reorder")
 _SURE = 5
 """Contexts from which that very order is not met by chance: 1 in 120."""
@@ -44,7 +43,9 @@ def steps_of(root: Node) -> list[Step]:
 def _follow(node: Node, *, after: bool) -> list[Step]:
     opened: list[Step] = []
     for child in node.ordered():
+        # Fallbacks have the number of what they are fallbacks of: none took another's documents.
         serial = child.kind == "step" or child.step_of(node) is not None
+        serial = serial and node.name != FALLBACKS
         found = _follow(
             child, after=serial and any(step.node.contexts is not None for step in opened)
         )
@@ -66,7 +67,7 @@ def _follow(node: Node, *, after: bool) -> list[Step]:
 def _is_step(node: Node, opened: Sequence[Step], *, after: bool) -> bool:
     if node.kind in ("retriever", "step"):
         return True
-    if node.contexts is None:
+    if node.contexts is None or (node.name == FALLBACKS and opened):
         return False
     if node.kind == "tool":
         return True
@@ -78,7 +79,7 @@ def _is_step(node: Node, opened: Sequence[Step], *, after: bool) -> bool:
 def _note_recovered(node: Node, opened: Sequence[Step]) -> None:
     """Mark what failed and was made good: by a fallback, or by the same call, made again."""
     worked = {(s.node.name, s.node.query) for s in opened if not s.node.failed}
-    fell_back = node.name == _FALLBACKS and node.ended and not node.failed
+    fell_back = node.name == FALLBACKS and node.ended and not node.failed
     for step in opened:
         if step.node.failed and (fell_back or (step.node.name, step.node.query) in worked):
             step.recovered = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from itertools import count
 from threading import Lock
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,9 @@ from fullrecall import Context
 from langchain_fullrecall.messages import artifact_documents, text_of, turn_of
 from langchain_fullrecall.outputs import answer, question
 from langchain_fullrecall.tree import Node, documents_of, enter, going_on, snapshot, tool_query
+
+_moments = count(1)
+"""What starts and ends are counted by, in the order in which they happen."""
 
 
 class Recorder(BaseCallbackHandler):
@@ -157,7 +161,7 @@ class Recorder(BaseCallbackHandler):
         with self._lock:
             node = self._nodes.get(run_id)
             if node is not None:
-                node.error, node.ended = brief(error), True
+                node.error, node.ended, node.over = brief(error), True, next(_moments)
         if self._outer is not None:
             self._outer.on_retriever_error(error, run_id=run_id, **kwargs)
 
@@ -174,7 +178,7 @@ class Recorder(BaseCallbackHandler):
     ) -> Node:
         name = given.get("name") or (serialized or {}).get("name") or kind
         tags, metadata = given.get("tags") or (), given.get("metadata") or {}
-        node = Node(str(name), kind, tuple(tags), dict(metadata), **fields)
+        node = Node(str(name), kind, tuple(tags), dict(metadata), began=next(_moments), **fields)
         with self._lock:
             if run_id in self._nodes:  # it was handed this handler twice
                 return self._nodes[run_id]
@@ -204,7 +208,7 @@ class Recorder(BaseCallbackHandler):
             if node is None:
                 return
             node.contexts, node.problem = found or (None, None)
-            node.response, node.ended = response, True
+            node.response, node.ended, node.over = response, True, next(_moments)
 
 
 def tool_snapshot(output: Any) -> tuple[tuple[Context, ...] | None, str | None] | None:

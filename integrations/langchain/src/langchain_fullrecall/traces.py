@@ -30,6 +30,8 @@ def node_of(run: Run) -> Node:
     given = inputs.get("input")
     node.asked = list(given) if isinstance(given, list) else None
     node.error = brief(run.error) if run.error else None
+    node.began = None if run.start_time is None else run.start_time.timestamp()
+    node.over = None if run.end_time is None else run.end_time.timestamp()
     if node.error is None:
         found = SNAPSHOTS.get(run.id) or _found(kind, outputs)
         node.contexts, node.problem = found or (None, None)

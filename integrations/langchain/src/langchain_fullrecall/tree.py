@@ -21,6 +21,8 @@ _AS_THEY_ARE = DocumentReader()
 SEQUENCE, CHILD = "seq:step:", "retriever_"
 """Tags by which LangChain numbers the steps of a sequence and the children of an ensemble."""
 
+FALLBACKS = "RunnableWithFallbacks"
+
 
 @dataclass(eq=False, slots=True)
 class Node:
@@ -31,6 +33,8 @@ class Node:
     - `query`: what a retriever or a tool was asked. `asked`: a chain's inputs.
     - `prompts`: what a model was sent, as texts.
     - `chunk_key`: where the chunks of a multi-vector retriever hold the ID of their document.
+    - `began`, `over`: when, by any clock that all runs of a tree share; None where that is not
+      known, and where the run has not ended.
     """
 
     name: str
@@ -46,6 +50,8 @@ class Node:
     prompts: tuple[str, ...] = ()
     chunk_key: str | None = None
     ended: bool = False
+    began: float | None = None
+    over: float | None = None
     parent: Node | None = None
     outer: Node | None = None
     children: list[Node] = field(default_factory=list)
@@ -112,18 +118,37 @@ class Node:
         return [child for _, child in sorted(enumerate([*own, *adopted]), key=place)]
 
     def _adopted(self) -> list[Node]:
-        """Return the runs that stand beside this retriever, and were called by it.
+        """Return the runs that stand beside this one, and were called by it.
 
         What `with_config` wraps reports the caller's caller, and has the caller's own number as a
-        step of its sequence: there a number is only one run's.
+        step of its sequence: there a number is only one run's. What has fallbacks calls them by
+        its own config, so that they report its caller too, with its tags.
         """
-        if self.kind != "retriever" or self.parent is None:
+        if self.parent is None:
+            return []
+        if self.name == FALLBACKS:
+            return [one for one in self.parent.children if one._fallback_of() is self]  # noqa: SLF001
+        if self.kind != "retriever":
             return []
         number = self.step_of(self.parent)
         if number is None:
             return []
         same = [one for one in self.parent.children if one.step_of(self.parent) == number]
         return same[1:] if same[0] is self else []
+
+    def _fallback_of(self) -> Node | None:
+        """Return the run beside this one that it is a fallback of: the last one that goes on."""
+        beside = () if self.parent is None else self.parent.children
+        around = [one for one in beside if one.name == FALLBACKS and one._calls(self)]  # noqa: SLF001
+        return around[-1] if around else None
+
+    def _calls(self, other: Node) -> bool:
+        """Return whether another run began while this one went on, with its tags and question."""
+        if other is self or other.began is None or self.began is None:
+            return False
+        asked = other.query is None or self.query is None or other.query == self.query
+        goes_on = self.began <= other.began and (self.over is None or other.began <= self.over)
+        return asked and goes_on and set(self.tags) <= set(other.tags)
 
 
 def _query(node: Node) -> str:

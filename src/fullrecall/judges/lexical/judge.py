@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
-from fullrecall.judges.language import language_among, language_of, name_of
+from fullrecall.judges.language import UNDETERMINED, language_among, name_of
+from fullrecall.judges.lexical.english import reads_as_english
 from fullrecall.judges.lexical.words import read_words
 from fullrecall.judges.sentences import sentences
 
@@ -42,7 +43,8 @@ class LexicalJudge:
 
     `languages` are the ISO 639-1 codes of those that it judges: English, for it was measured on no
     other. A claim in another language, or one that only a context in another may support, is
-    unscored. Measure it on your own texts (`fullrecall judge`) before you add to them.
+    unscored; so is one with too few English words to be told. Measure it on your own texts
+    (`fullrecall judge`) before you add to them.
     """
 
     threshold: float | None = None
@@ -126,7 +128,7 @@ class LexicalJudge:
         verdicts = [Verdict("not_supported")] * len(contexts)
         best: dict[int, Support] = {}
         for sentence in sentences(reference):
-            language = language_among(sentence, [*contexts, reference]) or "en"
+            language = _language(sentence, [*contexts, reference])
             if language not in self.languages:
                 problem = self._unmeasured(f"the reference is {name_of(language)}")
                 return [Verdict(None, problem=problem)] * len(contexts)
@@ -135,7 +137,7 @@ class LexicalJudge:
                 if index not in best or support.probability > best[index].probability:
                     best[index] = support
         for index, support in best.items():
-            told = language_of(contexts[index]) or "en"
+            told = _language(contexts[index], [reference])
             if told not in self.languages and _may_tell(reference, contexts[index]):
                 problem = self._unmeasured(f"a context is {name_of(told)}")
                 verdicts[index] = Verdict(None, problem=problem)
@@ -146,12 +148,10 @@ class LexicalJudge:
 
     def _verdict(self, claim: str, contexts: Sequence[str], question: str | None) -> Verdict:
         around = [*contexts, question or ""]
-        language = language_among(claim, around) or "en"
+        language = _language(claim, around)
         if language not in self.languages:
             return Verdict(None, problem=self._unmeasured(f"this claim is {name_of(language)}"))
-        told = {
-            index: language_among(text, [claim]) or language for index, text in enumerate(contexts)
-        }
+        told = {index: _language(text, [claim], language) for index, text in enumerate(contexts)}
         read = [index for index, other in told.items() if other in self.languages]
         verdict = self._judged(claim, read, contexts, question)
         foreign = sorted(
@@ -208,6 +208,15 @@ class EmbeddedJudge(LexicalJudge):
     """
 
     tier: ClassVar[str] = "embedded"
+
+
+def _language(text: str, around: Sequence[str], default: str = "en") -> str:
+    """Return the language of a text, by the texts around it where it says too little.
+
+    What is told as English, or not at all, must also read as English.
+    """
+    told = language_among(text, around) or default
+    return UNDETERMINED if told == "en" and not reads_as_english(text, around) else told
 
 
 def _may_tell(claim: str, context: str) -> bool:

@@ -208,6 +208,12 @@ class LexicalModel:
         asked = self._reader.read(question) if question else None
         return self._measure(ours, theirs, asked, match(ours, theirs))
 
+    def veto(self, claim: str, contexts: Sequence[str]) -> str:
+        """Return the kind of detail that denies support by itself; empty where none does."""
+        ours = self._reader.read(claim)
+        theirs = [self._reader.read(context) for context in contexts]
+        return veto(ours, theirs, match(ours, theirs))
+
     def _measure(
         self,
         claim: Passage,

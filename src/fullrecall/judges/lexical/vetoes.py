@@ -1,20 +1,26 @@
 """Details that decide: a claim that differs from its contexts in one of them is not supported.
 
 A regression weighs a hundred words that fit against one that does not. These rules do not weigh:
-each names what a claim says that no context does, though the context says the like. Which rules
-there are, and how strictly they look, was settled on labelled claims (`tests/benchmarks`): none of
-them costs more true claims than it finds false ones.
+each names what a claim says that no context does, though a context says the like. Most compare the
+claim with the sentence that covers most of it, aligned by their longest common subsequence: what
+the claim has *in place of* something else is another detail, what it merely adds may be a
+paraphrase. Which rules there are, and how strictly they look, was settled on labelled claims
+(`tests/benchmarks/README.md`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
 from fullrecall.judges.lexical.matching import Match
+from fullrecall.judges.lexical.opposites import OPPOSITES
 from fullrecall.judges.lexical.passages import Passage
+from fullrecall.judges.lexical.quantities import has_absent_number
 from fullrecall.judges.lexical.rivals import rivals
+from fullrecall.judges.lexical.roles import capitalised_runs, has_roles_exchanged
 from fullrecall.judges.lexical.words import Word, stem
 
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
@@ -22,44 +28,82 @@ _CLOSE = 0.5  # of it, to say the like
 _NAME_WEIGHT = 0.5  # a capitalised word that weighs less is a function word
 _NAME_LEAST = 2.0  # what a name's rarest word weighs
 _AUXILIARIES = frozenset(map(stem, "be have do can could will would may must should".split()))
+_DENIALS = frozenset("not no never none nor neither cannot nobody nothing nowhere".split())
+_AFTER_DENIAL = frozenset(map(stem, "only just necessarily merely".split()))  # not only: no denial
+_BEFORE_DENIAL = frozenset("if or whether why".split())
 _ABBREVIATED = 3  # letters
+_NUMBER_GAP, _WORD_GAP = 3, 4  # words of the sentence that may stand in place of one of the claim
 
 
 def veto(claim: Passage, contexts: Sequence[Passage], found: Match) -> str:
     """Return the kind of detail in which the claim differs; empty where it differs in none."""
-    if _has_absent_number(found):
+    if has_absent_number(claim, contexts, found):
         return "number"
-    share = found.windows[0] / (found.total or 1.0)
-    if found.best is None or share < _ABOUT:
+    if found.best is None or found.windows[0] < _ABOUT * found.total:
         return ""
-    sentence = _best_sentence(contexts, found)
-    if _denies(claim.words) != _denies(sentence) and (
-        _denies(claim.words) or _denies_the_same(sentence, claim.words)
-    ):
-        return "negation"
-    if _has_roles_exchanged(claim.words, sentence):
-        return "role"
-    if share >= _CLOSE and _has_absent_name(claim, found):
-        return "name"
-    return "unit" if share >= _CLOSE and _has_other_unit(claim, contexts) else ""
+    aligned = _Aligned(claim, contexts, found)
+    return next((kind for kind, differs in _RULES.items() if differs(aligned)), "")
 
 
-def _has_absent_number(found: Match) -> bool:
-    return any(
-        unit.word.is_number and unit.word.written[0].isdigit() and not credit
-        for unit, credit in zip(found.units, found.found, strict=True)
+class _Aligned:
+    """A claim beside the sentence that covers most of it."""
+
+    def __init__(self, claim: Passage, contexts: Sequence[Passage], found: Match) -> None:
+        assert found.best is not None  # noqa: S101 - asked only where something was found
+        self.passage, self.contexts, self.found = claim, contexts, found
+        self.claim = claim.words
+        passage, number = contexts[found.best.context], found.best.number
+        first, last = passage.sentences[number]
+        self.sentence = passage.words[first:last]
+        before = passage.sentences[max(0, number - 1)][0]
+        after = passage.sentences[min(len(passage.sentences) - 1, number + 1)][1]
+        self.window = passage.words[before:after]
+        self.claimed = frozenset(word.key for word in claim.words)
+        self.there = frozenset(word.key for word in self.sentence)
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int, int]]:
+        """Where both have the same words in the same order: claim's first and end, sentence's."""
+        from rapidfuzz.distance import LCSseq
+
+        ours = [word.key for word in self.claim]
+        theirs = [word.key for word in self.sentence]
+        return [
+            (block.src_start, block.src_end, block.dest_start)
+            for block in LCSseq.opcodes(ours, theirs)
+            if block.tag == "equal"
+        ]
+
+    def in_place_of(self, first: int, end: int) -> Sequence[Word]:
+        """Return what the sentence has between the words aligned before and after the claim's."""
+        start, stop = 0, len(self.sentence)
+        for src_start, src_end, dest_start in self._blocks:
+            if src_start < first:
+                start = max(start, dest_start + min(first, src_end) - src_start)
+            if src_end > end:
+                stop = min(stop, dest_start + max(0, end - src_start))
+        return self.sentence[start:stop]
+
+
+def _is_denied(aligned: _Aligned) -> bool:
+    """Whether one of the two denies what the other states."""
+    if _denies(aligned.claim):
+        is_close = aligned.found.windows[0] >= _CLOSE * aligned.found.total
+        nearby = aligned.sentence if is_close else aligned.window
+        return not any(word.is_negation for word in nearby)
+    return not any(word.is_negation for word in aligned.claim) and _denies_the_same(
+        aligned.sentence, aligned.claim
     )
 
 
-def _best_sentence(contexts: Sequence[Passage], found: Match) -> Sequence[Word]:
-    assert found.best is not None  # noqa: S101 - asked only where something was found
-    passage = contexts[found.best.context]
-    first, last = passage.sentences[found.best.number]
-    return passage.words[first:last]
-
-
 def _denies(words: Sequence[Word]) -> bool:
-    return any(word.is_negation for word in words)
+    """Whether there is a plain denial: "without" or "failed" may say the same in other words."""
+    return any(
+        word.key in _DENIALS
+        and (position + 1 == len(words) or words[position + 1].key not in _AFTER_DENIAL)
+        and (position == 0 or words[position - 1].key not in _BEFORE_DENIAL)
+        for position, word in enumerate(words)
+    )
 
 
 def _denies_the_same(sentence: Sequence[Word], claim: Sequence[Word]) -> bool:
@@ -78,54 +122,81 @@ def _denies_the_same(sentence: Sequence[Word], claim: Sequence[Word]) -> bool:
     return False
 
 
-def _has_absent_name(claim: Passage, found: Match) -> bool:
-    """Whether most of a name of the claim stands in no context."""
+def _has_other_name(aligned: _Aligned) -> bool:
+    """Whether the sentence has another name in place of one that stands in no context."""
+    found = aligned.found
     credit = {unit.word.key: got for unit, got in zip(found.units, found.found, strict=True)}
-    for name in names(claim.words):
+    for first, end in names(aligned.claim):
+        name = aligned.claim[first:end]
         missing = sum(word.weight for word in name if not credit[word.key])
-        if missing > sum(word.weight for word in name) / 2:
+        if missing <= sum(word.weight for word in name) / 2:
+            continue
+        if any(_may_be_name(word, aligned) for word in aligned.in_place_of(first, end)):
             return True
     return False
 
 
-def names(words: Sequence[Word], least: float = _NAME_LEAST) -> Iterator[Sequence[Word]]:
-    """Yield the runs of capitalised words; the first word of all only in a run, or if it is rare.
+def _may_be_name(word: Word, aligned: _Aligned) -> bool:
+    if not word.is_capitalised or word.is_number or word.key in aligned.claimed:
+        return False
+    least = _NAME_LEAST if word is aligned.sentence[0] else _NAME_WEIGHT
+    return weight(word.written) > least
+
+
+def names(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    """Yield where names stand: capitalised words, of which the first only in a run, or if rare.
 
     Abbreviations are none: "the UK" need not stand where its parts do.
     """
-    run: list[Word] = []
-    for word in words:
-        if not word.is_capitalised or word.is_number or weight(word.written) < _NAME_WEIGHT:
-            if _is_name(run, words, least):
-                yield run
-            run = []
+    for first, end in capitalised_runs(words):
+        run = words[first:end]
+        longest = 1 if len(run) > 1 else _ABBREVIATED
+        if all(len(word.written) <= longest for word in run):
             continue
-        if run and word.start - run[-1].end > 1:
-            if _is_name(run, words, least):
-                yield run
-            run = []
-        run.append(word)
-    if _is_name(run, words, least):
-        yield run
+        if len(run) == 1 and first == 0:
+            if run[0].written not in zipf_frequencies():
+                yield first, end
+        elif max(weight(word.written) for word in run) >= _NAME_LEAST:
+            yield first, end
 
 
-def _is_name(run: Sequence[Word], words: Sequence[Word], least: float) -> bool:
-    longest = 1 if len(run) > 1 else _ABBREVIATED
-    if all(len(word.written) <= longest for word in run):
-        return False
-    if len(run) == 1 and run[0] is words[0]:
-        return run[0].written not in zipf_frequencies()
-    return max(weight(word.written) for word in run) >= least
+def _has_other_number(aligned: _Aligned) -> bool:
+    """Whether the sentence has another number in place of one of the claim's."""
+    for position, word in enumerate(aligned.claim):
+        if not word.is_number or word.key in aligned.there:
+            continue
+        instead = aligned.in_place_of(position, position + 1)
+        if len(instead) <= _NUMBER_GAP and any(
+            other.is_number and other.key not in aligned.claimed for other in instead
+        ):
+            return True
+    return False
 
 
-def _has_other_unit(claim: Passage, contexts: Sequence[Passage]) -> bool:
+def _has_rival(aligned: _Aligned) -> bool:
+    """Whether the sentence has a word's opposite, or another of its kind, in its place."""
+    for position, word in enumerate(aligned.claim):
+        if word.key in aligned.there:
+            continue
+        against = rivals().get(word.key, frozenset()) | OPPOSITES.get(word.key, frozenset())
+        if not against:
+            continue
+        instead = aligned.in_place_of(position, position + 1)
+        if len(instead) <= _WORD_GAP and any(
+            other.key in against and other.key not in aligned.claimed for other in instead
+        ):
+            return True
+    return False
+
+
+def _has_other_unit(aligned: _Aligned) -> bool:
     """Whether a number of the claim has another unit of the same kind wherever it stands."""
-    for number, unit in pairwise(claim.words):
+    for number, unit in pairwise(aligned.claim):
         if not number.is_number or unit.key not in rivals():
             continue
         followers = {
             passage.words[position + 1].key
-            for passage in contexts
+            for passage in aligned.contexts
             for position in passage.places.get(number.key, ())
             if position + 1 < len(passage.words)
         }
@@ -134,21 +205,15 @@ def _has_other_unit(claim: Passage, contexts: Sequence[Passage]) -> bool:
     return False
 
 
-def _has_roles_exchanged(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
-    """Whether two names stand the other way round about a word of theirs, in the same voice."""
-    runs = list(names(claim, 0.0))
-    places = {word.key: position for position, word in reversed(list(enumerate(sentence)))}
-    for one, other in pairwise(runs):
-        ours = [word for word in claim if one[-1].end < word.start and word.end < other[0].start]
-        acts = {word.key for word in ours if weight(word.written) > _NAME_WEIGHT}
-        first, second = places.get(one[-1].key), places.get(other[-1].key)
-        if first is None or second is None or not acts or second > first:
-            continue
-        between = sentence[second + 1 : first]
-        if not acts.isdisjoint(word.key for word in between) and _by(ours) == _by(between):
-            return True
-    return False
+def _has_roles_exchanged(aligned: _Aligned) -> bool:
+    return has_roles_exchanged(aligned.passage, aligned.contexts)
 
 
-def _by(words: Sequence[Word]) -> bool:
-    return any(word.written == "by" for word in words)
+_RULES: Mapping[str, Callable[[_Aligned], bool]] = {
+    "negation": _is_denied,
+    "role": _has_roles_exchanged,
+    "name": _has_other_name,
+    "number": _has_other_number,
+    "word": _has_rival,
+    "unit": _has_other_unit,
+}

@@ -3,6 +3,7 @@
 from fullrecall.report.page.causes import Diagnosis
 from fullrecall.report.page.comparison_page import comparison_page
 from fullrecall.report.page.report_page import report_page
+from fullrecall.report.page.runs_page import runs_page
 from fullrecall.report.page.shell import write
 
-__all__ = ["Diagnosis", "comparison_page", "report_page", "write"]
+__all__ = ["Diagnosis", "comparison_page", "report_page", "runs_page", "write"]

@@ -47,12 +47,55 @@ class Diagnosed(Protocol):
         ...
 
 
+class Cost(Protocol):
+    """What a change costs."""
+
+    @property
+    def text(self) -> str:
+        """The cost in words, empty where it costs nothing."""
+        ...
+
+
+class Change(Protocol):
+    """A change with the recall that it would bring."""
+
+    @property
+    def action(self) -> str:
+        """What to do."""
+        ...
+
+    @property
+    def score(self) -> str:
+        """The label of the score that gains."""
+        ...
+
+    @property
+    def gain(self) -> float:
+        """Mean recall after less that before."""
+        ...
+
+    @property
+    def gain_text(self) -> str:
+        """The gain with its interval, as text."""
+        ...
+
+    @property
+    def cost(self) -> Cost | None:
+        """What it costs; None where it is not one of how much is retrieved."""
+        ...
+
+
 class Diagnosis(Protocol):
     """The causes of all misses of a report."""
 
     @property
     def misses(self) -> Sequence[Diagnosed]:
         """One for each target that was missed."""
+        ...
+
+    @property
+    def changes(self) -> Sequence[Change]:
+        """What to change, the largest gain first."""
         ...
 
     @property
@@ -111,6 +154,8 @@ class Causes:
 
     def of(self, side: int, row: str, nth: int, target: str) -> tuple[int, Diagnosed] | None:
         """Return the cause of a miss of the `nth` score, with its number; None without one."""
+        if not self._of:
+            return None
         miss = self._of.get((side, row, nth, target))
         return None if miss is None else (self._numbers[str(miss.cause)], miss)
 

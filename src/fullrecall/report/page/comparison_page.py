@@ -11,13 +11,13 @@ from fullrecall.report.page.causes import Causes, Diagnosis
 from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
 from fullrecall.report.page.choices import choices
 from fullrecall.report.page.columns import Column, columns
+from fullrecall.report.page.groupings import Groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.difference import Difference
-    from fullrecall.report.row import Row
 
 AXIS = 232
 """Length of the axis of differences."""
@@ -55,11 +55,11 @@ def comparison_page(
 ) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
     methods = [score.method for score in comparison]
-    own = columns(methods, list(_places(comparison)))
+    own = columns(methods, [comparison.places[score.name] for score in comparison])
     offered = choices(methods, comparison.measures)
     causes = Causes(diagnoses, own)
-    rows, sides = list(_rows(comparison)), ["before", "after"]
-    data = payload(rows, own, offered, sides, causes)
+    rows, sides = list(comparison.rows), ["before", "after"]
+    data = payload(rows, own, offered, sides, causes, Groupings())
     end = _end(comparison)
     asked = sum(one.p_adjusted is not None for score in comparison for one in score.values())
     return rendered(
@@ -69,7 +69,7 @@ def comparison_page(
         samples=len(rows),
         comparison=comparison,
         choices=offered,
-        first=data.index["first"],
+        first=data.first,
         lines=[
             [_line(*each, end) for each in zip(own, comparison, choice.measures, strict=True)]
             for choice in offered
@@ -87,24 +87,6 @@ def comparison_page(
         sides=sides,
         axis=AXIS,
     )
-
-
-def _places(comparison: Comparison) -> Iterator[tuple[int, int]]:
-    """Yield where the results of each score stand in the rows of both reports."""
-    before, after = (
-        {method.name: place for place, method in enumerate(report.methods)}
-        for report in (comparison.before, comparison.after)
-    )
-    for score in comparison:
-        yield before[score.name], after[score.name]
-
-
-def _rows(comparison: Comparison) -> Iterator[tuple[Row | None, Row | None]]:
-    """Yield the pairs, then what one report alone has."""
-    yield from comparison.pairs
-    only_before, only_after = set(comparison.only_before), set(comparison.only_after)
-    yield from ((row, None) for row in comparison.before if row.label in only_before)
-    yield from ((None, row) for row in comparison.after if row.label in only_after)
 
 
 def _end(comparison: Comparison) -> float:

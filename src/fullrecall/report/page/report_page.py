@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.page.about import about
 from fullrecall.report.page.causes import Causes, Diagnosis
 from fullrecall.report.page.charts import STYLES, Chart, Curve, Figure, along, chart
-from fullrecall.report.page.choices import Choice, choices, families
+from fullrecall.report.page.choices import Choice, choices, families, first_shown
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.payload import Misses, payload
+from fullrecall.report.page.groupings import groupings
+from fullrecall.report.page.payload import payload
+from fullrecall.report.page.readings import Misses
 from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
@@ -48,16 +51,17 @@ def report_page(
     report: Report,
     *,
     measures: Sequence[Measure] = (),
-    diagnosis: Diagnosis | None = None,
+    diagnosis: Diagnosis | Literal[False] = False,
     title: str | None = None,
 ) -> str:
     """Return the page of `report` as HTML; see `Report.to_html`."""
     summary = report.summary(*measures)
     own = columns(report.methods, [(nth,) for nth in range(len(report.methods))])
     offered = choices(report.methods, measures)
-    causes = Causes([diagnosis], own)
-    data = payload(((row,) for row in report.rows), own, offered, [""], causes)
-    first = data.index["first"]
+    causes = Causes([diagnosis or None], own)
+    first = first_shown(offered, own, causes.labels)
+    parts = groupings(report.rows, report.groups, own, offered[first].measures)
+    data = payload(((row,) for row in report.rows), own, offered, [""], causes, parts)
     lines = [
         [
             _line(c, s, m, data.misses[0][nth][place])
@@ -72,6 +76,11 @@ def report_page(
         data,
         title=title or "Context recall",
         samples=len(report),
+        about=about(report),
+        failing=data.failing,
+        diagnosed=diagnosis is not False,
+        changes=[change for change in diagnosis.changes if change.gain > 0] if diagnosis else [],
+        groupings=parts,
         stopped=report.stopped,
         choices=offered,
         first=first,

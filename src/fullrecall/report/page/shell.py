@@ -22,10 +22,7 @@ _FILES = "files"
 
 def rendered(template: str, data: Payload, **values: Any) -> str:
     """Return the page that `template` makes of `values`, with the data that its script reads."""
-    blocks: list[tuple[str, Any]] = [("index", data.index)]
-    blocks += [(f"details-{nth}", block) for nth, block in enumerate(data.details)]
-    blocks += [(f"texts-{nth}", block) for nth, block in enumerate(data.texts)]
-    return document(template, _file("page.js"), _file("page.css"), blocks, **values)
+    return document(template, _file("page.js"), _file("page.css"), data.blocks, **values)
 
 
 def document(

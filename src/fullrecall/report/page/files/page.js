@@ -4,7 +4,10 @@
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const byId = (id) => document.getElementById(id);
-  const { sides, choices, first, scores, causes, statuses, gaps, samples, perBlock, texts: textBlocks } = read("index");
+  const {
+    sides, choices, first, scores, causes, statuses, gaps, groupings, samples, perBlock, contextsPerBlock,
+    texts: textBlocks,
+  } = read("index");
   const paired = sides.length > 1;
   const last = sides.length - 1;
   const PER_PAGE = 50;
@@ -32,8 +35,24 @@
     }
     return block(`texts-${low}`)[number - starts[low]];
   };
-  const detail = (position) =>
+  const raw = (position) =>
     block(`details-${Math.floor(position / perBlock)}`)[position % perBlock];
+  const contextAt = (number) =>
+    block(`contexts-${Math.floor(number / contextsPerBlock)}`)[number % contextsPerBlock];
+  // A target of which there is nothing to show but its text and its ranks is a list of these.
+  const target = (given) => {
+    if (!Array.isArray(given)) return given;
+    const [number, ...ranks] = given;
+    return ranks.length ? { t: number, n: ranks, r: ranks[0], s: [[ranks[0], 1]] } : { t: number };
+  };
+  const side = (given) =>
+    given && {
+      ...given,
+      c: given.c && given.c.map((number, nth) => ({ ...contextAt(number), s: given.o?.[nth] ?? undefined })),
+      s: given.s && given.s.map((stage) => ({ ...stage, c: stage.c.map(contextAt) })),
+      f: given.f.map((result) => ({ ...result, t: result.t && result.t.map(target) })),
+    };
+  const detail = (position) => ({ ...raw(position), x: raw(position).x.map(side) });
 
   // ---- Elements.
 
@@ -70,7 +89,7 @@
 
   // ---- What the table holds. A cell is [status, value by each choice, number missed by each].
 
-  const state = { sort: "sample", down: false, page: 0, open: new Set(), shown: [], choice: 0 };
+  const state = { sort: "order", down: false, page: 0, open: new Set(), shown: [], choice: first };
   const SCORED = statuses.indexOf("scored");
   const UNSCORED = statuses.indexOf("unscored");
   const measureOf = (nth) => scores[nth].measures[state.choice];
@@ -83,7 +102,7 @@
   const gapOf = (sample, nth) => (sample.n && sample.n[nth] !== null ? gaps[sample.n[nth]] : null);
   const change = (sample, nth) => {
     const before = scoreOf(cellOf(sample, 0, nth));
-    const after = scoreOf(cellOf(sample, 1, nth));
+    const after = scoreOf(cellOf(sample, last, nth));
     if (before === null || after === null || gapOf(sample, nth) !== null) return null;
     // Values that differ by less differ by rounding.
     return Math.abs(after - before) <= 1e-6 ? 0 : after - before;
@@ -99,11 +118,30 @@
     const counts = missesOf(sample).map(([, count]) => count);
     return counts.length ? Math.max(...counts) : null;
   };
+  // What fails comes first, the worst before the rest; what was not measured has no place in that.
+  const order = (sample) => {
+    const nths = chosenScores();
+    if (paired) {
+      const changes = nths.map((nth) => change(sample, nth)).filter((one) => one !== null);
+      if (!changes.length) return null;
+      const lowest = Math.min(...changes);
+      const highest = Math.max(...changes);
+      return lowest < 0 ? lowest : highest > 0 ? 1 - highest : 2;
+    }
+    const values = nths.map((nth) => scoreOf(cellOf(sample, last, nth))).filter((one) => one !== null);
+    if (!values.length) return null;
+    // Of equal scores, those of the samples that miss more.
+    return Math.min(...values) - (mostMissed(sample) || 0) / 1e6;
+  };
   const causesOf = (sample) => {
     const only = chosenScores();
     return [...new Set((sample.c || []).filter(([, nth]) => only.includes(nth)).map(([cause]) => cause))];
   };
 
+  const orders = () => [
+    { key: "order", name: paired ? "Losses first" : "Failures first", value: order },
+    ...columns,
+  ];
   const columnsNow = () => [
     { key: "sample", name: "Sample", head: ["Sample"], value: (_, position) => position },
     { key: "question", name: "Question", head: ["Question"], value: (sample) => sample.q || null },
@@ -126,45 +164,59 @@
   // ---- Search: words are looked for in all that a sample holds, its contexts included.
 
   let lowered = null;
-  let owned = null;
-  const numbersOf = (entry) => {
+  const owned = new Map();
+  const contextTexts = {
+    context: (one) => [one.t],
+    id: (one) => [one.i, one.d],
+    metadata: (one) => [one.m],
+    "": (one) => [one.t, one.i, one.d, one.m],
+  };
+  const numbersOf = (entry, where) => {
     const found = new Set();
     const add = (...numbers) => numbers.forEach((one) => one !== undefined && found.add(one));
-    const context = (one) => add(one.t, one.i, one.d, one.m);
-    add(entry.q, entry.a, entry.m);
-    for (const side of entry.x) {
-      if (!side) continue;
-      add(side.r, side.e);
-      (side.c || []).forEach(context);
-      for (const stage of side.s || []) {
-        add(stage.n);
-        stage.c.forEach(context);
+    const asked = (...names) => where === "" || names.includes(where);
+    if (asked("question")) add(entry.q);
+    if (asked("answer")) add(entry.a);
+    if (asked("metadata")) add(entry.m);
+    for (const given of entry.x) {
+      if (!given) continue;
+      if (asked("answer")) add(given.r);
+      if (where === "") add(given.e);
+      if (where in contextTexts) {
+        const texts = contextTexts[where];
+        (given.c || []).forEach((number) => add(...texts(contextAt(number))));
+        for (const stage of given.s || []) {
+          if (where === "") add(stage.n);
+          stage.c.forEach((number) => add(...texts(contextAt(number))));
+        }
       }
-      for (const result of side.f) {
-        add(result.w);
-        for (const target of result.t || []) {
-          add(target.t, target.v, target.d);
-          for (const item of target.e || []) add(item.q);
+      if (!asked("target")) continue;
+      for (const result of given.f) {
+        if (where === "") add(result.w);
+        for (const one of result.t || []) {
+          if (Array.isArray(one)) {
+            add(one[0]);
+            continue;
+          }
+          add(one.t, one.v, one.d);
+          for (const item of one.e || []) add(item.q);
         }
         for (const pair of result.u || []) add(...pair);
       }
     }
     return Uint32Array.from(found);
   };
-  const prepare = () => {
-    lowered = textBlocks.flatMap((_, nth) => block(`texts-${nth}`).map((one) => one.toLowerCase()));
-    owned = samples.map((_, position) => numbersOf(detail(position)));
-  };
-  const searched = (query) => {
+  const searched = (query, where) => {
     const words = query.toLowerCase().match(/"[^"]+"|\S+/g);
     if (!words) return null;
-    if (!lowered) prepare();
+    lowered ??= textBlocks.flatMap((_, nth) => block(`texts-${nth}`).map((one) => one.toLowerCase()));
+    if (!owned.has(where)) owned.set(where, samples.map((_, position) => numbersOf(raw(position), where)));
     const wanted = words.map((word) => word.replace(/^"(.+)"$/, "$1"));
     const holding = wanted.map((word) => lowered.map((one) => one.includes(word)));
     return samples.map((sample, position) => {
-      const label = `${sample.l}\n${sample.g || ""}`.toLowerCase();
+      const label = where === "" || where === "id" ? `${sample.l}\n${sample.g || ""}`.toLowerCase() : "";
       return wanted.every(
-        (word, nth) => label.includes(word) || owned[position].some((one) => holding[nth][one]),
+        (word, nth) => label.includes(word) || owned.get(where)[position].some((one) => holding[nth][one]),
       );
     });
   };
@@ -174,9 +226,11 @@
   const controls = byId("controls");
   const filters = {
     search: byId("search"),
+    within: byId("search-in"),
     score: byId("by-score"),
     outcome: byId("by-outcome"),
     cause: byId("by-cause"),
+    slice: byId("by-slice"),
   };
   const OUTCOMES = {
     missed: (cells) => cells.some((cell) => missedOf(cell) > 0),
@@ -196,7 +250,8 @@
     const nths = chosenScores();
     const outcome = filters.outcome.value;
     const cause = filters.cause ? filters.cause.value : "";
-    const hits = searched(filters.search.value);
+    const slice = filters.slice ? filters.slice.value : "";
+    const hits = searched(filters.search.value, filters.within.value);
     const keeps = (sample) => {
       if (outcome in CHANGES) return CHANGES[outcome](nths.map((nth) => change(sample, nth)));
       if (!(outcome in OUTCOMES)) return true;
@@ -206,13 +261,14 @@
     const found = [];
     samples.forEach((sample, position) => {
       if (hits && !hits[position]) return;
+      if (slice !== "" && !(sample.s || []).some((pair) => pair.join(".") === slice)) return;
       if (cause !== "" && !causesOf(sample).includes(Number(cause))) return;
       if (keeps(sample)) found.push(position);
     });
     return found;
   };
   const sorted = (positions) => {
-    const column = columns.find((one) => one.key === state.sort);
+    const column = orders().find((one) => one.key === state.sort) || orders()[0];
     const values = new Map(positions.map((one) => [one, column.value(samples[one], one)]));
     const sign = state.down ? -1 : 1;
     return positions.sort((first, second) => {
@@ -244,16 +300,15 @@
     });
     head.replaceChildren(...headings);
     byId("sort").replaceChildren(
-      ...columns.map((column) => element("option", { value: column.key }, [column.name.replace(INVISIBLE, "\ufffd")])),
+      ...orders().map((column) => element("option", { value: column.key }, [column.name.replace(INVISIBLE, "\ufffd")])),
     );
     byId("sort").value = state.sort;
   };
   const sortBy = (key) => {
     const again = state.sort === key;
-    const column = columns.find((one) => one.key === key);
     // Numbers of misses are looked at from the most, scores from the least.
     state.down = again ? !state.down : key === "missed";
-    state.sort = column.key;
+    state.sort = key;
     byId("sort").value = key;
     update({ keepPage: false });
   };
@@ -275,12 +330,11 @@
     return [bar(value), element("span", { class: "value" }, [number(value)])];
   };
   const changeCell = (sample, nth) => {
-    const [before, after] = [cellOf(sample, 0, nth), cellOf(sample, 1, nth)];
     const moved = change(sample, nth);
     const plain = (cell) => (cell ? (scoreOf(cell) === null ? statusOf(cell) : number(scoreOf(cell))) : "absent");
     const kind = moved === null ? "none" : moved > 0 ? "better" : moved < 0 ? "worse" : "same";
     return [
-      element("span", { class: "pair" }, [`${plain(before)} → ${plain(after)}`]),
+      element("span", { class: "pair" }, [sides.map((_, which) => plain(cellOf(sample, which, nth))).join(" → ")]),
       element("span", { class: `change ${kind}` }, [
         moved === null ? `not compared${gapOf(sample, nth) === "no common targets" ? ": no common targets" : ""}` : moved === 0 ? "no change" : signed(moved),
       ]),
@@ -326,7 +380,10 @@
         ]);
       }
       if (column.key === "cause") {
-        return element("td", attributes, causesOf(sample).map((one) => chip("cause", [isolated(causes[one][1])])));
+        return element("td", attributes, causesOf(sample).map((one) =>
+          element("button", { type: "button", class: "chip cause", "data-cause": one, title: "Show this cause alone" }, [
+            isolated(causes[one][1]),
+          ])));
       }
       const nth = Number(column.key.split("-")[1]);
       return element("td", attributes, [
@@ -353,6 +410,7 @@
       state.open.delete(position);
       byId(`sample-${position}`).remove();
     }
+    remember();
   };
 
   const pages = () => Math.max(1, Math.ceil(state.shown.length / PER_PAGE));
@@ -375,10 +433,110 @@
     byId("none").hidden = state.shown.length > 0;
     showSort();
     render();
+    remember();
   };
+
+  // ---- The address: what is looked at can be kept and sent as a link.
+
+  const kept = {
+    q: [() => filters.search.value, (value) => (filters.search.value = value)],
+    in: [() => filters.within.value, (value) => pick(filters.within, value)],
+    score: [() => filters.score.value, (value) => pick(filters.score, value)],
+    outcome: [() => filters.outcome.value, (value) => pick(filters.outcome, value)],
+    cause: [() => filters.cause?.value ?? "", (value) => pick(filters.cause, value)],
+    slice: [() => filters.slice?.value ?? "", (value) => pick(filters.slice, value)],
+    measure: [() => (state.choice === first ? "" : String(state.choice)), (value) => (state.choice = whole(value, choices.length) ?? first)],
+    sort: [() => (state.sort === "order" ? "" : state.sort), (value) => (state.sort = orders().some((one) => one.key === value) ? value : "order")],
+    down: [() => (state.down ? "1" : ""), (value) => (state.down = value === "1")],
+    page: [() => (state.page ? String(state.page + 1) : ""), (value) => (state.page = (whole(value, 1e9) ?? 1) - 1)],
+    open: [
+      () => [...state.open].join("."),
+      (value) => (state.open = new Set(value.split(".").map((one) => whole(one, samples.length)).filter((one) => one !== null))),
+    ],
+  };
+  const whole = (value, end) => (/^\d+$/.test(value) && Number(value) < end ? Number(value) : null);
+  const pick = (select, value) => {
+    if (select) select.value = [...select.options].some((one) => one.value === value) ? value : "";
+  };
+  const remember = () => {
+    const parameters = new URLSearchParams();
+    for (const [name, [get]] of Object.entries(kept)) if (get()) parameters.set(name, get());
+    const address = String(parameters);
+    if (address === location.hash.slice(1) || (!address && !location.hash.includes("="))) return;
+    // Some frames that show reports keep no history.
+    try {
+      history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
+    } catch {}
+  };
+  const follow = () => {
+    if (!location.hash.includes("=")) return false;
+    const parameters = new URLSearchParams(location.hash.slice(1));
+    for (const [name, [, set]] of Object.entries(kept)) {
+      if (name !== "measure" || parameters.has(name)) set(parameters.get(name) ?? "");
+    }
+    // An opened sample is shown wherever the table has it.
+    const [opened] = state.open;
+    choose(state.choice);
+    if (opened !== undefined && !parameters.has("page")) {
+      const place = state.shown.indexOf(opened);
+      if (place >= 0) state.page = Math.floor(place / PER_PAGE);
+      render();
+      remember();
+    }
+    return true;
+  };
+  const reach = () => {
+    const [opened] = state.open;
+    const goal = opened === undefined ? null : body.querySelector(`[data-position="${opened}"]`);
+    (goal || byId("samples")).scrollIntoView();
+    (goal || byId("samples")).focus({ preventScroll: true });
+  };
+  addEventListener("hashchange", () => follow() && reach());
+
+  // ---- Labels: what the reader thinks of a verdict, as a file for `calibrate`.
+
+  const LABELS = ["supported", "partial", "not_supported"];
+  const labels = new Map();
+  let saved = true;
+  const labelsOf = (name, claim, score, judged) =>
+    judged
+      ? element("p", { class: "line labels", role: "group", "aria-label": "Your label" }, [
+          "Your label: ",
+          ...LABELS.map((label) => {
+            const key = JSON.stringify([name, claim, score]);
+            return element("button", { type: "button", "data-label": label, "data-key": key, "aria-pressed": String(labels.get(key) === label) }, [
+              label.replace("_", " "),
+            ]);
+          }),
+        ])
+      : null;
+  const mark = (button) => {
+    const { key, label } = button.dataset;
+    if (labels.get(key) === label) labels.delete(key);
+    else labels.set(key, label);
+    saved = labels.size === 0;
+    for (const other of body.querySelectorAll("[data-label]")) {
+      other.setAttribute("aria-pressed", String(labels.get(other.dataset.key) === other.dataset.label));
+    }
+    byId("labelled").hidden = labels.size === 0;
+    byId("label-count").textContent = counted(labels.size, "label");
+  };
+  byId("save-labels").addEventListener("click", () => {
+    const lines = [...labels].map(([key, label]) => {
+      const [sample, claim, score] = JSON.parse(key);
+      return `${JSON.stringify({ sample, claim, score, label })}\n`;
+    });
+    const link = element("a", { download: "labels.jsonl" });
+    link.href = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    saved = true;
+  });
+  addEventListener("beforeunload", (event) => saved || event.preventDefault());
   const turnTo = (page) => {
     state.page = Math.min(Math.max(page, 0), pages() - 1);
     render();
+    remember();
     byId("samples").scrollIntoView();
   };
 
@@ -397,6 +555,7 @@
       ...(paired ? [] : [["Response", entry.x[0].r]]),
     ].filter(([, fact]) => fact !== undefined);
     return element("div", { class: "opened" }, [
+      paired ? null : element("h3", { class: "hidden" }, [isolated(sample.l)]),
       element("dl", { class: "facts" }, facts.flatMap(([name, fact]) => [
         element("dt", {}, [name]),
         element("dd", {}, [paragraph(text(fact))]),
@@ -442,7 +601,7 @@
     const value = scoreOf(cell) === null ? status : number(scoreOf(cell));
     const gap = gapOf(sample, which);
     const targets = (result.t || []).map((target, at) =>
-      targetOf(target, `${score.letter}${at + 1}`, key, side, which, scored));
+      targetOf(target, `${score.letter}${at + 1}`, key, side, which, scored, sample.l));
     const unmeasured = (result.u || []).map(([target, why]) =>
       element("li", { class: "target unmeasured" }, [
         element("p", { class: "line" }, [chip("unscored", ["not judged"])]),
@@ -478,7 +637,7 @@
 
   const creditAt = (target, k) =>
     (target.s || []).reduce((credit, [rank, reached]) => (k === null || rank <= k ? reached : credit), 0);
-  const targetOf = (target, tag, key, side, which, scored) => {
+  const targetOf = (target, tag, key, side, which, scored, name) => {
     const { k } = measureOf(which);
     const credit = creditAt(target, k);
     const partly = credit > 0 && credit < 1;
@@ -521,6 +680,7 @@
           element("blockquote", { dir: "auto" }, shown(text(item.q))),
         ]),
       ),
+      labelsOf(name, text(target.t), scores[which].name, target.v !== undefined && !paired),
       target.u === undefined || !missed
         ? null
         : element("p", { class: "line why" }, [
@@ -694,6 +854,17 @@
       }
       return;
     }
+    const cause = target.closest("[data-cause]");
+    if (cause) {
+      filters.cause.value = cause.dataset.cause;
+      update({ keepPage: false });
+      return;
+    }
+    const marked = target.closest("[data-label]");
+    if (marked) {
+      mark(marked);
+      return;
+    }
     const line = target.closest(".sample-row");
     // A selection is somebody who copies a question, not somebody who opens it.
     if (line && (target.closest(".open") || !String(getSelection()))) toggle(line.querySelector(".open"));
@@ -743,19 +914,45 @@
       line.classList.toggle("now", ks.has(line.dataset.k));
     }
     showColumns();
+    showFailing();
     update({ keepPage: true });
+  };
+  // What fails is said of the measure chosen; the page comes with that of the first.
+  const failing = byId("failing-samples");
+  const showFailing = () => {
+    if (!failing) return;
+    const cells = samples.map((sample) => sample.v[last] || []);
+    const scored = cells.filter((of) => of.some((cell) => scoreOf(cell) !== null)).length;
+    const places = [...samples.keys()].filter((at) => cells[at].some((cell) => scoreOf(cell) !== null && missedOf(cell) > 0));
+    failing.textContent = places.length.toLocaleString("en");
+    byId("failing-scored").textContent = scored.toLocaleString("en");
+    const key = (at) => [
+      Math.min(...cells[at].map(scoreOf).filter((one) => one !== null)),
+      -Math.max(...cells[at].map((cell) => missedOf(cell) || 0)),
+    ];
+    const ranked = places.map((at) => [...key(at), at]).sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
+    byId("failing-worst").replaceChildren(
+      ...ranked.slice(0, 5).map(([, , at]) => {
+        const question = samples[at].q || "";
+        return element("li", {}, [
+          element("a", { href: `#open=${at}` }, [isolated(samples[at].l)]),
+          " ",
+          element("span", {}, [isolated(question.length > 110 ? `${question.slice(0, 107)}…` : question)]),
+        ]);
+      }),
+    );
   };
   for (const select of choosers) {
     select.closest("label").hidden = false;
     select.addEventListener("change", () => choose(Number(select.value)));
   }
-  for (const select of [filters.score, filters.outcome, filters.cause]) {
+  for (const select of [filters.within, filters.score, filters.outcome, filters.cause, filters.slice]) {
     select?.addEventListener("change", () => update({ keepPage: false }));
   }
   byId("sort").addEventListener("change", (event) => sortBy(event.target.value));
   controls.addEventListener("submit", (event) => event.preventDefault());
   controls.addEventListener("reset", () => setTimeout(() => {
-    Object.assign(state, { sort: "sample", down: false, page: 0 });
+    Object.assign(state, { sort: "order", down: false, page: 0 });
     choose(first);
   }));
   byId("first").addEventListener("click", () => turnTo(0));
@@ -775,5 +972,8 @@
   nameTheme();
   byId("interactive").hidden = false;
   theme.hidden = false;
-  choose(first);
+  columns = columnsNow();
+  // The browser looks for the address itself once all is loaded, and finds nothing of that name.
+  if (follow()) addEventListener("load", () => requestAnimationFrame(reach));
+  else choose(first);
 })();

@@ -25,7 +25,7 @@ from llama_index.evaluation.fullrecall.inputs import Found, found_in
 from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.mismatch import MismatchWatch
 from llama_index.evaluation.fullrecall.nodes import are_nodes
-from llama_index.evaluation.fullrecall.observation import Capture, capture_retrievals
+from llama_index.evaluation.fullrecall.observation import Capture, capture_retrievals, unrecorded
 from llama_index.evaluation.fullrecall.options import Options, Reading, reading_of
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 
@@ -115,7 +115,8 @@ class ObservedRetriever:
         """
         if not isinstance(self._thing, BaseRetriever):
             raise ParameterError(f"only a retriever can search deeper, {got(self._thing)}")
-        nodes = deeper(self._thing, k).retrieve(question)
+        with unrecorded():
+            nodes = deeper(self._thing, k).retrieve(question)
         return self._reading.reader.contexts(nodes)[:k]
 
     def _read(self, sample: Sample, answer: object, capture: Capture) -> Retrieval:
@@ -133,7 +134,7 @@ class ObservedRetriever:
             found = found_in(answer if known else None, self._reading, capture)
             return found._replace(retrieval=_with_response(found.retrieval, answer))
         if known:
-            return found_in(answer, self._reading)
+            return found_in(answer, self._reading, None if capture.is_complete else capture)
         if isinstance(answer, Retrieval):
             return Found(answer)
         if answer is None or isinstance(answer, str):

@@ -147,9 +147,12 @@ def attach(
     the first word; `engine.synthesize(…)` of what `engine.retrieve(…)` returned counts as a call.
     `options` are those of `observed`; the evaluator reads captures by its own.
 
-    Only retrievals in threads that the engine starts without `contextvars.copy_context()` are not
-    seen. Raises `ParameterError` for what cannot be attached to: an agent or a workflow is
-    `observed`, or run in a `with capture_retrievals():`.
+    A thread that the engine starts without `contextvars.copy_context()` is not seen. Where one of
+    the engine's own retrievers is asked the question there, the capture is not complete, and its
+    sample is unscored.
+
+    Raises `ParameterError` for what cannot be attached to: an agent or a workflow is `observed`,
+    or run in a `with capture_retrievals():`.
     """
     if not is_attachable(thing):
         raise ParameterError(
@@ -171,7 +174,7 @@ def _parts(thing: Any) -> Iterator[Any]:
 
 def _feeds(step: Step, other: Step) -> bool:
     handed, given = step.handed or Nodes(()), other.given or Nodes(())
-    return not handed.objects.isdisjoint(given.objects)
+    return not set(handed.objects).isdisjoint(given.objects)
 
 
 @contextmanager

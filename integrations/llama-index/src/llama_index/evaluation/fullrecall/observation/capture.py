@@ -69,6 +69,11 @@ class Capture:
         return self._recording.error
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all that was seen could be recorded; if not, `retrieval().error` says why."""
+        return not self._recording.problems
+
+    @property
     def observed(self) -> bool:
         """Whether a retrieval was seen, or a synthesizer that was given nodes.
 

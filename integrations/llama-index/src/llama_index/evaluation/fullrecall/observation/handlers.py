@@ -27,12 +27,14 @@ from llama_index.core.tools.types import BaseTool, ToolOutput
 
 from llama_index.evaluation.fullrecall.observation.recording import (
     Recording,
+    is_anyones,
     open_recordings,
     recordings,
 )
 from llama_index.evaluation.fullrecall.observation.registry import Deliver, deliveries
 from llama_index.evaluation.fullrecall.observation.snapshots import Nodes, is_node_list
 from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Prompt, Step, kind_of
+from llama_index.evaluation.fullrecall.observation.strays import note_stray
 from llama_index.evaluation.fullrecall.responses import is_response, response_text, source_nodes
 
 _logger = logging.getLogger(__name__)
@@ -45,7 +47,7 @@ class _Call(NamedTuple):
     """A call of an attached object that has not ended."""
 
     recording: Recording
-    token: Token[tuple[Recording, ...]]
+    token: Token[tuple[Recording, ...] | None]
     deliver: tuple[Deliver, ...]
 
 
@@ -84,9 +86,13 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         """Note that a step begins, and what nodes it was given."""
         deliver = deliveries(instance)
         seen_by = open_recordings()
-        if not deliver and not seen_by:
+        is_own = any(not one.is_part for one in deliver)
+        is_stray = not seen_by and not is_own and parent_id is None and is_anyones()
+        if not deliver and not seen_by and not is_stray:
             return
         kind = kind_of(id_, instance)
+        if is_stray:
+            note_stray(kind, instance, _question(bound_args))
         if deliver and _begins_call(kind, instance, seen_by, deliver):
             recording = Recording(instance, _question(bound_args))
             token = recordings.set((*seen_by, recording))
@@ -192,15 +198,34 @@ def _entered(step: Step, bound_args: BoundArguments, seen_by: list[Recording]) -
 
 def _ended(step: Step, result: object) -> None:
     step.ended = next(_moments)
+    seen_by = open_recordings()
     if step.kind in (Kind.ENGINE, Kind.SYNTHESIS):
         step.answer = _answer(result)
-        named = source_nodes(result) if is_response(result) else None
-        result = named if step.kind is Kind.ENGINE else None
+        # What a synthesizer was given tells more than the sources that its engine names.
+        names = step.kind is Kind.ENGINE and is_response(result) and not _was_read(step, seen_by)
+        result = source_nodes(result) if names else None  # type: ignore[arg-type]
     if step.kind is Kind.TOOL and isinstance(result, ToolOutput):
         result = result.raw_output
     if is_node_list(result):
-        seen_by = open_recordings()
         step.handed = Nodes.of(result, seen_by[0].known if seen_by else {})
+
+
+def _was_read(engine: Step, seen_by: list[Recording]) -> bool:
+    """Return whether a synthesizer was given nodes in an engine, and not in an engine inside."""
+    if not seen_by:
+        return False
+    steps = seen_by[0].steps
+    for step in reversed(list(steps.values())):
+        if step is engine:
+            return False
+        if step.kind is not Kind.SYNTHESIS or not (step.given and step.given.items):
+            continue
+        above = steps.get(step.parent or "")
+        while above is not None and (above.kind is Kind.OTHER or above.instance is engine.instance):
+            if above is engine:
+                return True
+            above = steps.get(above.parent or "")
+    return False
 
 
 def _prompted(text: str, span: str | None, seen_by: list[Recording]) -> None:
@@ -246,7 +271,7 @@ def _reranked(event: ReRankEndEvent, seen_by: list[Recording]) -> None:
     begun = (
         step
         for recording in seen_by
-        for step in reversed(recording.steps.values())
+        for step in reversed(list(recording.steps.values()))
         if step.key.startswith(_EVENT) and step.kind is Kind.POSTPROCESSING
         if step.parent == event.span_id and step.handed is None and step.given is not None
         if handed.ids <= step.given.ids

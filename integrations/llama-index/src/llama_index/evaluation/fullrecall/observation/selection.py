@@ -14,19 +14,17 @@ from llama_index.core.query_engine import RetrieverRouterQueryEngine
 
 from llama_index.evaluation.fullrecall.observation.snapshots import Snapshot
 
-_HOLDERS = ("_retriever", "tool_retriever", "_tool_retriever")
-"""Where engines and agents hold what finds their tools."""
-
 
 def selecting_retrievers(instances: Iterable[Any]) -> list[Any]:
-    """Return the retrievers that find tools or engines for these engines and agents."""
+    """Return the retrievers that find tools, engines or other objects for these instances.
+
+    That is by what an engine, an agent or a workflow holds, under whatever name.
+    """
     found: list[Any] = []
     for instance in instances:
         fields = getattr(instance, "__dict__", {})
-        for name in _HOLDERS:
-            held = fields.get(name)
-            if isinstance(held, ObjectRetriever):
-                found.append(held.retriever)
+        held = [value for value in fields.values() if isinstance(value, ObjectRetriever)]
+        found += [one.retriever for one in held]
         if isinstance(instance, RetrieverRouterQueryEngine):
             found.append(fields.get("_retriever"))
     return found

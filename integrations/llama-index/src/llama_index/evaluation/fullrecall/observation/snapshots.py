@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from llama_index.core.schema import BaseNode, NodeWithScore
@@ -12,33 +14,28 @@ class Snapshot:
     """One node, its text, metadata, relationships and score copied.
 
     Its embedding, and the object of an index node, are shared: large, and not what is judged.
+    `compared` reads, in one step, what a node must have unchanged to be the same as before, and
+    `before` is what it read then.
     """
 
-    __slots__ = ("_kind", "_private", "_resource", "_state", "id", "score")
+    __slots__ = ("_kind", "_private", "_resource", "_state", "before", "compared", "id", "score")
 
     def __init__(self, item: NodeWithScore) -> None:
         node = item.node
-        state = dict(node.__dict__)
-        state["metadata"] = dict(state["metadata"])
-        state["relationships"] = dict(state["relationships"])
+        state = node.__dict__.copy()
+        state["metadata"] = state["metadata"].copy()
+        state["relationships"] = state["relationships"].copy()
         resource = state.get("text_resource")
-        self.id = node.node_id
+        self.id = state["id_"]
         self.score = item.score
         self._kind = type(node)
         self._state = state
         self._private = node.__pydantic_private__
         self._resource = None if resource is None else resource.model_copy()
-
-    def is_of(self, item: NodeWithScore) -> bool:
-        """Return whether a node has not changed since."""
-        now, then = item.node.__dict__, self._state
-        return (
-            item.score == self.score
-            and now["metadata"] == then["metadata"]
-            and now["id_"] == then["id_"]
-            and now.get("text") == then.get("text")
-            and (self._resource is None or now["text_resource"] == self._resource)
-        )
+        self.compared = _compared(self._kind)
+        self.before = self.compared(state)
+        if resource is not None:
+            self.before = (*self.before[:-1], self._resource)
 
     def item(self) -> NodeWithScore:
         """Return a new node, as it was."""
@@ -70,6 +67,13 @@ class Snapshot:
         return metadata
 
 
+@lru_cache(maxsize=256)
+def _compared(kind: type[BaseNode]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    fields = kind.model_fields
+    content = [name for name in ("text", "text_resource") if name in fields]
+    return itemgetter("id_", "metadata", "relationships", *content)
+
+
 Known: TypeAlias = dict[int, tuple[NodeWithScore, BaseNode, Snapshot]]
 """The objects that a recording holds, by identity, with what they were when last seen.
 
@@ -80,24 +84,32 @@ An object that is held cannot give its identity to another one.
 class Nodes(NamedTuple):
     """A list of nodes as it was at one moment, and the objects that it held then.
 
-    `held` keeps two steps apart that run side by side: they may handle the same nodes, but never
-    in the same objects. It is emptied once nothing compares objects any more.
+    `objects`, the identities of what is `held`, keep two steps apart that run side by side: they
+    may handle the same nodes, but never in the same objects. Both are emptied once nothing
+    compares objects any more.
     """
 
     items: tuple[Snapshot, ...]
+    objects: tuple[int, ...] = ()
     held: tuple[NodeWithScore, ...] = ()
 
     @classmethod
     def of(cls, nodes: Iterable[NodeWithScore], known: Known) -> Nodes:
         """Return the nodes as they are now; those that did not change since are not copied."""
         held = tuple(nodes)
+        objects = tuple(map(id, held))
         items = []
-        for item in held:  # one loop without calls but `is_of`: it is most of what a capture costs
-            seen = known.get(id(item))
-            if seen is None or seen[1] is not item.node or not seen[2].is_of(item):
-                seen = known[id(item)] = (item, item.node, Snapshot(item))
+        for own, item in zip(objects, held, strict=True):  # most of what a capture costs
+            seen = known.get(own)
+            if (
+                seen is None
+                or seen[1] is not item.node
+                or seen[2].score != item.score
+                or seen[2].before != seen[2].compared(seen[1].__dict__)
+            ):
+                seen = known[own] = (item, item.node, Snapshot(item))
             items.append(seen[2])
-        return cls(tuple(items), held)
+        return cls(tuple(items), objects, held)
 
     @property
     def ids(self) -> set[str]:
@@ -109,14 +121,9 @@ class Nodes(NamedTuple):
         """The IDs of the nodes in their order."""
         return [item.id for item in self.items]
 
-    @property
-    def objects(self) -> set[int]:
-        """The identities of the objects that are held."""
-        return set(map(id, self.held))
-
 
 def is_node_list(value: object) -> TypeGuard[list[NodeWithScore] | tuple[NodeWithScore, ...]]:
     """Return whether `value` is a list of retrieved nodes, or an empty list."""
     return isinstance(value, (list, tuple)) and all(
-        isinstance(item, NodeWithScore) for item in value
+        issubclass(kind, NodeWithScore) for kind in set(map(type, value))
     )

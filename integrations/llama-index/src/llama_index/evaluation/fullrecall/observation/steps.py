@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -82,7 +82,10 @@ class Step:
 
     def copy(self) -> Step:
         """Return the step as it is now."""
-        return replace(self)
+        return Step(
+            self.kind, self.key, self.parent, self.name, self.instance, self.began, self.ended,
+            self.question, self.given, self.handed, self.answer, self.error,
+        )  # fmt: skip
 
     def release(self) -> None:
         """Let go of the objects: nothing is compared any more."""

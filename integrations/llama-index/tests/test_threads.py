@@ -1,0 +1,141 @@
+"""A thread that does not know its call's context never makes a record that only looks complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.query_engine import CustomQueryEngine
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from fullrecall import IdRecall, Sample
+from fullrecall.result import Status
+from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals, observed
+
+
+class Brings(BaseRetriever):
+    """Returns a node of each of these IDs."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(id_=name, text=name), score=1.0) for name in self.names]
+
+
+class Both(CustomQueryEngine):
+    """Asks one retriever here and the other one by `ask`."""
+
+    first: Any = Brings("a")
+    second: Any = Brings("b")
+    ask: Any = None
+
+    def custom_query(self, query_str: str) -> str:
+        """Answer with how many nodes there are."""
+        return str(len([*self.first.retrieve(query_str), *self.ask(self.second, query_str)]))
+
+
+def bare(retriever: Any, question: str) -> Any:
+    """Ask in a thread with an empty context."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(retriever.retrieve, question).result()
+
+
+def handed_on(retriever: Any, question: str) -> Any:
+    """Ask in a thread with the call's context."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, retriever.retrieve, question).result()
+
+
+async def in_executor(question: str) -> str:
+    """Ask as `run_in_executor` does: it copies no context, unlike `asyncio.to_thread`."""
+    loop = asyncio.get_running_loop()
+    found = await loop.run_in_executor(None, Brings("b").retrieve, question)
+    return str(len([*await Brings("a").aretrieve(question), *found]))
+
+
+def engine_in_thread(question: str) -> str:
+    """Have a whole engine asked in a thread without a context."""
+    answers: list[str] = []
+    thread = Thread(target=lambda: answers.append(str(Both(ask=handed_on).query(question))))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        Both(ask=bare),
+        in_executor,
+        lambda question: Both(ask=bare).custom_query(question),
+        lambda question: str(len(bare(Brings("a"), question))),
+        engine_in_thread,
+    ],
+)
+def test_a_thread_without_the_context_leaves_the_sample_unscored(thing: Any) -> None:
+    """Where a part of the retrieval was seen, and where nothing was: it says why."""
+    sample = Sample(user_input="q", reference_context_ids=["a", "b"])
+    found = asyncio.run(observed(thing).aretrieve(sample))
+    result = IdRecall().score(sample.with_retrieval(found))
+    assert (result.status, result.score) == (Status.UNSCORED, None)
+    assert "asked in a thread without the call's context" in result.reason
+    assert "copy_context().run" in result.reason
+
+
+@pytest.mark.parametrize("ask", [bare, handed_on])
+def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) -> None:
+    """Asked in a thread without the context they are no complete record."""
+    engine = Both(ask=ask)
+    with attach(engine):
+        capture = capture_of(engine.query("q"))
+    assert capture is not None
+    assert capture.is_complete == (ask is handed_on)
+    assert (capture.retrieval().error is None) == (ask is handed_on)
+
+
+def test_who_else_retrieves_at_the_same_time_changes_nothing() -> None:
+    """Other threads' engines, attached or not, and their retrievers, another question or object."""
+    at_once = Barrier(2, timeout=30)
+
+    def waiting(retriever: Any, question: str) -> Any:
+        at_once.wait()
+        at_once.wait()
+        return retriever.retrieve(question)
+
+    engine, other = Both(ask=waiting), Both(ask=handed_on)
+
+    def beside() -> None:
+        at_once.wait()
+        engine.first.retrieve("another question")
+        Brings("c").retrieve("q")
+        other.query("q")
+        at_once.wait()
+
+    with attach(engine):
+        thread = Thread(target=beside)
+        thread.start()
+        capture = capture_of(engine.query("q"))
+        thread.join()
+    assert capture is not None
+    assert capture.retrieval().error is None
+    assert [context.id for context in capture.contexts() or ()] == ["a", "b"]
+
+
+def test_blocks_and_observed_things_side_by_side_are_complete() -> None:
+    """Each of 40 calls in 8 threads has a context of its own."""
+
+    def asked(n: int) -> bool:
+        with capture_retrievals() as capture:
+            Both(ask=handed_on).query(str(n))
+        return capture.is_complete
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(asked, range(40)))

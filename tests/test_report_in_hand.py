@@ -1,0 +1,176 @@
+"""Reports in a shell: one sample by its ID, parts of a report, slices, and what prints."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from fullrecall import Context, ContextPrecision, IdRecall, Report, Sample, compare, evaluate
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.measures import RR, Recall
+from fullrecall.report import Gate, Runs
+
+
+def report_of(n: int = 60, **names: str) -> Report:
+    """Return a report of two kinds of samples, of which one is found half as often."""
+    samples = [
+        Sample(
+            id=f"q{i}",
+            user_input=f"question {i}?",
+            retrieved_ids=["x", "d"] if i % 4 else ["x"],
+            expected_ids=["d"],
+            group=f"g{i // 2}",
+            metadata={
+                "kind": "even" if i % 2 == 0 else "odd",
+                "testset": {"flags": ["a", "b"] if i % 3 == 0 else ["b"]},
+                "unique": i,
+            },
+        )
+        for i in range(n)
+    ]
+    return evaluate(samples, IdRecall(**names), progress=False)
+
+
+class TestParts:
+    """Rows and reports by `[…]`, `filter` and `slices`."""
+
+    def test_a_sample_by_its_id_and_by_its_place(self) -> None:
+        """An ID that is not there names the nearest; one that stands twice is ambiguous."""
+        report = report_of()
+        assert report["q7"].label == "q7"
+        assert report[-1].label == "q59"
+        with pytest.raises(KeyError, match="no sample 'q777': did you mean 'q7"):
+            report["q777"]
+        with pytest.raises(IndexError):
+            report[60]
+        twice = Report.merged([report[:5], report[3:8]])
+        with pytest.raises(KeyError, match="2 samples have the ID 'q4'"):
+            twice["q4"]
+
+    def test_a_part_is_a_report(self) -> None:
+        """With means of its own, and as partial as the whole."""
+        report = report_of()
+        report.stopped = "the budget was spent"
+        part = report[10:20]
+        assert [row.label for row in part] == [f"q{n}" for n in range(10, 20)]
+        assert part.stopped == report.stopped
+        failing = report.filter(lambda row: row.results[0].missed)
+        assert len(failing) == 15
+        assert failing.summary()["id_recall"].mean == 0.0
+
+    def test_slices_are_means_of_parts(self) -> None:
+        """The lowest first; each is the mean over its samples, in groups."""
+        report = report_of()
+        slices = report.slices("kind")
+        assert [one.value for one in slices] == ["even", "odd"]
+        for one in slices:
+            of = report.filter(lambda row, kind=one.value: row.sample.metadata["kind"] == kind)
+            summary = of.summary()["id_recall"]
+            assert (one.mean, one.samples) == (summary.mean, summary.scored)
+        assert slices["even"].mean == 0.5
+        nested = report.slices("testset.flags", Recall @ 1)
+        assert (nested.label, nested["a"].samples, nested["b"].samples) == ("id_recall@1", 20, 60)
+        by_function = report.slices(lambda row: row.position % 3)
+        assert sorted(one.value for one in by_function) == ["0", "1", "2"]
+        assert report.slices("group")["g0"].samples == 2
+
+    def test_intervals_allow_for_every_slice(self) -> None:
+        """Wider than alone, and of many slices without any difference none is told apart."""
+        report = report_of()
+        alone = report.filter(lambda row: row.sample.metadata["kind"] == "even")
+        wide, narrow = report.slices("kind")["even"].interval, alone.summary()["id_recall"].interval
+        assert wide is not None
+        assert narrow is not None
+        assert wide.low < narrow.low < narrow.high < wide.high
+        assert wide.confidence == pytest.approx(0.975)
+        excluded = 0
+        for seed in range(20):
+            draw = random.Random(seed)
+            even = [
+                Sample(retrieved_ids=["d" if draw.random() < 0.5 else "x"], expected_ids=["d"],
+                       metadata={"kind": n % 20}) for n in range(400)
+            ]  # fmt: skip
+            found = evaluate(even, IdRecall(), progress=False).slices("kind")
+            bounds = [one.interval for one in found]
+            excluded += any(b is not None and not b.low <= 0.5 <= b.high for b in bounds)
+        assert excluded <= 3, "5% of 20 looks, with room for luck"
+
+    def test_what_cannot_be_sliced(self) -> None:
+        """A field that nobody has names those that there are; so does a wrong confidence."""
+        report = report_of()
+        with pytest.raises(ReportError, match="'sort' to slice by: choose one of group, kind"):
+            report.slices("sort")
+        with pytest.raises(ParameterError, match="confidence"):
+            report.slices("kind", confidence=1.0)
+        with pytest.raises(KeyError, match="choose one of even, odd"):
+            report.slices("kind")["other"]
+
+
+class TestPrinted:
+    """What a shell shows of each object: short, and the score first."""
+
+    def test_results_and_rows(self) -> None:
+        """One line, however long the texts; control characters do not come through."""
+        wanted = ["a", *(f"d{n}" for n in range(9))]
+        sample = Sample(id="q", user_input="?", retrieved_ids=["a"], expected_ids=wanted)
+        result = IdRecall().score(sample)
+        assert repr(result) == "Result(0.100, id_recall: 1 of 10 found in 1 retrieved)"
+        assert str(result).startswith("0.100 id_recall: 1 of 10 found in 1 retrieved; missed: d0,")
+        assert str(result).endswith("d4, 4 more")
+        assert "findings" not in str(result)
+        broken = Sample(expected_ids=["a"], retrieval={"error": "x\x1b[31m" + "y" * 500})
+        assert "\x1b" not in repr(IdRecall().score(broken))
+        assert len(repr(IdRecall().score(broken))) < 200
+        row = evaluate([sample], [IdRecall(), ContextPrecision()], progress=False).rows[0]
+        assert repr(row) == "Row(q: 0.100 id_recall, 1.000 context_precision)"
+        assert str(row).splitlines()[:2] == ["q", "?"]
+
+    def test_scores_of_summaries_comparisons_and_gates(self) -> None:
+        """The number, its interval, and what it stands on."""
+        report = report_of()
+        assert repr(report.summary()["id_recall"]).startswith("ScoreSummary(0.750 (0.")
+        change = compare(report, report)["id_recall"]
+        assert repr(change).startswith("ScoreComparison(+0.000, id_recall: 0.750 to 0.750")
+        assert repr(Gate(Recall >= 0.1, RR >= 0.9).check(report)).startswith("GateResult(FAIL, 2")
+        assert repr(report.smallest_k(0.5)).startswith("SmallestK(2, id_recall: Recall @ k: k = 2")
+        assert "even" in str(report.slices("kind"))
+
+
+class TestRuns:
+    """Several reports beside each other."""
+
+    def test_changes_since_the_first(self) -> None:
+        """Each later report against the first; p is adjusted for their number."""
+        report = report_of()
+        better = evaluate(
+            [row.sample.with_retrieval([Context(id="d")]) for row in report],
+            IdRecall(),
+            progress=False,
+        )
+        runs = Runs({"May": report, "June": better, "July": report})
+        june, july = runs.changes("id_recall", Recall)
+        assert june.difference == pytest.approx(0.25)
+        assert june.p_adjusted == pytest.approx(min(1.0, 2 * (june.p or 0)))
+        assert july.difference == 0
+        assert [len(row) for row in runs.rows] == [3] * 60
+        assert "June" in str(runs)
+        assert list(runs) == ["May", "June", "July"]
+
+    def test_rows_of_one_report_alone(self) -> None:
+        """A sample that only some reports have stands there, and nowhere else."""
+        report = report_of(10)
+        runs = Runs({"a": report[:6], "b": report[4:], "c": report[2:8]})
+        found = {
+            next(row.label for row in rows if row): [row is not None for row in rows]
+            for rows in runs.rows
+        }
+        assert found["q0"] == [True, False, False]
+        assert found["q9"] == [False, True, False]
+        assert found["q7"] == [False, True, True]
+        assert len(found) == 10
+
+    def test_one_report_is_not_several(self) -> None:
+        """It has nothing to stand beside."""
+        with pytest.raises(ParameterError, match="at least 2, got 1"):
+            Runs({"a": report_of()})
