@@ -433,7 +433,7 @@ BROKEN = {
         '{"reference_context_ids": "abc"}\n',
         ["line 5", "reference_context_ids", "['abc']"],
     ),
-    "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is no ID"]),
+    "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is not an ID"]),
     "twice the same key": ('{"id": "x", "id": "y"}\n', ["line 5", "'id' stands twice"]),
 }
 
@@ -545,7 +545,7 @@ WRONG_USAGE = {
     ),
     "missed": (["evaluate", "{file}", "--missed", "-1"], "at least 0, got -1"),
     "rename": (["evaluate", "{file}", "--rename", "old"], "OLD=NEW"),
-    "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is no field"),
+    "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is not a field"),
     "rename twice": (["evaluate", "{file}", "--rename", "a=id", "--rename", "a="], "twice"),
     "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
     "order without a run": (["evaluate", "{file}", "--order", "rank"], "--run"),

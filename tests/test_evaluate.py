@@ -92,8 +92,8 @@ class TestEvaluate:
             ([], "empty"),
             ([IdRecall], "give an instance"),
             ([IdRecall(), IdRecall()], r"two scorers are named 'id_recall'.*every measure"),
-            (["id_recall"], "is no scorer"),
-            ("id_recall", "'id_recall' is no scorer"),
+            (["id_recall"], "is not a scorer"),
+            ("id_recall", "'id_recall' is not a scorer"),
             ([IdRecall(name="group")], "'group' is the name of a column of every report"),
         ],
     )

@@ -117,7 +117,7 @@ def test_result_objects_are_read(name: str) -> None:
         ([Object(a=1)], "got a SimpleNamespace"),
         ([{"content": "t", "chunk": "u", "_id": 1}], "several fields may be the text"),
         ({"ids": [["1"], ["2"]]}, "expected the results of one query, got 2"),
-        ([{"id": 1.0, "text": "t"}], "is no ID"),
+        ([{"id": 1.0, "text": "t"}], "is not an ID"),
     ],
 )
 def test_what_is_not_certain_is_refused(result: object, why: str) -> None:

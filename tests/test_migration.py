@@ -511,10 +511,10 @@ class TestQrelsAndRuns:
             (QRELS, {"q_1": ["d"]}, "run: query 'q_1' has {document: number}, got list ['d']"),
             (QRELS, {"q_1": {"d": float("nan")}}, "run: query 'q_1': a score is a finite number"),
             (QRELS, {"q_1": {"d": "0.5"}}, "run: query 'q_1': a score must be a number, got '0.5'"),
-            (QRELS, {"q_1": {1.5: 1.0}}, "run: query 'q_1': 1.5 is no ID"),
+            (QRELS, {"q_1": {1.5: 1.0}}, "run: query 'q_1': 1.5 is not an ID"),
             ({"q": {"d": "x"}}, RUN, "qrels: query 'q': reference_context_ids: a grade is"),
             ({1: {}, "1": {}}, RUN, "qrels: two queries are '1'"),
-            ({1.5: {}}, RUN, "qrels: 1.5 is no ID"),
+            ({1.5: {}}, RUN, "qrels: 1.5 is not an ID"),
         ],
     )
     def test_what_is_no_qrels_and_run(self, qrels: Any, run: Any, says: str) -> None:

@@ -37,6 +37,7 @@ SECONDS = 15.0
 TYPING = 0.8
 """Seconds that a command stands alone before its output follows."""
 
+_EXPECTED = (0, 1, 3)  # 1 and 3: what a gate decides
 _CHARACTER, _LINE, _MARGIN = 8.4, 19, 16  # of a font of 14 px
 _CONSOLE = Console(width=COLUMNS, color_system="truecolor", force_terminal=True)
 
@@ -88,7 +89,8 @@ def printed(command: str, folder: Path) -> list[Text]:
         while chunk := os.read(own, 65536):
             raw += chunk
     os.close(own)
-    running.wait()
+    if running.wait() not in _EXPECTED:
+        raise RuntimeError(f"{command}: exit code {running.returncode}\n{raw.decode()}")
     lines = raw.decode().replace("\r\n", "\n").rstrip("\n").split("\n")
     # What a carriage return overwrote, such as a progress bar, is gone.
     return list(AnsiDecoder().decode("\n".join(line.rpartition("\r")[2] for line in lines)))

@@ -71,7 +71,7 @@ class TestEmbeddingQA:
                 "'n9', which is not in the corpus",
             ),
             ({"relevant_docs": {"q2": "n1"}}, "relevant_docs", "expected a list, got the str 'n1'"),
-            ({"relevant_docs": {"q2": [1.5]}}, "relevant_docs", "1.5 is no ID"),
+            ({"relevant_docs": {"q2": [1.5]}}, "relevant_docs", "1.5 is not an ID"),
             ({"queries": {"q1": "a", "q2": 3}}, "user_input", "got int 3"),
             (
                 {"relevant_docs": {"q2": ["n1"]}, "corpus": {"n1": {"text": "t"}}},

@@ -177,7 +177,7 @@ def test_spans_are_compared_by_place() -> None:
         ([DOCUMENT, None], "document 1"),
         ([{}], "document 0: a context needs an id or a text"),
         ([{"metadata": "m", "text": "t"}], "document 0: metadata must be a mapping"),
-        ([{"text": "t", "id": 1.5}], "document 0: 1.5 is no ID"),
+        ([{"text": "t", "id": 1.5}], "document 0: 1.5 is not an ID"),
         ("text", "expected a list, got the str"),
         (None, "expected a list, got NoneType"),
         ({"text": "t"}, "expected a list, got dict"),

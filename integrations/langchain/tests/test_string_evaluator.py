@@ -315,7 +315,7 @@ def test_a_scorer_of_the_users_own(documents: list[Document]) -> None:
 @pytest.mark.parametrize("scorer", [IdRecall, "id_recall", 5])
 def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
     """At once, not in the middle of a run."""
-    with pytest.raises(ParameterError, match="is no scorer"):
+    with pytest.raises(ParameterError, match="is not a scorer"):
         RecallStringEvaluator(scorer)
 
 

@@ -27,7 +27,7 @@ class Columns:
         for column, field in self._rename.items():
             if field is not None and field not in FIELDS:
                 raise ParameterError(
-                    f"rename maps {column!r} to {field!r}, which is no field: use one of "
+                    f"rename maps {column!r} to {field!r}, which is not a field: use one of "
                     f"{', '.join(Sample.names())}, or None to leave the column out"
                 )
         self._unmet = {column for column, field in self._rename.items() if field is not None}

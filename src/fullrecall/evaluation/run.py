@@ -302,7 +302,7 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     columns = {"sample", "user_input", "group"}
     for scorer in scorers:
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
-            raise ParameterError(f"{scorer!r} is no scorer: give an instance such as IdRecall()")
+            raise ParameterError(f"{scorer!r} is not a scorer: give an instance such as IdRecall()")
         if scorer.method.name in names:
             raise ParameterError(
                 f"two scorers are named {scorer.method.name!r}: give one of them name=…; one "
