@@ -62,6 +62,10 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     )
 
 
+_BLANK = frozenset({"", "-"})
+"""Cells that hold nothing."""
+
+
 class Grid:
     """A table whose columns go into another below it where there is no room: no number is cut."""
 
@@ -111,6 +115,9 @@ class Grid:
                 grid.add_row()
             grid.add_row(Text(section.title, style="bold cyan"))
             for label, cells in section.rows:
+                # A row that only the other part of the table fills is left to it.
+                if _BLANK >= set(cells[columns]) and not _BLANK >= set(cells):
+                    continue
                 grid.add_row(Text(f"  {label}"), *map(Text, cells[columns]))
         return grid
 
@@ -139,9 +146,13 @@ def _lines(
 ) -> list[tuple[str, list[Measure | None]]]:
     """Return the lines of a table: each with its label and the measure of each score there."""
     lines: dict[str, list[Measure | None]] = {}
+    # Where one score's headline was asked of another score too, its name tells what stands there.
+    asked = {one for score in scores for one in score if one.whole != score.method.headline}
     for place, score in enumerate(scores):
         for measure in score:
-            if measure == score.method.headline:
+            if measure in asked:
+                label = measure.name
+            elif measure == score.method.headline:
                 label = "all retrieved"
             elif measure.whole == score.method.headline:
                 label = f"@{measure.k}"
@@ -375,7 +386,8 @@ def flips(score: ScoreComparison, limit: int) -> Iterator[RenderableType]:
     if not limit or not changed:
         return
     count = len(changed)
-    first = f", the {limit} largest changes:" if count > limit else ":"
+    largest = "largest change" if limit == 1 else f"{limit} largest changes"
+    first = f", the {largest}:" if count > limit else ":"
     some = "samples changed" if count > 1 else "sample changed"
     yield Text(f"{count:,} {some} in {score.name}{first}", style="bold")
     for flip in changed[:limit]:
