@@ -116,7 +116,7 @@ class Grid:
             grid.add_row(Text(section.title, style="bold cyan"))
             for label, cells in section.rows:
                 # A row that only the other part of the table fills is left to it.
-                if _BLANK >= set(cells[columns]) and not _BLANK >= set(cells):
+                if set(cells[columns]) <= _BLANK and not set(cells) <= _BLANK:
                     continue
                 grid.add_row(Text(f"  {label}"), *map(Text, cells[columns]))
         return grid
