@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import resource
 import signal
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,23 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("fullrecall", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fullrecall")
 
-_collected_for: list[Path] = []
+COSTS = Path(__file__).parent / "tests" / "costs.txt"
+"""CPU seconds of each test that takes more than `SLOW` of them, over all its parameters.
+
+A file stands there by itself where its tests share a setup that takes as much.
+"""
+SLOW = 0.25
+OPT_IN = ("browser", "engines", "libraries", "small_model", "torch")
+
+_started_with: list[Path] = []
+_spent = pytest.StashKey[Counter[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that measures what tests cost."""
+    parser.addoption(
+        "--costs", action="store_true", help=f"measure the tests, and write {COSTS.name}"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -22,22 +41,67 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+    config.stash[_spent] = Counter()
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the files that have slow tests: what is slow and last keeps one core waiting."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Mark what is slow, and begin with the files that take longest.
+
+    A long file that came last would keep one core waiting for the other.
+    """
+    costs = dict(reversed(line.split(maxsplit=1)) for line in COSTS.read_text().splitlines())
+    files: Counter[str] = Counter()
+    for test, cost in costs.items():
+        files[test.partition("::")[0]] += float(cost)
+    for item in items:
+        opted_in = any(item.get_closest_marker(name) for name in OPT_IN)
+        if opted_in or _test(item) in costs or _file(item) in costs:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: -files[_file(item)])
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Hide what stands so far from the collector, file by file.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Measure what a file's tests share by what it takes to set them up."""
+    before = _cpu_seconds()
+    yield
+    item.config.stash[_spent][_file(item)] += _cpu_seconds() - before
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Hide what stands so far from the collector, file by file; and measure, if asked to.
 
     All frameworks are imported: a full collection took half a second, and tests of what is dropped
     ask for thousands.
     """
-    if _collected_for != [item.path]:
-        _collected_for[:] = [item.path]
+    if _started_with != [item.path]:
+        _started_with[:] = [item.path]
         gc.collect()
         gc.freeze()
+    before = _cpu_seconds()
+    result = yield
+    item.config.stash[_spent][_test(item)] += _cpu_seconds() - before
+    return result
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what was measured."""
+    if session.config.getoption("--costs"):
+        spent = session.config.stash[_spent]
+        lines = [f"{spent[test]:6.2f} {test}\n" for test in sorted(spent) if spent[test] > SLOW]
+        COSTS.write_text("".join(lines), encoding="utf-8")
+
+
+def _test(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
+def _cpu_seconds() -> float:
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, who))

@@ -40,6 +40,7 @@ from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 np = pytest.importorskip("numpy", reason="needs the pandas extra")
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")
+pl = pytest.importorskip("polars", reason="needs the test extra")
 
 SCORERS = (IdRecall(), SpanRecall(), ClaimRecall(judge=ContainmentJudge()))
 
@@ -137,6 +138,7 @@ KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "frame": frame,
     "frame from Arrow": lambda some: arrow_table(some).to_pandas(),
     "frame of Arrow's types": lambda some: arrow_table(some).to_pandas(types_mapper=pd.ArrowDtype),
+    "frame of polars": lambda some: pl.from_arrow(arrow_table(some)),
     "lists": lists,
     "arrays": arrays,
 }
@@ -165,7 +167,8 @@ class TestWhatComesOut:
         for name in expected.columns.drop("sample"):
             left, right = list(scores[name]), list(expected[name])
             assert [x if x == x else None for x in left] == [x if x == x else None for x in right]  # noqa: PLR0124 - NaN
-        assert list(scores["sample"]) == [row["id"] for row in rows()]
+        named = [None if pd.isna(own) else own for own in scores["sample"]]
+        assert named == [row["id"] for row in rows()]
 
     def test_a_frame_keeps_its_labels(self) -> None:
         """Scores of a data frame can be joined to it."""
@@ -329,8 +332,8 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("batch", "problem"),
         [
-            ([1, 2], r"a batch is an Arrow table, a pandas DataFrame or a mapping .* got list"),
-            ("rows", "a batch is an Arrow table"),
+            ([1, 2], r"expected a data frame, an Arrow table or a mapping .* got list"),
+            ("rows", "expected a data frame, an Arrow table"),
             ({"id": ["a"], "user_input": ["q", "p"]}, "columns are of one length, got {'id': 1"),
             ({"user_input": "q"}, "lists or arrays, 'user_input' is 'q': for one sample"),
             ({"user_input": None}, "'user_input' is None"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, field
 from types import SimpleNamespace as Object
 from typing import Any
 from uuid import UUID
 
+import numpy as np
+import polars as pl
 import pytest
 
 from fullrecall import Context
@@ -33,6 +36,15 @@ class TextNode:
     def get_content(self) -> str:
         """Return the text."""
         return "t"
+
+
+def sqlite_rows() -> list[sqlite3.Row]:
+    """Return rows that have names, of SQLite's own kind."""
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    rows = connection.execute("select 1 as id, 't' as text, 0.5 as score").fetchall()
+    connection.close()
+    return rows
 
 
 UID = UUID(int=7)
@@ -89,6 +101,18 @@ RESULTS: dict[str, tuple[object, tuple[Context, ...]]] = {
     "dspy": (Object(passages=["t"]), (Context("t"),)),
     "numbered": ([(3, 0.5)], (Context(id=3, score=0.5),)),
     "an id alone": ([{"_id": "1", "title": "x"}], (Context(id="1"),)),
+    "numbers": ([3, 5], (Context(id=3), Context(id=5))),
+    "a database's rows": (sqlite_rows(), (Context("t", id="1", score=0.5),)),
+    "milvus": ([[{"id": 1, "distance": 0.1, "entity": {"text": "t"}}]], (Context("t", id="1"),)),
+    "a frame": (pl.DataFrame({"id": [1], "text": ["t"], "score": [0.5]}), FOUND),
+    "faiss": (
+        (np.array([[0.1, 0.2]], dtype="float32"), np.array([[7, 3]])),
+        (Context(id=7), Context(id=3)),
+    ),
+    "bm25s": (
+        Object(documents=np.array([["t", "u"]]), scores=np.array([[0.5, 0.0]])),
+        (Context("t", score=0.5), Context("u", score=0.0)),
+    ),
     "nothing": ([], ()),
     "nothing of elasticsearch": ({"hits": {"hits": []}}, ()),
 }
@@ -118,6 +142,11 @@ def test_result_objects_are_read(name: str) -> None:
         ([{"content": "t", "chunk": "u", "_id": 1}], "several fields may be the text"),
         ({"ids": [["1"], ["2"]]}, "expected the results of one query, got 2"),
         ([{"id": 1.0, "text": "t"}], "is not an ID"),
+        ([(1, "t", 0.5)], "name its columns, as by row_factory"),
+        ([-1], "-1 is FAISS's sign of no result"),
+        ([["a"], ["b"]], "expected the results of one query, got 2"),
+        ((np.zeros((1, 2)), np.zeros((1, 2))), "expected a pair of distances and ids"),
+        (pl.DataFrame({"name": ["t"]}), "item 0: expected a text, a Context, or a result"),
     ],
 )
 def test_what_is_not_certain_is_refused(result: object, why: str) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -77,9 +78,9 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "counts", "extras", "usage", "markup", "parameters"),
+    ("errors", "identifiers", "counts", "dataframes", "extras", "usage", "markup", "parameters"),
     ("context",),
-    ("hits", "retrieval"),
+    ("hits", "reordering", "retrieval"),
     ("sample",),
     ("findings",),
     ("measures",),
@@ -89,6 +90,7 @@ ORDER = (
     ("judges",),
     ("calibration", "report"),
     ("scorers",),
+    ("traces",),
     ("datasets", "collections"),
     ("diagnosis",),
     ("evaluation",),
@@ -118,6 +120,7 @@ Imports = Mapping[str, AbstractSet[str]]
 """For each module the modules of the package that it imports."""
 
 
+@cache
 def package() -> dict[str, ast.Module]:
     """Return every module but the package's own `__init__`, parsed."""
     paths = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
@@ -156,13 +159,17 @@ def imports_of(node: ast.AST, known: AbstractSet[str], *, deferred: bool) -> set
 
 def all_imports(facades: Container[str]) -> Imports:
     """Return what each module imports, also lazily and for type checkers; see `FACADES`."""
+    return {module: imports_by(module, deferred=module not in facades) for module in package()}
+
+
+@cache
+def imports_by(module: str, *, deferred: bool) -> frozenset[str]:
+    """Return the modules of ours that one imports; see `imports_of`."""
     trees = package()
-    return {
-        module: imports_of(tree, trees.keys(), deferred=module not in facades) - {module}
-        for module, tree in trees.items()
-    }
+    return frozenset(imports_of(trees[module], trees.keys(), deferred=deferred) - {module})
 
 
+@cache
 def level_of(module: str) -> int:
     """Return the row of a module, the longest name winning."""
     candidates = [

@@ -98,7 +98,11 @@ class TestErrors:
             ({"contexts": ["a", 3]}, "retrieved_contexts", "item 1: .*got 3"),
             ({"contexts": [{"txt": "a"}]}, "retrieved_contexts", "item 0: .*'txt'.*text, id"),
             ({"contexts": [{"score": 1}]}, "retrieved_contexts", "needs an id or a text"),
-            ({"contexts": [{"text": "a", "score": "x"}]}, "retrieved_contexts", "score must be a num"),
+            (
+                {"contexts": [{"text": "a", "score": "x"}]},
+                "retrieved_contexts",
+                "score must be a num",
+            ),
             ({"contexts": [{"text": "a", "start": 3}]}, "retrieved_contexts", "start and end"),
             ({"contexts": [{"text": 3}]}, "retrieved_contexts", "text must be a str, got 3"),
             ({"expected_ids": [1.0]}, "reference_context_ids", r"item 0: 1\.0.*Int64"),

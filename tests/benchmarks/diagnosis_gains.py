@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
@@ -129,16 +129,13 @@ def stages(setting: Setting) -> Iterator[Made]:
 
     def fused(one: Sample) -> list[Context]:
         first, kept = reranked(one, K)
-        worth: dict[int, float] = {}
+        worth: dict[tuple[str | None, str | None], float] = {}
         for ranked in (first, kept):
-            seen: set[str | None] = set()
-            for context in ranked:
-                if context.id not in seen:
-                    seen.add(context.id)
-                    key = str(context.id)
-                    worth[key] = worth.get(key, 0) + 1 / (60 + len(seen))  # type: ignore[index,arg-type,call-overload]
-        best = sorted(worth, key=lambda key: -worth[key])
-        return [Context(id=str(key)) for key in best[:K]]
+            for rank, context in enumerate(ranked, start=1):
+                key = (context.id, context.text)
+                worth[key] = worth.get(key, 0) + 1 / (60 + rank)
+        best = sorted(worth, key=lambda key: -worth[key])[:K]
+        return [Context(text, id=own) for own, text in best]
 
     before = setting.report(recorded)
     made = {
@@ -151,36 +148,41 @@ def stages(setting: Setting) -> Iterator[Made]:
 
 
 def duplicates(setting: Setting) -> Iterator[Made]:
-    """Index a copy of every third document; then drop copies, or accept them."""
-    copied = {one.id: f"copy of {one.id}" for n, one in enumerate(setting.contexts) if n % 3 == 0}
-    copies = [Context(c.text, id=copied[c.id]) for c in setting.contexts if c.id in copied]
-    # A copy is found beside what it copies: before it, for every second one.
-    both = [*copies[::2], *setting.contexts, *copies[1::2]]
-    search = setting.index(both)
+    """Index a copy of every third document: drop the copies, or accept them in the references."""
+    copied = {one.id: f"copy of {one.id}" for one in setting.contexts[::3]}
+    copies = [Context(one.text, id=copied[one.id]) for one in setting.contexts[::3]]
+    # Of equal scores the one that was indexed first stands first.
+    behind = setting.index([*setting.contexts, *copies])
+    before_them = setting.index([*copies, *setting.contexts])
 
     def without_copies(one: Sample) -> list[Context]:
-        first = {context.text: context for context in reversed(search(question(one), DEPTH))}
-        kept = list(reversed(first.values()))
-        return kept[:K]
+        first: dict[str | None, Context] = {}
+        for context in behind(question(one), DEPTH):
+            first.setdefault(context.text, context)
+        return list(first.values())[:K]
 
-    before = setting.report(lambda one: search(question(one), DEPTH))
-    known = [*setting.contexts, *copies]
-    for change in diagnose(before, k=K, corpus=known).changes:
+    before = setting.report(lambda one: behind(question(one), DEPTH))
+    for change in diagnose(before, k=K).changes:
         if change.kind is ChangeKind.DROP_DUPLICATES:
             yield Made(setting.name, change, before, setting.report(without_copies))
+    known = [*setting.contexts, *copies]
+    before = setting.report(lambda one: before_them(question(one), K))
+    for change in diagnose(before, k=K, corpus=known).changes:
         if change.kind is ChangeKind.ACCEPT_DUPLICATES:
             accepted = [
-                Sample(**{
-                    **one.to_dict(),
-                    "reference_context_ids": [
-                        [*r.any_of, *(copied[i] for i in r.any_of if i in copied)]
-                        for r in one.reference_context_ids or ()
-                    ],
-                })
+                Sample(**{**one.to_dict(), "reference_context_ids": _with(one, copied)})
                 for one in setting.samples
-            ]  # fmt: skip
-            after = setting.report(lambda one: search(question(one), K), accepted)
+            ]
+            after = setting.report(lambda one: before_them(question(one), K), accepted)
             yield Made(setting.name, change, before, after)
+
+
+def _with(sample: Sample, copied: Mapping[str | None, str]) -> list[list[str]]:
+    """Return the references with the copies as alternatives."""
+    return [
+        [*reference.any_of, *(copied[one] for one in reference.any_of if one in copied)]
+        for reference in sample.reference_context_ids or ()
+    ]
 
 
 def missing(setting: Setting) -> Iterator[Made]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import Context, Reference, Sample
+from fullrecall import Context, IdRecall, Reference, Sample, TextRecall, evaluate
 from fullrecall.datasets import from_rows
 from fullrecall.errors import InputError
+from fullrecall.hits import contexts_of
 
 if TYPE_CHECKING:
     from conftest import UntilError
@@ -100,7 +101,7 @@ class TestLists:
         [
             ("a.jsonl", "read(path) reads a file"),
             (Path("a.jsonl"), "read(path) reads a file"),
-            ({"question": ["q"]}, "pandas.DataFrame(columns)"),
+            ({"question": ["q"]}, "pass a data frame of them"),
             (7, "expected an iterable of rows, got int 7"),
         ],
     )
@@ -239,3 +240,110 @@ class TestPandas:
         frame = pandas.DataFrame([["a", "b"]], columns=["question", "question"])
         _, error = until_error(from_rows(frame))
         assert "two columns 'question'" in error.problem
+
+
+def _pandas() -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(ROWS)
+
+
+def _polars() -> Any:
+    import polars as pl
+
+    return pl.DataFrame(ROWS)
+
+
+def _polars_lazy() -> Any:
+    return _polars().lazy()
+
+
+def _arrow() -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(ROWS)
+
+
+def _arrow_batch() -> Any:
+    return _arrow().to_batches()[0]
+
+
+def _arrow_map() -> Any:
+    import pyarrow as pa
+
+    table = _arrow()
+    pairs = [
+        None if row["reference_ids"] is None else [*row["reference_ids"].items()] for row in ROWS
+    ]
+    column = pa.array(pairs, type=pa.map_(pa.string(), pa.int64()))
+    return table.set_column(table.column_names.index("reference_ids"), "reference_ids", column)
+
+
+def _narwhals() -> Any:
+    import narwhals as nw
+
+    return nw.from_native(_polars())
+
+
+def _hugging_face() -> Any:
+    datasets = pytest.importorskip("datasets", reason="needs the test extra")
+    return datasets.Dataset.from_list(ROWS)
+
+
+class TestFrames:
+    """Frames of any library are one set: narwhals reads them."""
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize(
+        "made",
+        [
+            _pandas,
+            _polars,
+            _polars_lazy,
+            _arrow,
+            _arrow_batch,
+            _arrow_map,
+            _narwhals,
+            _hugging_face,
+        ],
+    )
+    def test_one_report(self, made: Callable[[], Any], tmp_path: Path) -> None:
+        """The samples, and so the report, are those of the plain rows."""
+        scorers = [IdRecall(), TextRecall()]
+        assert list(from_rows(made())) == SAMPLES
+        evaluate(from_rows(made()), scorers, progress=False).save(tmp_path / "frame.jsonl")
+        evaluate(SAMPLES, scorers, progress=False).save(tmp_path / "plain.jsonl")
+        assert (tmp_path / "frame.jsonl").read_bytes() == (tmp_path / "plain.jsonl").read_bytes()
+
+    @pytest.mark.parametrize("made", [_pandas, _polars, _arrow])
+    def test_renamed_columns(self, made: Callable[[], Any]) -> None:
+        """As in rows."""
+        samples = from_rows(made(), rename={"question": "reference", "answer": None})
+        assert [one.reference for one in samples] == ["q", "p", "n"]
+
+    def test_a_key_of_a_map_that_stands_twice(self) -> None:
+        """Either value may be meant."""
+        import pyarrow as pa
+
+        pairs = pa.array([[("d1", 3), ("d1", 1)]], type=pa.map_(pa.string(), pa.int64()))
+        with pytest.raises(InputError, match="a key stands twice"):
+            list(from_rows(pa.table({"reference_ids": pairs})))
+
+    def test_a_frame_that_has_a_column_of_samples(self) -> None:
+        """Its columns are no attributes of it."""
+        import pandas as pd
+
+        frame = pd.DataFrame({"user_input": ["q"], "samples": [1]})
+        (sample,) = from_rows(frame, rename={"samples": None})
+        assert sample.user_input == "q"
+
+    def test_a_retriever_may_return_one(self) -> None:
+        """As LanceDB does: rows, and not the names of its columns."""
+        import polars as pl
+
+        for frame in (pl.DataFrame({"id": ["d1"], "text": ["t"]}), _pandas()[["question"]]):
+            if "id" in frame.columns:
+                assert contexts_of(frame) == (Context("t", id="d1"),)
+            else:
+                with pytest.raises(InputError, match="expected a text, a Context"):
+                    contexts_of(frame)

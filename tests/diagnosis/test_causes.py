@@ -175,6 +175,18 @@ def test_one_match_does_not_hide_the_level_of_the_others() -> None:
     assert change.gain == pytest.approx(50 / 51)
 
 
+def test_a_corpus_of_chunks_for_references_of_documents() -> None:
+    """Documents are retrieved and match; that the corpus has their chunks is no mismatch."""
+    samples = [
+        Sample(query="q", expected_ids=["a"], retrieved_ids=["a", "x"]),
+        Sample(query="q", expected_ids=["b"], retrieved_ids=["a", "x"]),
+        Sample(query="q", expected_ids=["gone"], retrieved_ids=["a", "x"]),
+    ]
+    corpus = [Context(f"text {n}", id=f"{name}#{n}") for name in "abx" for n in range(2)]
+    found = diagnose(report_of(IdRecall(), *samples), corpus=corpus)
+    assert found.counts() == {Cause.NEVER_RETRIEVED: 1, Cause.NOT_IN_CORPUS: 1}
+
+
 def test_numbers_at_the_end_need_company() -> None:
     """`d_1` is a chunk of `d` where this fits more samples than plain matches do."""
     chunks = [Sample(expected_ids=[f"d{n}x"], retrieved_ids=[f"d{n}x_1"]) for n in range(5)]
@@ -297,10 +309,14 @@ class TestJudged:
 
     def test_unknown_without_the_judge(self) -> None:
         """Where support stands only the judge can say: the way out is to give the scorer."""
-        report = report_of(ClaimRecall(judge=ContainmentJudge()), self.claim("Rome is old."))
+        scorer = ClaimRecall(judge=ContainmentJudge())
+        report = report_of(scorer, self.claim("Rome is old.", reference_contexts=["Rome."]))
         miss = one(diagnose(report, corpus=["Rome is old."], retriever=lambda _, __: []))
         assert miss.cause is Cause.UNKNOWN
-        assert "scorers=[…]" in miss.detail
+        assert miss.detail.startswith("to tell, give scorers=[…]")
+        assert "scorers" not in one(diagnose(report, scorers=scorer)).detail
+        without = report_of(scorer, self.claim("Rome is old."))
+        assert "give the sample reference_contexts" in one(diagnose(without)).detail
 
     def test_the_reference_context_is_what_is_looked_for(self) -> None:
         """The judge finds the claim in a reference context, which the corpus lacks."""

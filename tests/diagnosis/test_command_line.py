@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import Context, IdRecall, Sample, evaluate
+from fullrecall import ClaimRecall, Context, IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.datasets import read_contexts
+from fullrecall.diagnosis import diagnose
 from fullrecall.errors import InputError
+from fullrecall.judges import LexicalJudge
 
 
 @pytest.fixture
@@ -53,7 +55,8 @@ def test_options_are_named_and_not_parameters(report: Path) -> None:
     """What would tell more is an option of the command line, not a parameter of Python's."""
     code, output = run(report)
     assert code == 0
-    assert "Add --corpus to find more causes." in output
+    assert "Add --corpus, --retriever, or --judge to find more causes." in output
+    assert "to tell, give --corpus and --retriever" in output
     assert not re.search(r"\w=", output)
 
 
@@ -66,6 +69,49 @@ def test_as_json(report: Path, corpus: Path) -> None:
         "never_retrieved": 1,
         "not_in_corpus": 1,
     }
+
+
+def test_a_retriever_of_a_python_file(report: Path, tmp_path: Path) -> None:
+    """--retriever names a function, which is asked for more: ranks and gains come of it."""
+    file = tmp_path / "app.py"
+    file.write_text("def search(question, k):\n    return [{'id': n} for n in 'abxcd'][:k]\n")
+    code, output = run(report, "--retriever", f"{file}:search", "--deep-k", 4)
+    assert code == 0
+    assert "1. retrieve 4 contexts in place of 2: +0.33" in output
+    assert "beyond k, at rank 4 when 4 are asked for" in output
+    for wrong in (f"{file}:other", f"{file}", f"{file}:__name__", f"{tmp_path / 'no.py'}:search"):
+        code, output = run(report, "--retriever", wrong)
+        assert code == 2
+        assert "--retriever" in output
+
+
+def test_the_judge_of_the_report(tmp_path: Path) -> None:
+    """--judge asks which reference context supports a claim: then the corpus tells."""
+    claim = "The bridge was opened to traffic in 1894."
+    sample = Sample(
+        id="s", query="When?", reference_claims=[claim], retrieved_contexts=["Rome is old."],
+        reference_contexts=[f"As is known, {claim} It is 240 metres long."],
+    )  # fmt: skip
+    path, corpus = tmp_path / "claims.jsonl", tmp_path / "corpus.jsonl"
+    judge = LexicalJudge()
+    evaluate([sample], ClaimRecall(judge=judge), progress=False).save(path)
+    corpus.write_text(json.dumps({"id": "a", "text": "Rome is old."}) + "\n")
+    alone = run(path, "--corpus", corpus, "--json")
+    assert json.loads(alone[1])["causes"] == {"unknown": 1}
+    code, output = run(path, "--corpus", corpus, "--judge", "lexical", "--json")
+    assert code == 0
+    assert json.loads(output)["causes"] == {"not_in_corpus": 1}
+    assert run(path, "--judge", "embedded")[0] == 2
+    assert run(path, "--base-url", "http://localhost")[0] == 2
+
+
+def test_exports(report: Path, corpus: Path, tmp_path: Path) -> None:
+    """--csv and --markdown write what Python's `to_csv` and `to_markdown` return."""
+    table, text = tmp_path / "misses.csv", tmp_path / "summary.md"
+    assert run(report, "--corpus", corpus, "-k", 1, "--csv", table, "--markdown", text)[0] == 0
+    found = diagnose(Report.load(report), k=1, corpus=read_contexts(corpus))
+    assert table.read_text("utf-8-sig").splitlines() == found.to_csv().splitlines()
+    assert text.read_text("utf-8") == found.to_markdown()
 
 
 def test_the_page_has_the_causes(report: Path, corpus: Path, tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fullrecall import BatchScorer
+from fullrecall import BatchScorer, evaluate
+from fullrecall.datasets import from_rows
+from fullrecall.errors import InputError
 
 if TYPE_CHECKING:
     from conftest import Job
@@ -65,3 +67,23 @@ def test_only_a_summary(dd: Any, job: Job) -> None:
     scores = samples.map_partitions(scorer, meta=scorer.meta).compute(scheduler="threads")
     assert list(scores["samples"]) == [60, 60, 60, 60]
     assert scorer.report(scores).totals() == job.evaluated().totals()
+
+
+def test_a_frame_as_rows(dd: Any, job: Job) -> None:
+    """The whole frame, read in this process: the report is the plain one."""
+    import dask
+    import pandas as pd
+
+    frame = pd.read_parquet(job.path, dtype_backend="pyarrow")
+    with dask.config.set({"dataframe.convert-string": False}):
+        samples = from_rows(dd.from_pandas(frame, npartitions=3), rename={"row": None})
+        job.check(evaluate(samples, job.scorers, progress=False))
+
+
+def test_lists_that_dask_made_texts(dd: Any) -> None:
+    """Its default loses them: the error says how to keep them."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"user_input": ["q"], "retrieved_ids": [["a"]]})
+    with pytest.raises(InputError, match="Dask turns lists into texts unless"):
+        list(from_rows(dd.from_pandas(frame, npartitions=1)))

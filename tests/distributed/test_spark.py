@@ -91,3 +91,10 @@ def test_spark_s_own_rows(spark: Any, job: Job) -> None:
     assert hasattr(collected[1].retrieved_contexts[0], "asDict")
     report = evaluate(from_rows(collected, rename={"row": None}), job.scorers, progress=False)
     job.check(report)
+
+
+def test_a_frame_as_rows(spark: Any, job: Job) -> None:
+    """The whole frame, collected to this process: the report is the plain one."""
+    frame = spark.read.parquet(str(job.path)).orderBy("row")
+    samples = from_rows(frame, rename={"row": None})
+    job.check(evaluate(samples, job.scorers, progress=False))

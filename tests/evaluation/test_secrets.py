@@ -18,8 +18,10 @@ import pytest
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, RunStopped
 from fullrecall.models import ChatRequest, Completion, Message
+from fullrecall.models.anthropic import AnthropicChatModel
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.models.redaction import public_url, redacted, without_secrets
+from fullrecall.models.remote_model import RemoteModel
 from fullrecall.models.retries import Retries
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
@@ -61,16 +63,20 @@ def check(*told: object) -> None:
             assert secret.lower() not in text.lower(), (secret, text[:2_000])
 
 
-def model_of(faulty: FaultyEndpoint, **changes: Any) -> OpenAIChatModel:
+def model_of(
+    faulty: FaultyEndpoint, client: type[RemoteModel] = OpenAIChatModel, **changes: Any
+) -> RemoteModel:
     """Return a model that has secrets wherever it takes any."""
     host = faulty.base_url.removeprefix("http://")
+    if client is AnthropicChatModel:
+        host = host.removesuffix("/v1")
     given: dict[str, Any] = {
         "base_url": f"http://user:{quote(PASSWORD, safe='')}@{host}?api-key={quote(QUERY, safe='')}"
         "&api-version=2024-06-01",
         "api_key": ASCII_KEY,
         "options": {"extra_headers": {"X-Auth": f"Token {HEADER}"}, "seed": 1},
     }
-    return OpenAIChatModel("m", **{**given, **changes})
+    return client("m", **{**given, **changes})
 
 
 def everything(exchange: Exchange) -> str:
@@ -117,17 +123,28 @@ FAULTS: dict[str, Callable[[Exchange], None]] = {
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [(OpenAIChatModel, name) for name in FAULTS]
+    + [
+        (AnthropicChatModel, name)
+        for name in ("400", "401", "429", "redirect", "reply", "no JSON", "a broken status line")
+    ],
+)
 def test_no_secret_leaves(
-    faulty: FaultyEndpoint, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+    faulty: FaultyEndpoint,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    client: type[RemoteModel],
+    name: str,
 ) -> None:
     """Neither store, report, page, log, `repr` nor exception has a byte of one."""
     caplog.set_level(logging.DEBUG)
-    for logger in ("httpx", "httpx2", "openai", "httpcore.http11", "httpcore2.http11",
+    for logger in ("httpx", "httpx2", "openai", "anthropic", "httpcore.http11", "httpcore2.http11",
                    "httpcore2.connection", "asyncio"):  # fmt: skip
         caplog.set_level(logging.DEBUG, logger)
     faulty.strikes(FAULTS[name], frozenset({1, 2}), always=True)
-    model = model_of(faulty)
+    model = model_of(faulty, client)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
     retries = Retries(1, first_wait=0.001)
     report = Report([])

@@ -143,8 +143,9 @@ def test_one_score(tmp_path: Path) -> None:
     (same, other), _ = run(
         judge.support([said("box", "red"), said("box", "blue")], [said("box", "red")])
     )
-    assert same > 0.9
-    assert other < 0.1
+    # Taken twice, a sigmoid would lie between 0.5 and 0.73.
+    assert same > 0.8
+    assert other < 0.2
 
 
 def test_batches_change_no_score(trained: Path) -> None:

@@ -49,12 +49,29 @@ def test_one_false_detail_is_mostly_seen(judge: LexicalJudge) -> None:
          "The bridge is not open at night, for there are no lamps."),
         ("The bridge wasn't repaired.", "The bridge was repaired in spring.",
          "The bridge wasn't repaired in spring."),
+        ("The dam holds about 100 tonnes of water.", "The dam holds about 150 tonnes of water.",
+         "The dam holds 98 tonnes of water."),
+        ("4. Turn the valve to the left.", "Turn the valve to the right.",
+         "Turn the valve to the left, then wait."),
+        ("The final was won by Bo Holst in 1998.", "The final was won by Bo Holst in 1997.",
+         "The team of 1997 was weak. The final was won by Bo Holst in 1998."),
+        ("Ann Lee founded the school in Oldport.", "Ann Lee founded the school in Ravensby.",
+         "In 1990 Ann Lee founded the school in Oldport."),
+        ("Lordstown will recall 19 Endurance trucks.", "Endurance will recall 19 Lordstown trucks.",
+         "In May, Lordstown will recall 19 Endurance trucks."),
+        ("The Senate announced in August that it rejects the plan.",
+         "The August announced in Senate that it rejects the plan.",
+         "The Senate announced in August that it rejects the plan of the mayor."),
+        ("The film was directed by Ann Lee.", "The film was produced by Ann Lee.",
+         "The film was directed by Ann Lee in 1990."),
+        ("Bo Holst married Ann Lee.", "Bo Holst never married Ann Lee.",
+         "Ann Lee married Bo Holst in May."),
         ("The tower opened in May 1889.", "The tower opened in May 1923.",
          "The tower opened in May 1889 and is closed at night."),
     ],
 )  # fmt: skip
 def test_a_detail_decides(claim: str, false: str, context: str) -> None:
-    """Unit, roles in either voice, negation, date."""
+    """Unit, roles, negation, date, rough numbers, another name, number or rival in a place."""
     judge = LexicalJudge()
     verdicts, _ = run(judge.attribute([claim, false], [context]))
     assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
@@ -116,7 +133,7 @@ def test_three_contexts_together() -> None:
     claim = "Ana Ruiz founded Lumo in Lisbon, sold Lumo in 1998, and breeds Andalusian horses."
     parts = ["Ana Ruiz founded Lumo in Lisbon.", "Ana Ruiz sold Lumo in 1998.",
              "Ana Ruiz breeds Andalusian horses."]  # fmt: skip
-    judge = LexicalJudge(threshold=0.47)
+    judge = LexicalJudge(threshold=0.442)  # what all three reach, and no two
     (verdict,), _ = run(judge.attribute([claim], parts))
     assert (verdict.label, verdict.together) == ("supported", True)
     assert max(citation.context for citation in verdict.citations) == 2

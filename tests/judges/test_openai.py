@@ -391,7 +391,7 @@ def test_what_a_parameter_says_is_no_option(
 def test_the_environment_s_address_and_headers_are_known(
     monkeypatch: pytest.MonkeyPatch, client: type[OpenAIChatModel | AnthropicChatModel]
 ) -> None:
-    """The client would read them itself: the name says who is asked, and nothing says secrets."""
+    """The client reads them by itself: the name says who is asked, and nothing shows a secret."""
     package = client.package.upper()
     monkeypatch.setenv(f"{package}_BASE_URL", "http://me:Env-Pa55word@127.0.0.1:9/v1")
     monkeypatch.setenv(f"{package}_CUSTOM_HEADERS", "X-Team: Env-Head3r\nX-B: b")

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
-from fullrecall.judges import Completion, replies
+from fullrecall.judges import replies
 from fullrecall.judges.exchange import _objects
 from fullrecall.judges.flow import Done, advance
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
+from fullrecall.models import Completion
 from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
@@ -178,7 +179,7 @@ def test_no_reply_holds_up_an_event_loop(beginning: str, piece: str) -> None:
     """As long as one may be, verdicts and items are found in it, or not, in 50 ms of CPU."""
     text = (beginning + piece * 200_000)[:200_000]
     for read in (verdict_objects, text_items):
-        assert least_cpu(lambda read=read: read(text)) < 0.05
+        assert least_cpu(lambda read=read: read(text)) < bound()
 
 
 @pytest.mark.parametrize("piece", ["the tower ", "…the ", "“ß ", "\\u200b"])
@@ -209,7 +210,7 @@ def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
             asked = advance(flow, [completion] * len(asked))
             yield time.thread_time() - began
 
-    assert min(max(steps()) for _ in range(3)) < 0.05
+    assert min(max(steps()) for _ in range(3)) < bound()
 
 
 def test_more_quotes_than_are_looked_up_void_a_reply() -> None:
@@ -220,6 +221,18 @@ def test_more_quotes_than_are_looked_up_void_a_reply() -> None:
     result = score_of(text)
     assert result.status is Status.UNSCORED
     assert "201 citations with 201 characters, at most 200 with 40,000" in result.reason
+
+
+def bound() -> float:
+    """Return 50 ms; where others take a part of the caches, as much more as counting takes."""
+
+    def count() -> None:
+        for _ in range(2_000_000):
+            pass
+
+    began = time.thread_time()
+    count()
+    return max(0.05, time.thread_time() - began)
 
 
 def least_cpu(act: Callable[[], object]) -> float:

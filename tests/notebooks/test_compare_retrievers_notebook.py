@@ -120,7 +120,7 @@ def test_each_miss_has_one_cause(notebook: Any) -> None:
     for table in tables:
         name = table.split()[0]
         counts = re.findall(
-            r"^  (beyond k|split across chunks|near duplicate) +([\d,-]+)(?: \(\d+%\))? +([\d,-]+)",
+            r"^  ((?!missed)[a-z][a-z ]*?) +([\d,]+|-)(?: \(\d+%\))? +([\d,]+|-)(?: |$)",
             table,
             re.MULTILINE,
         )
@@ -142,4 +142,4 @@ def test_a_patchy_index_is_told_from_a_weak_retriever(notebook: Any) -> None:
     assert lost > 0
     causes = dict(re.findall(r"^ *\d+ (\w+): (.+)$", told, re.MULTILINE))
     assert causes["not_in_corpus"].startswith("Index it")
-    assert "beyond_k" in causes
+    assert causes.keys() & {"beyond_k", "never_retrieved"}

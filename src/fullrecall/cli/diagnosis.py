@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fullrecall.cli.options import ReportPath, at_least, share
 
 if TYPE_CHECKING:
-    from fullrecall.diagnosis import Diagnosed
+    from fullrecall.diagnosis import Diagnosed, Diagnosis
+    from fullrecall.report import Report
+    from fullrecall.scorers import Scorer
 
 HELP = """\
-Say why each target of a saved report was missed: not in the corpus, beyond k, dropped by a \
-reranker, split across chunks, a near duplicate, an ID of another level, denied by the judge.
+Say what to change, by the recall that it would bring, and why each target of a saved report was \
+missed.
 
-Add --corpus, one indexed context per line, to find more causes.
+Add --corpus, one indexed context per line, --retriever, a function of a question and k, and \
+--judge, the judge of the report, to find more causes and changes.
 
 [bold]A line of the corpus[/]
   {"id": "doc_7", "text": "The Eiffel Tower is in Paris."}
 
 [bold]Examples[/]
-  fullrecall diagnose report.jsonl --k 10
-  fullrecall diagnose report.jsonl --corpus chunks.jsonl
-  fullrecall diagnose report.jsonl --corpus chunks.jsonl --html report.html
+  fullrecall diagnose report.jsonl --k 5
+  fullrecall diagnose report.jsonl --k 5 --corpus chunks.jsonl --retriever app.py:search
+  fullrecall diagnose claims.jsonl --judge embedded
+  fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
 """
 
 
@@ -38,6 +43,34 @@ def diagnose(
             show_default=False,
             help="Indexed contexts: JSON Lines with id and text, also as .gz.",
         ),
+    ] = None,
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE:NAME",
+            show_default=False,
+            help="Python function of a question and k, such as app.py:search or "
+            "package.module:search; asked for more wherever something was missed.",
+        ),
+    ] = None,
+    deep_k: Annotated[
+        int,
+        typer.Option(
+            metavar="K", callback=at_least(1), help="Contexts to ask the --retriever for."
+        ),
+    ] = 100,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            show_default=False,
+            help="Judge that made the report's claim_recall, as `evaluate --judge` takes it: asked "
+            "which reference context supports a missed claim.",
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."),
     ] = None,
     k: Annotated[
         int | None,
@@ -55,7 +88,7 @@ def diagnose(
         typer.Option(
             metavar="0…1",
             callback=share,
-            help="Similarity at which two texts count as duplicates.",
+            help="Similarity at which two texts with the same facts count as duplicates.",
         ),
     ] = 0.9,
     min_run: Annotated[
@@ -75,23 +108,34 @@ def diagnose(
             metavar="FILE", show_default=False, help="Write the report's page with the causes."
         ),
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Write each miss as a line of CSV."),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Write the diagnosis as GitHub's Markdown."
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the diagnosis as JSON and nothing else.")
     ] = False,
 ) -> None:
-    """Diagnose a saved report and print the causes; see `HELP`."""
-    import json
-
-    from fullrecall.cli.console import fail, noting, show, write
+    """Diagnose a saved report, print what to change and the causes; see `HELP`."""
+    from fullrecall.cli.console import fail, noting
     from fullrecall.cli.outputs import check_writable
-    from fullrecall.cli.problems import as_options, explained
+    from fullrecall.cli.problems import explained
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose as diagnosed
     from fullrecall.errors import FullrecallError
     from fullrecall.report import Report
 
-    if html is not None:
-        check_writable(html, "--html")
+    outputs = {"--html": html, "--csv": csv, "--markdown": markdown}
+    for option, path in outputs.items():
+        if path is not None:
+            check_writable(path, option)
+    asked = None if retriever is None else _function(retriever)
     try:
         with noting():
             loaded = Report.load(report)
@@ -99,23 +143,108 @@ def diagnose(
             loaded,
             k=k,
             corpus=None if corpus is None else read_contexts(corpus),
+            retriever=asked,
+            deep_k=deep_k,
+            scorers=_scorers(loaded, judge, base_url),
             near_duplicate=near_duplicate,
             min_run=min_run,
         )
         if html is not None:
             loaded.to_html(html, diagnosis=found)
+        if csv is not None:
+            found.to_csv(csv)
+        if markdown is not None:
+            found.to_markdown(markdown, misses=misses)
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     if as_json:
-        write(json.dumps(found.to_dict(), indent=2) + "\n")
+        _print_json(found)
         return
-    write(as_options(str(found)))
+    _print(found, misses, [path for path in outputs.values() if path is not None])
+
+
+def _print_json(found: Diagnosis) -> None:
+    import json
+
+    from fullrecall.cli.console import write
+
+    write(json.dumps(found.to_dict(), indent=2) + "\n")
+
+
+def _print(found: Diagnosis, misses: int, written: Sequence[Path]) -> None:
+    """Print what to change, the causes with some misses of each, and where it was written."""
+    from fullrecall.cli.console import show
+    from fullrecall.cli.problems import as_options
+
+    show(*(as_options(part) if isinstance(part, str) else part for part in found.parts()))
     for cause in found.counts():
         examples = [miss for miss in found if miss.cause == cause][:misses]
         if examples:
             show("", *(_line(miss) for miss in examples))
-    if html is not None:
-        show("", f"Written to {html}.")
+    if written:
+        show("", *(f"Written to {path}." for path in written))
+
+
+def _function(given: str) -> Callable[[str, int], Any]:
+    """Return the function that `app.py:search` or `package.module:search` names."""
+    import sys
+    from importlib import import_module
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    place, _, name = given.rpartition(":")
+    if not place or not name:
+        raise typer.BadParameter(
+            f"must be FILE:NAME, such as app.py:search, got {given!r}", param_hint="--retriever"
+        )
+    try:
+        if place.endswith(".py"):
+            spec = spec_from_file_location(Path(place).stem, place)
+            if spec is None or spec.loader is None:
+                raise ImportError(place)  # noqa: TRY301 - told below like the others
+            module = module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            sys.path.insert(0, str(Path.cwd()))
+            module = import_module(place)
+        found = getattr(module, name)
+    except Exception as error:
+        raise typer.BadParameter(
+            f"cannot load {given!r}: {type(error).__name__}: {error}", param_hint="--retriever"
+        ) from error
+    if not callable(found):
+        raise typer.BadParameter(f"{given!r} is not a function", param_hint="--retriever")
+    function: Callable[[str, int], Any] = found
+    return function
+
+
+def _scorers(report: Report, judge: str | None, base_url: str | None) -> Sequence[Scorer]:
+    """Return the scorer of claims that made the report, with its judge; none without one.
+
+    Raises `typer.BadParameter` where the report was judged by another.
+    """
+    from fullrecall.cli.judge import JudgeOptions, judge_of
+    from fullrecall.scorers import ClaimRecall
+
+    if judge is None:
+        if base_url is not None:
+            raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
+        return ()
+    named = judge_of(JudgeOptions(judge, base_url))
+    found = []
+    judges = []
+    for method in report.methods:
+        given = dict(method.parameters)
+        judges += [str(given["judge"])] if given.get("judge") else []
+        if "split" not in given or named is None or given.get("judge") != named.name:
+            continue
+        del given["judge"]
+        found.append(ClaimRecall(name=method.name, judge=named, **given))
+    if not found:
+        by = f"judged by {', '.join(judges)}" if judges else "not judged"
+        raise typer.BadParameter(
+            f"claim_recall of this report was {by}, got {judge!r}", param_hint="--judge"
+        )
+    return found
 
 
 def _line(miss: Diagnosed) -> str:

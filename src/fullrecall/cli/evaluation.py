@@ -39,6 +39,7 @@ Field names of ragas, LangChain, and LlamaIndex also work.
   fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
   fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
+  fullrecall evaluate traces.json --references labels.jsonl
 """
 
 _MEASURING = "What to measure"
@@ -230,6 +231,25 @@ def evaluate(
             help="Column that orders the run. Default: score, as in trec_eval.",
         ),
     ] = None,
+    references: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="References of the samples in FILE, joined by ID, else by question; samples "
+            "without references are left out.",
+        ),
+    ] = None,
+    id_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="Traces: key of a document's metadata that has its ID. Default: its own ID.",
+        ),
+    ] = None,
     rename: Annotated[
         list[str] | None,
         typer.Option(
@@ -245,8 +265,8 @@ def evaluate(
             metavar="FORMAT",
             show_default=False,
             rich_help_panel=_READING,
-            help="Read files as jsonl, json, csv, tsv, or parquet. Default: by their endings; "
-            "jsonl for standard input.",
+            help="Read files as jsonl, json, csv, tsv, parquet, or spans. Default: by their "
+            "endings and beginnings; jsonl for standard input.",
         ),
     ] = None,
     missed: Annotated[
@@ -298,6 +318,8 @@ def evaluate(
             files=expanded(files),
             run=run,
             order=order,
+            references=references,
+            id_key=id_key,
             format=format,
             rename=rename or [],
             scorers=scorer or [],

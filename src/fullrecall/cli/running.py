@@ -24,7 +24,8 @@ from fullrecall.cli.outputs import check_output, export, is_exported
 from fullrecall.cli.problems import explained
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
-from fullrecall.datasets import read, read_trec
+from fullrecall.datasets import read, read_spans, read_trec, with_references
+from fullrecall.datasets.traces import Joined
 from fullrecall.datasets.trec import RunOrder
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
@@ -51,6 +52,8 @@ class Request:
     files: Sequence[Path]
     run: Path | None
     order: RunOrder | None
+    references: Path | None
+    id_key: str | None
     format: str | None
     rename: list[str]
     scorers: list[ScorerName]
@@ -76,11 +79,11 @@ class Outcome:
 def run_evaluation(request: Request) -> None:
     """Evaluate and print; raises `typer.Exit` with the exit code where something went wrong."""
     try:
-        samples = _samples(request)
+        samples, joined = _samples(request)
         first = next(samples)
         scorers = _scorers(request, first)
         if request.output is not None:
-            check_output(request.output, [*request.files, request.run])
+            check_output(request.output, [*request.files, request.run, request.references])
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     except KeyboardInterrupt:
@@ -91,7 +94,7 @@ def run_evaluation(request: Request) -> None:
         summary = _summary(outcome.report, request)
     except FullrecallError as error:
         fail(*explained(error))
-    _show(outcome, summary, scorers, request, others=others)
+    _show(outcome, summary, scorers, request, others=others, joined=joined)
     _stop(outcome, summary, request, others)
 
 
@@ -105,22 +108,40 @@ def _summary(report: Report, request: Request) -> Summary:
         return Report.load(request.output).summary(*request.measures)
 
 
-def _samples(request: Request) -> Iterator[Sample]:
-    """Return the samples of all files, one file after the other; each must exist."""
-    if request.run is None:
-        if request.order is not None:
-            raise typer.BadParameter("needs --run", param_hint="--order")
-        renamed = _renamed(request.rename)
+def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
+    """Return the samples of all files, and what joined them with references, where it did."""
+    if request.run is not None:
+        return _samples_of_run(request, request.run), None
+    if request.order is not None:
+        raise typer.BadParameter("needs --run", param_hint="--order")
+    renamed = _renamed(request.rename)
+    if request.id_key is not None:
+        if renamed:
+            raise typer.BadParameter("must be left out with --id-key", param_hint="--rename")
+        every = [read_spans(file, id_key=request.id_key) for file in request.files]
+    else:
         every = [read(file, format=request.format, rename=renamed) for file in request.files]
-        return chain.from_iterable(every)
-    for option, value in (("--format", request.format), ("--rename", request.rename)):
+    samples = chain.from_iterable(every)
+    if request.references is None:
+        return samples, None
+    joined = with_references(samples, read(request.references))
+    return joined, joined
+
+
+def _samples_of_run(request: Request, run: Path) -> Iterator[Sample]:
+    for option, value in (
+        ("--format", request.format),
+        ("--rename", request.rename),
+        ("--references", request.references),
+        ("--id-key", request.id_key),
+    ):
         if value:
             raise typer.BadParameter("must be left out with --run", param_hint=option)
     if len(request.files) > 1:
         raise typer.BadParameter(
             f"expected one FILE of qrels, got {len(request.files)}", param_hint="--run"
         )
-    return _of_run(read_trec(request.files[0], request.run, order=request.order or "score"))
+    return _of_run(read_trec(request.files[0], run, order=request.order or "score"))
 
 
 def _of_run(samples: Iterator[Sample]) -> Iterator[Sample]:
@@ -204,6 +225,7 @@ def _show(
     request: Request,
     *,
     others: Sequence[ScorerName],
+    joined: Joined | None,
 ) -> None:
     spent = outcome.report.spent
     if request.as_json:
@@ -218,6 +240,10 @@ def _show(
     if request.quiet:
         return
     notes = terminal.notes(summary)
+    if joined is not None and joined.left_out:
+        count = f"{joined.left_out:,} sample{'' if joined.left_out == 1 else 's'}"
+        unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
+        notes.append(f"Left out, since no reference fits: {count}{unasked}.")
     if spent is not None and spent.sentence():
         notes.append(spent.sentence())
     if not request.scorers:

@@ -29,6 +29,7 @@ from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.parquet import read_parquet
 from fullrecall.datasets.qrels_run import from_qrels_run
 from fullrecall.datasets.rows import Rename
+from fullrecall.datasets.traces import from_spans, holds_spans, read_spans, with_references
 from fullrecall.datasets.trec import read_trec
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.sample import Sample
@@ -38,6 +39,7 @@ __all__ = [
     "from_labelled_rag",
     "from_qrels_run",
     "from_rows",
+    "from_spans",
     "from_test_cases",
     "read",
     "read_contexts",
@@ -47,7 +49,9 @@ __all__ = [
     "read_labelled_rag",
     "read_labels",
     "read_parquet",
+    "read_spans",
     "read_trec",
+    "with_references",
     "write_jsonl",
 ]
 
@@ -64,6 +68,8 @@ _READERS: dict[str, _Reader] = {
     "tsv": partial(read_csv, delimiter="\t"),
     "parquet": read_parquet,
 }
+_SPANS = "spans"
+"""The format of a file of spans, which by default is known by how the file begins."""
 
 
 def read(
@@ -77,13 +83,15 @@ def read(
     The endings are `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` and `.parquet`, all but the last
     also with `.gz`; `format` is one of them without the dot and overrides. A `.json` file holds
     an array of rows or one of LlamaIndex's data sets. `rename` maps the file's columns to fields
-    (`{"their_column": "our_field", "junk": None}`; None leaves the column out). The path `-` is
-    standard input, as JSON Lines unless `format` says otherwise.
+    (`{"their_column": "our_field", "junk": None}`; None leaves the column out). A file of spans
+    (OTLP JSON, Phoenix, MLflow) is read as `read_spans` does, known by how it begins or by
+    `format="spans"`. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError` where the file cannot be read, and `ParameterError` for an unknown format.
     """
-    if format is not None and format not in _READERS:
-        raise ParameterError(f"format must be one of {', '.join(_READERS)}, got {format!r}")
+    if format is not None and format not in (*_READERS, _SPANS):
+        formats = ", ".join((*_READERS, _SPANS))
+        raise ParameterError(f"format must be one of {formats}, got {format!r}")
     name = existing_file(path)
     if format is None and name == STANDARD_INPUT:
         ending = "jsonl"
@@ -97,4 +105,9 @@ def read(
             )
     else:
         ending = format
+    unnamed = format is None and name != STANDARD_INPUT
+    if ending == _SPANS or (unnamed and holds_spans(name, ending)):
+        if rename:
+            raise ParameterError("rename is for files of samples, and this one holds spans")
+        return read_spans(name)
     return _READERS[ending](name, rename=rename)

@@ -1,4 +1,4 @@
-"""Rows that are in memory: lists of dicts, Hugging Face, pandas and ragas objects."""
+"""Rows that are in memory: lists of dicts, data frames of any library, Hugging Face, ragas."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
+from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.datasets.rows import Columns, Rename, to_samples
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
@@ -15,15 +16,17 @@ from fullrecall.sample import Sample
 def from_rows(rows: Iterable[Any], *, rename: Rename | None = None) -> Iterator[Sample]:
     """Return the samples of any iterable of rows, one at a time.
 
-    `rows` is a list (or generator) of mappings or of `Sample`s, a Hugging Face `Dataset` or
-    `IterableDataset`, a pandas `DataFrame`, or a ragas `EvaluationDataset` or `Testset`. Columns
-    bear the names that `Sample` takes, or get them by `rename={"theirs": "ours", "junk": None}`.
-    None, NaN, NA and NaT cells are not given. Raises `InputError` with the row's number (from 1).
+    `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
+    library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
+    collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
+    `Testset`. Columns bear the names that `Sample` takes, or get them by
+    `rename={"theirs": "ours", "junk": None}`. None, NaN, NA and NaT cells are not given. Raises
+    `InputError` with the row's number (from 1).
     """
     columns = Columns(rename)
-    _check_rows(rows)
-    cell = without_gaps if _is_hugging_face(rows) or _is_frame(rows) else _plain
-    return to_samples(enumerate(_rows(rows), start=1), columns, cell=cell)
+    cell = without_gaps if _is_hugging_face(rows) or is_frame(rows) else _plain
+    samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
+    return _explained(samples) if _package(rows) == "dask" else samples
 
 
 def _check_rows(rows: object) -> None:
@@ -62,30 +65,45 @@ def _plain(value: object) -> object:
     return items if all(type(item) is str for item in items) else [_plain(item) for item in items]
 
 
-def _rows(rows: Any) -> Iterator[object]:
+def rows_of(rows: Any) -> Iterator[object]:
+    """Return an iterator over the rows of whatever `from_rows` takes.
+
+    Raises `InputError` for what is no iterable of rows.
+    """
+    if is_frame(rows):
+        return frame_rows(rows)
+    _check_rows(rows)
     if hasattr(rows, "to_evaluation_dataset"):  # a ragas Testset wraps each of its samples
         rows = rows.to_evaluation_dataset()
     if hasattr(rows, "samples"):
         rows = rows.samples
-    if _is_frame(rows):
-        return _frame_rows(rows)
     if _is_hugging_face(rows):
         rows = _unformatted(rows)
     return iter(rows)
 
 
-def _frame_rows(frame: Any) -> Iterator[dict[Any, object]]:
-    names = list(frame.columns)
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise InputError(f"the frame has two columns {min(twice, key=str)!r}: drop one")
-    # Not `to_dict("records")`: it builds every row before the first is scored.
-    for values in frame.itertuples(index=False, name=None):
-        yield dict(zip(names, values, strict=True))
-
-
 def _is_hugging_face(rows: object) -> bool:
-    return type(rows).__module__.partition(".")[0] == "datasets"
+    return _package(rows) == "datasets"
+
+
+def _package(value: object) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _explained(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """Yield the samples of a Dask frame, which by default turns lists into texts."""
+    try:
+        yield from samples
+    except InputError as error:
+        if "list is meant" not in error.problem:
+            raise
+        raise InputError(
+            f"{error.problem}; Dask turns lists into texts unless "
+            "dask.config.set({'dataframe.convert-string': False}) is called before the frame is "
+            "made",
+            line=error.line,
+            field=error.field,
+        ) from None
 
 
 def _unformatted(dataset: Any) -> Any:
@@ -99,14 +117,10 @@ def _unformatted(dataset: Any) -> Any:
     return dataset
 
 
-def _is_frame(rows: object) -> bool:
-    return hasattr(rows, "itertuples") and hasattr(rows, "columns")
-
-
 def _mapping_problem(rows: Mapping[Any, Any]) -> str:
     if rows and all(_is_hugging_face(part) for part in rows.values()):
         return f"expected rows, got the splits {', '.join(map(repr, rows))}: choose one, d[split]"
     return (
         f"expected rows, got one mapping {shown(dict(rows))}: wrap one row in a list; for columns "
-        "pass pandas.DataFrame(columns)"
+        "pass a data frame of them"
     )

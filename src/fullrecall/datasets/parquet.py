@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from fullrecall.dataframes import map_cell
 from fullrecall.datasets.frames import without_gaps
 from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.identifiers import shown
 from fullrecall.sample import Sample
 
 
@@ -23,20 +23,33 @@ def read_parquet(
     """
     if batch_size < 1:
         raise ParameterError(f"batch_size must be at least 1, got {batch_size!r}")
-    try:
-        import pyarrow.parquet  # noqa: F401 - heavy, so loaded when first used
-    except ImportError:
-        raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None
+    _check_pyarrow()
     name, columns = existing_file(path), Columns(rename)
     if name == STANDARD_INPUT:
         raise InputError("cannot be Parquet, which is not read in order: name a file", path=name)
-    rows = _parquet_rows(name, columns, batch_size)
+    rows = parquet_rows(name, columns, batch_size)
     return in_file(name, to_samples(rows, columns, cell=without_gaps))
 
 
-def _parquet_rows(
-    path: str, columns: Columns, batch_size: int
+def parquet_columns(path: str) -> list[str]:
+    """Return the names of a file's columns; none where it cannot be read."""
+    _check_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return []
+
+
+def parquet_rows(
+    path: str, columns: Columns | None = None, batch_size: int = 256
 ) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the numbered rows of a file, those columns alone that `columns` keeps.
+
+    Raises `InputError` for what is no Parquet file.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -48,8 +61,10 @@ def _parquet_rows(
             pq.ParquetFile(opened, buffer_size=2**20, pre_buffer=False) as file,
         ):
             header = file.schema_arrow.names
-            columns.check_header(header)
-            wanted = [column for column in header if columns.field(column) is not None]
+            wanted = header
+            if columns is not None:
+                columns.check_header(header)
+                wanted = [column for column in header if columns.field(column) is not None]
             yield from arrow_rows(file.iter_batches(batch_size, columns=wanted))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
@@ -65,18 +80,12 @@ def arrow_rows(batches: Iterable[Any]) -> Iterator[tuple[int, dict[str, object]]
         for row in batch.to_pylist():
             number += 1
             for column in maps:
-                row[column] = _map_cell(column, row[column], number)
+                row[column] = map_cell(column, row[column], number)
             yield number, row
 
 
-def _map_cell(
-    column: str, pairs: list[tuple[str, object]] | None, number: int
-) -> dict[str, object] | None:
-    """Return Arrow's key-value pairs as a mapping; two equal keys are an error, as in JSON."""
-    if pairs is None:
-        return None
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        problem = f"{column}: a key stands twice in {shown(pairs)}: keep one"
-        raise InputError(problem, line=number, field=column)
-    return values
+def _check_pyarrow() -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401 - heavy, so loaded when first used
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet", "reading Parquet") from None

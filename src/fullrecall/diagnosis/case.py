@@ -98,7 +98,8 @@ class Case:
     holds the item: as the scorer sees it where the scorer is known, else by ID and text.
     `deeper` returns what the retriever returns at `deep_k`, None where there is no retriever.
     `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
-    the item stands, where it is another than the expected one.
+    the item stands, where it is another than the expected one. `asked` says that the scorer was
+    given, so that a judge was asked which reference contexts support a claim.
     """
 
     row: Row
@@ -115,6 +116,7 @@ class Case:
     repeated: Callable[[], frozenset[int]]
     stages: Sequence[Stage]
     limits: Limits
+    asked: bool = False
 
     @property
     def judged_without_item(self) -> bool:

@@ -286,6 +286,7 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None)
             looking.repeated,
             looking.stages,
             search.limits,
+            name in search.scorers,
         )
         found.append((explained(case), item))
     if len(found) == 1:

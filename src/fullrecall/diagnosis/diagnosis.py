@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.counts import counted
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
-from fullrecall.diagnosis.change import Change
+from fullrecall.diagnosis.change import Change, Cost
+from fullrecall.report import exports, spreadsheet
 from fullrecall.report.frames import frame_of
 
 if TYPE_CHECKING:
@@ -69,11 +72,60 @@ class Diagnosis:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one row per miss, with the fields of `Diagnosed`."""
+        frame = frame_of(self._rows(), Diagnosed._fields, "Diagnosis.to_pandas()")
+        return frame.astype({"rank": "Int64"})
+
+    def changes_to_pandas(self) -> pd.DataFrame:
+        """Return one row per change and score, by rank of the change: gain, interval, contexts."""
         rows = [
+            (
+                nth,
+                str(change.kind),
+                change.action,
+                effect.score,
+                effect.before,
+                effect.after,
+                effect.gain,
+                effect.interval.low,
+                effect.interval.high,
+                effect.samples,
+                change.at_most,
+                *(change.cost or (None,) * 4),
+            )
+            for nth, change in enumerate(self.changes, start=1)
+            for effect in change.effects
+        ]
+        columns = ["place", "kind", "action", "score", "before", "after", "gain", "low", "high"]
+        columns += ["samples", "at_most", *Cost._fields]
+        return frame_of(rows, columns, "Diagnosis.changes_to_pandas()")
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, one JSON object: the changes, the causes, and each miss."""
+        plain = {"kind": "fullrecall diagnosis", **self.to_dict()}
+        return exports.written(json.dumps(plain, indent=1) + "\n", path)
+
+    def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
+        """Return, and write to `path`, one line per miss, with the fields of `Diagnosed`.
+
+        As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
+        """
+        text = spreadsheet.table([Diagnosed._fields, *self._rows()], delimiter)
+        return exports.written_table(text, path)
+
+    def to_markdown(self, path: str | Path | None = None, *, misses: int = 3) -> str:
+        """Return, and write to `path`, the diagnosis in GitHub's Markdown, for a pull request.
+
+        The changes by their gain, the causes, and `misses` of each cause. Raises `ParameterError`
+        for `misses` below 0.
+        """
+        from fullrecall.report import markdown
+
+        return exports.written(markdown.of_diagnosis(self, misses), path)
+
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return [
             tuple({**miss._asdict(), "cause": str(miss.cause)}.values()) for miss in self.misses
         ]
-        frame = frame_of(rows, Diagnosed._fields, "Diagnosis.to_pandas()")
-        return frame.astype({"rank": "Int64"})
 
     def plot(self, **options: Any) -> Any:
         """Draw the misses by cause; see `fullrecall.report.plots.plot_causes` for the options."""
@@ -89,9 +141,14 @@ class Diagnosis:
     def __str__(self) -> str:
         from fullrecall.report import terminal
 
-        console = terminal.console(StringIO(), width=240)
+        return terminal.printed(terminal.console(StringIO(), width=terminal.WIDEST), self.parts())
+
+    def parts(self) -> list[Any]:
+        """Return what prints, for a console of any width: lines, and a table of the causes."""
+        from fullrecall.report import terminal
+
         if not self.misses:
-            return f"Nothing was missed in {counted(self.samples, 'sample')}.\n"
+            return [f"Nothing was missed in {counted(self.samples, 'sample')}."]
         by_score = {score: self.counts(score) for score in self.scores}
         rows = [
             (
@@ -109,7 +166,7 @@ class Diagnosis:
         fixes = [f"{str(cause).replace('_', ' ')}: {fix}" for cause, fix in self.fixes.items()]
         advice = [f"{nth}. {change}" for nth, change in enumerate(self.changes, start=1)]
         blocks = ["What to change", *advice, ""] if advice else []
-        return terminal.printed(console, [*blocks, terminal.table(heads, sections), "", *fixes])
+        return [*blocks, terminal.table(heads, sections), "", *fixes]
 
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"

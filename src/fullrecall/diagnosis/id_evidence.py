@@ -32,13 +32,15 @@ class Alias(NamedTuple):
     """An ID that a context has in place of the expected one.
 
     `rank` is its place in the list, None where only the corpus has it. `where` names a field, or
-    in what the forms differ.
+    in what the forms differ. `indexed_only`: expected IDs of this level do match in other samples,
+    so that it is the corpus that was given with IDs of another level: no cause of a miss.
     """
 
     relation: Relation
     found: str | None
     rank: int | None = None
     where: str = ""
+    indexed_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class IdEvidence:
         corpus: Corpus | None,
     ) -> None:
         self._lookups = lookups
+        self._levels_meet = direct > 0
         indexed = () if corpus is None else corpus.contexts
         self._corpus = frozenset(context.id for context in indexed if context.id is not None)
         known = retrieved | self._corpus
@@ -102,9 +105,12 @@ class IdEvidence:
         """Return the ID under which only the corpus has an expected one."""
         for relation, found in options:
             if found in self._corpus:
-                return _alias(relation, wanted, found, None)
+                alias = _alias(relation, wanted, found, None)
+                return alias._replace(
+                    indexed_only=self._levels_meet and relation in ("chunk", "document")
+                )
         if wanted in self._sources:
-            return Alias("source", self._sources[wanted])
+            return Alias("source", self._sources[wanted], indexed_only=self._levels_meet)
         return None
 
     def aliases(self) -> Iterator[tuple[int, str, Alias]]:

@@ -75,10 +75,11 @@ class Proposer:
         asked for again, and keeps its recall then.
         """
         baseline, deeper = self._baseline, self._deeper
+        whole = list(baseline.lists_at(None))
         nested = [
-            _identities(contexts[: len(recorded)]) == _identities(recorded)
+            _names(contexts[: len(recorded)]) == _names(recorded)
             for position, contexts in deeper.items()
-            if (recorded := baseline.rows[position].sample.retrieved_contexts) is not None
+            if (recorded := whole[position]) is not None
         ]
         if not nested or not all(nested):
             return
@@ -89,7 +90,7 @@ class Proposer:
         ks = _doubled(k, depth)
         made = {one: self._cut(one) for one in ks}
         values = {one: self._values(lists) for one, lists in made.items()}
-        known = max((len(contexts or ()) for contexts in baseline.lists_at(None)), default=0)
+        known = max(len(contexts or ()) for contexts in whole)
         for larger in _worth(ks, values):
             if baseline.k is None or larger > known:
                 yield Proposal(
@@ -313,17 +314,21 @@ def _fused(lists: Sequence[Sequence[Context]]) -> list[Context]:
 
 
 def _union(one: Sequence[Context], other: Sequence[Context]) -> list[Context]:
-    return list({_identity(context): context for context in reversed([*one, *other])}.values())[
-        ::-1
-    ]
+    """Return the contexts of both lists, each where it first stands."""
+    found: dict[object, Context] = {}
+    for context in (*one, *other):
+        found.setdefault(_identity(context), context)
+    return list(found.values())
 
 
-def _identities(contexts: Sequence[Context]) -> list[object]:
-    return [_identity(context) for context in contexts]
+def _names(contexts: Sequence[Context]) -> list[str | None]:
+    """Return what tells contexts of two lists apart: IDs alone may have been recorded."""
+    return [context.id or context.text for context in contexts]
 
 
 def _identity(context: Context) -> object:
-    return context.id if context.id is not None else (None, context.text)
+    # As in a `Retrieval`: chunks of one document may share its ID.
+    return context.id, context.text
 
 
 def _doubled(k: int, depth: int) -> list[int]:

@@ -128,7 +128,7 @@ def other_id(case: Case) -> Explained | None:
     wanted, alias = case.item.id, case.alias
     if wanted is None:
         return None
-    if alias is not None:
+    if alias is not None and not alias.indexed_only:
         at = f"the context at rank {alias.rank}" if alias.rank else "a context of the corpus"
         match alias.relation:
             case "form":
@@ -284,7 +284,7 @@ def not_in_corpus(case: Case) -> Explained | None:
     if corpus is None or case.judged_without_item:
         return None
     if item.id is not None and corpus.has_ids:
-        if corpus.get(item.id) is not None:
+        if _is_in_corpus(case):
             return None
         return Explained(Cause.NOT_IN_CORPUS, f"no context of the corpus has the ID {item.id!r}")
     if item.passage is None or not corpus.has_texts:
@@ -349,8 +349,11 @@ def unknown(case: Case) -> Explained:
     """Say what would tell."""
     wanting = []
     if case.judged_without_item:
-        wanting.append("scorers=[…], to ask which reference context supports it")
-    if case.corpus is None:
+        if not case.row.sample.reference_contexts:
+            wanting.append("the sample reference_contexts")
+        elif not case.asked:
+            wanting.append("scorers=[…], to ask which reference context supports it")
+    elif case.corpus is None:
         wanting.append("corpus=")
     elif case.item.id is not None and not case.corpus.has_ids:
         wanting.append("a corpus with IDs")
@@ -424,7 +427,7 @@ def _is_in_corpus(case: Case) -> bool:
     if corpus is None:
         return False
     if item.id is not None and corpus.has_ids:
-        return corpus.get(item.id) is not None
+        return corpus.get(item.id) is not None or case.alias is not None
     return case.share_in_corpus == 1.0
 
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.dataframes import is_frame
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
@@ -45,8 +46,9 @@ TOTALS = "fullrecall_totals"
 class BatchScorer:
     """Scores batches of samples; picklable, so that engines can send it to their workers.
 
-    Called with an Arrow table or record batch, a pandas data frame, or a mapping of names to
-    columns (lists or NumPy arrays), it returns a table of the same kind: for each row of the
+    Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
+    or with a mapping of names to columns (lists or NumPy arrays), it returns a table of the same
+    kind: for each row of the
     batch one, with the columns of `Report.to_pandas` and with `fullrecall_row`, which holds all
     that a saved report has of the sample. The columns `sample`, `user_input` and `group` are the
     sample's own, None where it has none.
@@ -154,7 +156,7 @@ class BatchScorer:
         where a batch was scored in another way than this scorer's, and where a `position` stands
         twice.
         """
-        whole = isinstance(batches, Mapping) or hasattr(batches, "columns")
+        whole = isinstance(batches, Mapping) or is_frame(batches)
         tables = map(table_of, [batches] if whole else batches)
         if self.keep == "summary":
             return self._report_of_totals(tables)

@@ -1,7 +1,8 @@
 """Tables that engines hand to their workers: read row by row, and made of the same kind again.
 
-Arrow's tables and record batches, pandas data frames, and mappings of a name to a column, which
-is a list or a NumPy array. None of the libraries is imported unless a table of its own comes.
+Data frames and tables of any library that narwhals reads (pandas, polars, Arrow, its record
+batches too), and mappings of a name to a column, which is a list or a NumPy array. None of the
+libraries is imported unless a table of its own comes.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
+from fullrecall.dataframes import eager, frame_rows, is_frame
 from fullrecall.errors import InputError
 from fullrecall.extras import pandas
 from fullrecall.identifiers import shown
 
 ColumnType: TypeAlias = Literal["double", "long", "string"]
 """What a column that we make holds; Spark's names for it."""
-
-_ROWS_AT_ONCE = 256
 
 _WHOLE = {
     "ray": (
@@ -52,84 +52,55 @@ class Table(Protocol):
 def table_of(batch: object) -> Table:
     """Return a batch as a table; raise `InputError` where it is none that we know."""
     package = type(batch).__module__.partition(".")[0]
-    if package == "pyarrow" and hasattr(batch, "column_names"):
-        return _Arrow(batch)
     if package in _WHOLE:
         scoring, reporting = _WHOLE[package]
         raise InputError(
             f"expected one batch, got {package}'s {type(batch).__name__}: {scoring} scores it, "
             f"and scorer.report({reporting}) reports"
         )
-    if hasattr(batch, "itertuples") and hasattr(batch, "columns"):
-        return _Frame(batch)
     if isinstance(batch, Mapping):
         return _Columns(batch)
+    if is_frame(batch):
+        return _Frame(batch)
     raise InputError(
-        "a batch is an Arrow table, a pandas DataFrame or a mapping of names to columns, got "
+        "expected a data frame, an Arrow table or a mapping of names to columns, got "
         f"{type(batch).__name__} {shown(batch)}"
     )
 
 
 def empty_frame(types: Mapping[str, ColumnType]) -> Any:
     """Return a pandas frame of these columns without rows; `MissingExtraError` without pandas."""
-    return _frame({name: [] for name in types}, types, index=None)
-
-
-class _Arrow:
-    def __init__(self, batch: Any) -> None:
-        import pyarrow as pa
-
-        self._is_table = isinstance(batch, pa.Table)
-        self._table = batch if self._is_table else pa.Table.from_batches([batch])
-        self.names = _each_once(self._table.column_names)
-
-    def rows(self) -> Iterator[dict[Any, object]]:
-        from fullrecall.datasets.parquet import arrow_rows
-
-        for _, row in arrow_rows(self._table.to_batches(_ROWS_AT_ONCE)):
-            yield row
-
-    def column(self, name: str) -> list[Any]:
-        values: list[Any] = self._table.column(name).to_pylist()
-        return values
-
-    def like(
-        self,
-        columns: Mapping[str, list[Any]],
-        types: Mapping[str, ColumnType],
-        *,
-        beside: bool,  # noqa: ARG002 - Arrow's rows have no names
-    ) -> Any:
-        import pyarrow as pa
-
-        types_of_arrow: dict[str, pa.DataType] = {
-            "double": pa.float64(),
-            "long": pa.int64(),
-            "string": pa.string(),
-        }
-        schema = pa.schema([(name, types_of_arrow[types[name]]) for name in columns])
-        made = pa.Table if self._is_table else pa.RecordBatch
-        return made.from_pydict(dict(columns), schema=schema)
+    pandas("the empty frame that Dask asks for")
+    return _frame({name: [] for name in types}, types, backend="pandas")
 
 
 class _Frame:
+    """A data frame or table of any library, by narwhals."""
+
     def __init__(self, frame: Any) -> None:
-        self._frame = frame
-        self.names = _each_once(list(frame.columns))
+        self._native = frame
+        self._frame = eager(frame)
+        self.names = list(self._frame.columns)
 
     def rows(self) -> Iterator[dict[Any, object]]:
-        # Not `to_dict("records")`: it builds every row before the first is scored.
-        for values in self._frame.itertuples(index=False, name=None):
-            yield dict(zip(self.names, values, strict=True))
+        return frame_rows(self._frame)
 
     def column(self, name: str) -> list[Any]:
-        values: list[Any] = self._frame[name].tolist()
-        return values
+        return self._frame[name].to_list()
 
     def like(
         self, columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, beside: bool
     ) -> Any:
-        return _frame(columns, types, index=self._frame.index if beside else None)
+        import narwhals as nw
+
+        index = nw.maybe_get_index(self._frame) if beside else None  # pandas names its rows
+        made = _frame(columns, types, backend=self._frame.implementation, index=index)
+        if type(self._native).__name__ != "RecordBatch":
+            return made
+        import pyarrow as pa
+
+        batches = made.combine_chunks().to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=made.schema)
 
 
 class _Columns:
@@ -172,20 +143,18 @@ class _Columns:
         }
 
 
-def _frame(columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, index: Any) -> Any:
-    pd = pandas("a batch as a data frame")
-    dtypes = {"double": "float64", "long": "int64", "string": "object"}
-    return pd.DataFrame(
-        {
-            name: pd.Series(column, index=index, dtype=dtypes[types[name]])
-            for name, column in columns.items()
-        },
-        index=index,
-    )
+def _frame(
+    columns: Mapping[str, list[Any]],
+    types: Mapping[str, ColumnType],
+    *,
+    backend: Any,
+    index: Any = None,
+) -> Any:
+    import narwhals as nw
 
-
-def _each_once(names: list[Any]) -> list[Any]:
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise InputError(f"the batch has two columns {min(twice, key=str)!r}: drop one")
-    return names
+    kinds = {"double": nw.Float64(), "long": nw.Int64(), "string": nw.String()}
+    schema = {name: kinds[types[name]] for name in columns}
+    made = nw.from_dict(dict(columns), schema=schema, backend=backend).to_native()
+    if index is not None:
+        made.index = index
+    return made

@@ -171,9 +171,15 @@ class SentenceTransformersScorer:
                 "sentence-transformers", "nli", "CrossEncoderJudge (a model without ONNX export)"
             ) from None
         self.name = Path(model).name if Path(model).is_dir() else model
-        self._model: Any = CrossEncoder(
-            model, max_length=max_length, device=device, trust_remote_code=False
-        )
+        try:
+            self._model: Any = CrossEncoder(
+                model, max_length=max_length, device=device, trust_remote_code=False
+            )
+        except (OSError, ValueError, KeyError) as error:  # what transformers raises, by the cause
+            raise ParameterError(
+                f"model must be a sequence classifier that sentence-transformers loads, got "
+                f"{model!r}: {str(error).partition(chr(10))[0][:200]}"
+            ) from error
         self._head = head_of(self._model.config.to_dict(), model)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:

@@ -151,11 +151,11 @@ def _letters(text: str) -> str:
     A target of marks alone is compared as it is.
     """
     folded = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(c for c in folded if c.isalnum()) or folded.strip()
+    return "".join(filter(str.isalnum, folded)) or folded.strip()
 
 
 def _digits(text: str) -> list[str]:
-    return [c for c in text if c.isdigit()]
+    return list(filter(str.isdigit, text))
 
 
 def _likeness(target: str, told: str) -> float:

@@ -46,8 +46,9 @@ class RecallMeasure(GradedMeasure):
     def of(self, findings: Findings, retrieved: int) -> float | None:
         """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
         # The measure that is read most: columns answer it without making a finding.
-        if isinstance(findings, ColumnFindings) and self._plain and len(findings):
-            return findings.found_within(self.k) / len(findings)
+        if self._plain and isinstance(findings, ColumnFindings):
+            size = len(findings)
+            return findings.found_within(self.k) / size if size else self.zero_division
         return super().of(findings, retrieved)
 
     @cached_property

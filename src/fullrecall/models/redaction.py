@@ -71,6 +71,9 @@ class _Filter(logging.Filter):
         clean = redacted(told)
         if clean != told:
             record.msg, record.args = clean, ()
+        if record.exc_info:
+            trace = logging.Formatter().formatException(record.exc_info)
+            record.exc_text, record.exc_info = redacted(trace), None
         return True
 
 

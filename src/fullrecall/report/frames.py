@@ -88,7 +88,7 @@ def change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
                 two = None if new is None else new[measure]
                 known = gap is None and one is not None and two is not None
                 cells[f"{label}_before"], cells[f"{label}_after"] = one, two
-                cells[f"{label}_change"] = change(one, two) if known else None
+                cells[f"{label}_change"] = change(one or 0.0, two or 0.0) if known else None
             cells[f"{score.name}_pairing"] = gap or "compared"
             if gap is None and old is not None and new is not None:
                 gained, lost = turned(old, new)

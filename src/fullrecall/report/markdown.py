@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from fullrecall.report.bounds import Interval
     from fullrecall.report.check import Check, GateResult
     from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.report.page import Diagnosis
     from fullrecall.report.summary import Summary
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
@@ -94,6 +96,43 @@ def of_gate(result: GateResult) -> str:
         [_row(check) for check in result.checks],
     )
     return "\n".join([*lines, ""])
+
+
+def of_diagnosis(diagnosis: Diagnosis, misses: int = 3) -> str:
+    """Return changes by their gain, and causes with examples; see `Diagnosis.to_markdown`."""
+    if isinstance(misses, bool) or not isinstance(misses, int) or misses < 0:
+        raise ParameterError(f"misses must be a whole number of at least 0, got {misses!r}")
+    lines = [f"### Diagnosis of {len(diagnosis.misses):,} missed targets", ""]
+    if diagnosis.changes:
+        rows = [
+            [
+                escaped(one.action),
+                escaped(one.gain_text),
+                escaped(one.score),
+                escaped(one.cost.text if one.cost is not None else "") or "-",
+            ]
+            for one in diagnosis.changes
+        ]
+        lines += [*_table(["what to change", "gain", "score", "cost"], rows, "lrll"), ""]
+    counts = Counter(str(miss.cause) for miss in diagnosis.misses)
+    fixes = {str(cause): fix for cause, fix in diagnosis.fixes.items()}
+    examples: dict[str, list[str]] = {}
+    for miss in diagnosis.misses:
+        shown_ = examples.setdefault(str(miss.cause), [])
+        if len(shown_) < misses:
+            where = f"{escaped(one_line(miss.sample, 40))}, {escaped(miss.score)}"
+            target, detail = one_line(miss.target, 80), one_line(miss.detail, 200)
+            shown_.append(f"- {where}: {escaped(target)}: {escaped(detail)}")
+    rows = [
+        [escaped(cause.replace("_", " ")), f"{count:,}", escaped(fixes.get(cause, ""))]
+        for cause, count in counts.most_common()
+    ]
+    if rows:
+        lines += [*_table(["cause", "misses", "what to do"], rows, "lrl"), ""]
+    for cause, _ in counts.most_common():
+        if examples[cause]:
+            lines += [f"**{escaped(cause.replace('_', ' '))}**", "", *examples[cause], ""]
+    return "\n".join(lines)
 
 
 def escaped(text: str) -> str:

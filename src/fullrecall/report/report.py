@@ -149,6 +149,18 @@ class Report:
         scores = counts.summaries(measures)
         return Summary(scores, len(self), self.stopped, counts.retrievals)
 
+    def metrics(self, *measures: Measure) -> dict[str, float]:
+        """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.
+
+        Keys such as `id_recall/all` (over all that was retrieved), `id_recall/at_5`,
+        `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
+        `id_recall/n_scored`, `n_undefined` and `n_unscored` count samples. A mean of no sample is
+        left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it as it is.
+        """
+        from fullrecall.report.metrics import metrics
+
+        return metrics(self.summary(*measures))
+
     def totals(self) -> dict[str, Any]:
         """Return what the summary is made from, as plain JSON values for `of_totals`.
 

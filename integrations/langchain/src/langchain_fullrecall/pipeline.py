@@ -8,13 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from fullrecall import Context
 from fullrecall.errors import InputError
+from fullrecall.reordering import is_reordering
 from fullrecall.retrieval import Call
 from langchain_fullrecall.documents import DocumentReader
 from langchain_fullrecall.tree import CHILD, FALLBACKS, Node
-
-_REORDERS = ("LongContextReorder", "transform_documents", "reorder")
-_SURE = 5
-"""Contexts from which that very order is not met by chance: 1 in 120."""
 
 
 @dataclass(eq=False, slots=True)
@@ -146,29 +143,3 @@ def _read(node: Node, reader: DocumentReader) -> tuple[Context, ...] | None:
     except InputError as error:
         message = f"{node.kind} {node.name!r}: {error}"
         raise InputError(message, field="retrieved_contexts") from None
-
-
-def is_reordering(
-    name: str, before: Sequence[Context] | None, after: Sequence[Context] | None
-) -> bool:
-    """Return whether a step did no more than put the best contexts at both ends.
-
-    That order, the best first and last and the worst in the middle, is known by itself where the
-    list is long, and by the step's name where it is short.
-    """
-    if before is None or after is None or len(after) != len(before) or len(before) < 3:  # noqa: PLR2004
-        return False
-    if len(before) < _SURE and not any(known in name for known in _REORDERS):
-        return False
-    return list(after) == _best_at_the_ends(before)
-
-
-def _best_at_the_ends(contexts: Sequence[Context]) -> list[Context]:
-    """Return contexts in the order that LangChain's LongContextReorder gives them."""
-    ordered: list[Context] = []
-    for place, context in enumerate(reversed(contexts)):
-        if place % 2 == 1:
-            ordered.append(context)
-        else:
-            ordered.insert(0, context)
-    return ordered

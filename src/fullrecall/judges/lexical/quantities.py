@@ -35,8 +35,8 @@ def has_absent_number(claim: Passage, contexts: Sequence[Passage], found: Match)
     ]
     if not absent:
         return False
-    there = {value for passage in contexts for value in _values(passage.words)}
-    return not all(_may_stand_for(claim.words, position, there) for position in absent)
+    there = {value for passage in contexts for value in values(passage.words)}
+    return not all(may_stand_for(claim.words, position, there) for position in absent)
 
 
 def _is_list_mark(words: Sequence[Word], position: int) -> bool:
@@ -49,7 +49,8 @@ def _is_list_mark(words: Sequence[Word], position: int) -> bool:
     )
 
 
-def _may_stand_for(words: Sequence[Word], position: int, there: set[float]) -> bool:
+def may_stand_for(words: Sequence[Word], position: int, there: set[float]) -> bool:
+    """Whether the number at a position is one of these, its scale counted, or roughly one."""
     word = words[position]
     value = _value(words, position)
     if value is None:
@@ -64,11 +65,11 @@ def _may_stand_for(words: Sequence[Word], position: int, there: set[float]) -> b
     )
 
 
-def _values(words: Sequence[Word]) -> set[float]:
+def values(words: Sequence[Word]) -> set[float]:
     """Return the numbers, and those with a scale also as what they come to."""
-    values = {_value(words, position) for position, word in enumerate(words) if word.is_number}
+    scaled = {_value(words, position) for position, word in enumerate(words) if word.is_number}
     plain = {_plain(word) for word in words if word.is_number}
-    return {value for value in values | plain if value is not None}
+    return {value for value in scaled | plain if value is not None}
 
 
 def _value(words: Sequence[Word], position: int) -> float | None:

@@ -18,7 +18,7 @@ from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
 from fullrecall.judges.lexical.matching import Match
 from fullrecall.judges.lexical.opposites import OPPOSITES
 from fullrecall.judges.lexical.passages import Passage
-from fullrecall.judges.lexical.quantities import has_absent_number
+from fullrecall.judges.lexical.quantities import has_absent_number, may_stand_for, values
 from fullrecall.judges.lexical.rivals import rivals
 from fullrecall.judges.lexical.roles import capitalised_runs, has_roles_exchanged
 from fullrecall.judges.lexical.words import Word, stem
@@ -156,7 +156,7 @@ def names(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
         if len(run) == 1 and first == 0:
             if run[0].written not in zipf_frequencies():
                 yield first, end
-        elif max(weight(word.written) for word in run) >= _NAME_LEAST:
+        elif max(weight(word.written) for word in run) >= (_NAME_LEAST if len(run) == 1 else 1):
             yield first, end
 
 
@@ -166,8 +166,10 @@ def _has_other_number(aligned: _Aligned) -> bool:
         if not word.is_number or word.key in aligned.there:
             continue
         instead = aligned.in_place_of(position, position + 1)
-        if len(instead) <= _NUMBER_GAP and any(
-            other.is_number and other.key not in aligned.claimed for other in instead
+        if (
+            len(instead) <= _NUMBER_GAP
+            and any(other.is_number and other.key not in aligned.claimed for other in instead)
+            and not may_stand_for(aligned.claim, position, values(aligned.sentence))
         ):
             return True
     return False

@@ -27,7 +27,9 @@ def _retrieval(report: Report) -> Iterator[tuple[str, str]]:
         if row.sample.retrieved_context_ids is not None:
             contexts.append(len(row.sample.retrieved_context_ids))
         if row.sample.retrieval is not None and len(sources) <= _NAMED:
-            sources |= dict.fromkeys(call.source for call in row.sample.retrieval.calls)
+            stages = [stage.name for stage in row.sample.stages]
+            called = [call.source for call in row.sample.retrieval.calls]
+            sources |= dict.fromkeys([*stages, *called])
     named = [*list(sources)[:_NAMED], *(["…"] if len(sources) > _NAMED else [])]
     if named:
         yield "Retrieval", ", ".join(named)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.findings import Evidence, Finding, Findings, Target, WholeFindings, targets_of
+from fullrecall.findings import Evidence, Finding, Findings, Step, Target, WholeFindings, targets_of
 from fullrecall.measures import Measure
 from fullrecall.report.page.causes import Causes
 from fullrecall.report.page.encoding import utf16_offset
@@ -140,13 +140,14 @@ class Details:
         compared = None if cell.read is result else set(cell.read.targets)
         plain = cell.whole and compared is None and result.ranks is None
         apart = [None] if plain else [_counted(m, findings) for m in reading.measures]
+        columns = findings if plain and isinstance(findings, WholeFindings) else None
         entries: list[Any] = []
         for place in range(len(findings)):
-            if plain and isinstance(findings, WholeFindings):
-                any_of, grade = findings.references[place]
+            if columns is not None:
+                any_of, grade = columns.references[place]
                 label = any_of[0] if len(any_of) == 1 else " | ".join(any_of)
                 if grade == 1.0 and self._causes.of(side, row.label, reading.nth, label) is None:
-                    entries.append([number(label), *findings.ranks[place]])
+                    entries.append([number(label), *columns.ranks[place]])
                     continue
             finding = findings[place]
             cause = self._causes.of(side, row.label, reading.nth, finding.target.label)
@@ -211,7 +212,7 @@ def _is_plain(finding: Finding) -> bool:
     """Return whether there is nothing to show of a finding but its target and its ranks."""
     return finding == Finding(
         Target(finding.target.any_of),
-        ((finding.ranks[0], 1.0),) if finding.ranks else (),  # type: ignore[arg-type] - a Step
+        (Step(finding.ranks[0], 1.0),) if finding.ranks else (),
         finding.ranks,
     )
 

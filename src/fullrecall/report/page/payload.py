@@ -87,10 +87,11 @@ def payload(  # noqa: PLR0917 - what a page is made of
         entries.append(_entry(rows, one, readings, found, groupings.of(position)))
         _add(totals, readings)
     blocks = dict(details.blocks(SAMPLES_IN_BLOCK))
-    index = {
+    first = first_shown(choices, columns, causes.labels)
+    index: dict[str, Any] = {
         "sides": list(sides),
         "choices": [choice.label for choice in choices],
-        "first": first_shown(choices, columns, causes.labels),
+        "first": first,
         "scores": [_score(nth, column, choices, columns) for nth, column in enumerate(columns)],
         "causes": [[line.cause, line.name] for line in causes.lines],
         "statuses": [str(status) for status in _STATUSES],
@@ -103,9 +104,9 @@ def payload(  # noqa: PLR0917 - what a page is made of
     }
     return Payload(
         [("index", index), *blocks.items()],
-        index["first"],
+        first,
         [[[Misses(*one) for one in score] for score in side] for side in totals],
-        _failing(entries, index["first"]),
+        _failing(entries, first),
     )
 
 

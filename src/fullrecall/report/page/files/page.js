@@ -574,7 +574,7 @@
   const metadata = (number) =>
     element("details", { class: "metadata" }, [
       element("summary", {}, ["Metadata"]),
-      element("pre", { dir: "auto" }, shown(text(number))),
+      element("pre", { dir: "auto", tabindex: "0", role: "group", "aria-label": "Metadata" }, shown(text(number))),
     ]);
 
   const sideOf = (side, sample, key, nth) =>

@@ -26,7 +26,7 @@ class Snapshot:
         state["metadata"] = state["metadata"].copy()
         state["relationships"] = state["relationships"].copy()
         resource = state.get("text_resource")
-        self.id = state["id_"]
+        self.id: str = state["id_"]
         self.score = item.score
         self._kind = type(node)
         self._state = state

@@ -1,0 +1,56 @@
+"""A summary as the flat dict of numbers that experiment trackers take."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fullrecall.report.summary import ScoreSummary, Summary
+
+_OTHER = re.compile(r"[^\w.\-]+")
+
+
+def metrics(summary: Summary) -> dict[str, float]:
+    """Return the numbers of a summary by names of letters, digits, `_`, `-`, `.` and one `/`.
+
+    See `Report.metrics`. A name is never the folder of another one: MLflow keeps both as files.
+    """
+    found: dict[str, float] = {"samples": float(summary.samples)}
+    for score in summary:
+        for name, value in _numbers(score).items():
+            if value is not None and isfinite(value):
+                found[_free(f"{_plain(score.name)}/{name}", found)] = float(value)
+    return found
+
+
+def _numbers(score: ScoreSummary) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = {}
+    for measure, estimate in score.items():
+        label = score.method.label(measure).removeprefix(score.name).lstrip(".")
+        what, at, k = label.rpartition("@")
+        name = _plain("_".join(part for part in (what, f"at_{k}" if at else k) if part)) or "all"
+        numbers[name] = estimate.mean
+        if estimate.interval is not None:
+            numbers[f"{name}_low"] = estimate.interval.low
+            numbers[f"{name}_high"] = estimate.interval.high
+    return numbers | {
+        "n_scored": score.scored,
+        "n_undefined": score.undefined,
+        "n_unscored": score.unscored,
+        "unverified": score.unverified,
+    }
+
+
+def _plain(name: str) -> str:
+    return re.sub("__+", "_", _OTHER.sub("_", name)).strip("_.")
+
+
+def _free(name: str, taken: dict[str, float]) -> str:
+    """Return a name that no other score has: two may differ only in what is not allowed."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free

@@ -1,0 +1,263 @@
+"""A span processor that makes records of retrievals while an application runs."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from inspect import isawaitable, iscoroutinefunction
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.retrieval import FailedCalls, Retrieval
+from fullrecall.sample import Sample
+from fullrecall.traces.conventions import Step, step_of
+from fullrecall.traces.sources import of_sdk
+from fullrecall.traces.trace import Reading, retrieval_of, sample_of
+
+try:
+    from opentelemetry.sdk.trace import SpanProcessor
+except ImportError:
+    raise MissingExtraError("opentelemetry-sdk", "otel", "a span processor") from None
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import ReadableSpan, Span
+
+    from fullrecall.retrieval import Retriever
+
+
+class RetrievalProcessor(SpanProcessor):
+    """Makes a sample of each trace as it ends, and records what is retrieved for a question.
+
+        processor = RetrievalProcessor()
+        provider.add_span_processor(processor)
+        report = evaluate(samples, IdRecall(), retriever=processor.observed(chain.invoke))
+
+    - `on_sample`: called with the sample of each trace whose outermost span of this process has
+      ended, in the thread in which the last span ended. It must not block; what it raises is
+      raised in the application. Spans within `capture` and `observed` make no such sample.
+    - `id_key`: the key of a document's metadata that has its ID.
+    - `name`: only calls of this retriever, or of one of several: the source of a call.
+    - `failed_calls`: "unscored", or "score" for what other calls returned.
+    - `max_open`: traces that may be open at once. The oldest makes room: it is handed out as it
+      is, unscored.
+
+    Needs OpenTelemetry's SDK (`fullrecall[otel]`) and an instrumentor, such as
+    openinference-instrumentation-langchain. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        on_sample: Callable[[Sample], object] | None = None,
+        *,
+        id_key: str | None = None,
+        name: str | Sequence[str] | None = None,
+        failed_calls: FailedCalls = "unscored",
+        max_open: int = 1000,
+    ) -> None:
+        if max_open < 1:
+            raise ParameterError(f"max_open must be at least 1, got {max_open!r}")
+        self._on_sample = on_sample
+        self._reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
+        self._max_open = max_open
+        self._lock = threading.Lock()
+        self._captures: dict[str, Capture] = {}
+        self._traces: OrderedDict[str, _Trace] = OrderedDict()
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
+        """Note to which capture, or to which trace, a span belongs."""
+        own, parent = _ids(span), span.parent
+        capture = _capturing.get()
+        full: list[tuple[str, _Trace]] = []
+        with self._lock:
+            if capture is None and parent is not None:
+                # Where an instrumentor starts spans in threads of its own, the parent tells.
+                capture = self._captures.get(f"{parent.span_id:016x}")
+            if capture is not None and capture.owner is self:
+                self._captures[own[1]] = capture
+                capture.started(own[1], span)
+            elif self._on_sample is not None:
+                self._traces.setdefault(own[0], _Trace()).open[own[1]] = span
+                while len(self._traces) > self._max_open:
+                    full.append(self._traces.popitem(last=False))
+        self._hand_out(full)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Copy what a span says of a retrieval."""
+        trace_id, span_id = _ids(span)
+        with self._lock:
+            capture = self._captures.pop(span_id, None)
+            trace = self._traces.get(trace_id)
+        if capture is None and (trace is None or span_id not in trace.open):
+            return
+        step = step_of(of_sdk(span), self._reading.id_key)
+        if capture is not None:
+            capture.ended(step)
+            return
+        done: list[tuple[str, _Trace]] = []
+        with self._lock:
+            trace = self._traces.get(trace_id)
+            if trace is None or span_id not in trace.open:
+                return
+            trace.steps.append(step)
+            del trace.open[span_id]
+            trace.root_ended |= step.parent_id is None or step.remote_parent
+            if trace.root_ended and not trace.open:
+                done.append((trace_id, self._traces.pop(trace_id)))
+        self._hand_out(done)
+
+    def shutdown(self) -> None:
+        """Hand out the traces that are still open, unscored."""
+        with self._lock:
+            left = list(self._traces.items())
+            self._traces.clear()
+            self._captures.clear()
+        self._hand_out(left)
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002
+        """Return True: nothing waits here but traces that go on."""
+        return True
+
+    @contextmanager
+    def capture(self) -> Iterator[Capture]:
+        """Record what is retrieved within the block, in its thread and in what it calls.
+
+            with processor.capture() as seen:
+                answer = chain.invoke(question)
+            sample = seen.sample(user_input=question, reference_context_ids=["d1"])
+
+        Threads that the application starts belong to the block where they run in its context, or
+        where their spans have a parent from the block: LangChain's own do, a plain
+        `ThreadPoolExecutor` does not.
+        """
+        capture = Capture(self, self._reading)
+        token = _capturing.set(capture)
+        try:
+            yield capture
+        finally:
+            with suppress(ValueError):  # closed in another context, where nothing was set
+                _capturing.reset(token)
+            with self._lock:
+                for span_id in [one for one, of in self._captures.items() if of is capture]:
+                    del self._captures[span_id]
+
+    def observed(
+        self, application: Callable[[str], Any] | Callable[[str], Awaitable[Any]]
+    ) -> Retriever:
+        """Return an application as a retriever: what its spans say it retrieves for a question.
+
+        `application` is a function of the question, sync or async, such as `chain.invoke` or
+        `engine.query`. What it returns is the response, if that is a text.
+        """
+        if not callable(application):
+            raise ParameterError(
+                f"application must be a function of the question, got {application!r}"
+            )
+        return _Observed(self, application)
+
+    def _hand_out(self, traces: Sequence[tuple[str, _Trace]]) -> None:
+        if self._on_sample is None:
+            return
+        for trace_id, trace in traces:
+            steps = trace.steps + [_unended(span, self._reading) for span in trace.open.values()]
+            self._on_sample(sample_of(trace_id, steps, self._reading, ended=trace.root_ended))
+
+
+class Capture:
+    """What was seen in a block, which may go on still. Safe under threads."""
+
+    def __init__(self, owner: RetrievalProcessor, reading: Reading) -> None:
+        self.owner = owner
+        self._reading = reading
+        self._lock = threading.Lock()
+        self._steps: list[Step] = []
+        self._open: dict[str, Span] = {}
+
+    def started(self, span_id: str, span: Span) -> None:
+        """Note that a span has started."""
+        with self._lock:
+            self._open[span_id] = span
+
+    def ended(self, step: Step) -> None:
+        """Add what an ended span says."""
+        with self._lock:
+            self._steps.append(step)
+            self._open.pop(step.span_id, None)
+
+    def retrieval(self, response: str | None = None) -> Retrieval:
+        """Return the record of the block; where nothing was observed, its `error` says so.
+
+        A span that a span from outside of the block called is an outermost one.
+        """
+        with self._lock:
+            steps, open_spans = list(self._steps), list(self._open.values())
+        # A stream that nobody has read yet keeps the spans around it open.
+        steps += [_unended(span, self._reading) for span in open_spans]
+        inside = {step.span_id for step in steps}
+        for step in steps:
+            step.remote_parent = step.parent_id not in inside
+        return retrieval_of(steps, self._reading, response=response)
+
+    def sample(self, sample: Sample | None = None, /, **fields: Any) -> Sample:
+        """Return a sample, or the one with these fields, with what was retrieved and answered.
+
+        Raises `InputError` for what makes no sample.
+        """
+        given = {} if sample is None else sample.to_dict()
+        return Sample(**{**given, **fields}).with_retrieval(self.retrieval())
+
+
+_capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=None)
+
+
+@dataclass(slots=True)
+class _Trace:
+    """The spans of one trace: what those say that have ended, and those that go on, by ID."""
+
+    steps: list[Step] = field(default_factory=list)
+    open: dict[str, Span] = field(default_factory=dict)
+    root_ended: bool = False
+
+
+class _Observed:
+    """An application as a `Retriever`."""
+
+    def __init__(self, processor: RetrievalProcessor, application: Callable[[str], Any]) -> None:
+        self._processor = processor
+        self._application = application
+        self.asynchronous = iscoroutinefunction(application)
+
+    def retrieve(self, sample: Sample) -> Retrieval:
+        """Return what the application's spans say it retrieved for the sample's `user_input`."""
+        with self._processor.capture() as seen:
+            said = self._application(sample.user_input or "")
+        return seen.retrieval(said if isinstance(said, str) else None)
+
+    async def aretrieve(self, sample: Sample) -> Retrieval:
+        """Return the same as `retrieve`; a sync application runs in a thread."""
+        if not self.asynchronous:
+            import asyncio
+
+            return await asyncio.to_thread(self.retrieve, sample)
+        with self._processor.capture() as seen:
+            said = self._application(sample.user_input or "")
+            said = await said if isawaitable(said) else said
+        return seen.retrieval(said if isinstance(said, str) else None)
+
+
+def _unended(span: Span, reading: Reading) -> Step:
+    """Return what a span says that goes on still."""
+    step = step_of(of_sdk(span), reading.id_key)
+    if step.kind in ("retriever", "reranker"):
+        step.contexts = step.references = step.problem = None
+        step.error = "it had not ended"
+    return step
+
+
+def _ids(span: Any) -> tuple[str, str]:
+    context = span.context
+    return f"{context.trace_id:032x}", f"{context.span_id:016x}"

@@ -1,0 +1,53 @@
+"""One span of any tracing tool in one form: IDs, times, status, and flat attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A finished span, as its exporter wrote it.
+
+    - `trace_id`, `span_id`, `parent_id`: as lowercase hex where they are OpenTelemetry's; the
+      parent is None for a root. `remote_parent`: the parent ran in another process.
+    - `attributes`: flat, under dotted names.
+    - `events`: the name and the attributes of each.
+    - `error`: why it failed, None where it did not.
+    - `start`, `end`: comparable numbers of one clock, 0 where unknown.
+    - `dropped`: attributes that the exporter left out.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str | None = None
+    remote_parent: bool = False
+    name: str = "span"
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    events: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    error: str | None = None
+    start: float = 0
+    end: float = 0
+    dropped: int = 0
+
+
+def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested attributes under dotted names: `{"a": [{"b": 1}]}` as `{"a.0.b": 1}`.
+
+    A list of plain values stays one; an empty list stays, since it says that nothing is there.
+    """
+    found: dict[str, Any] = {}
+    for name, held in value.items():
+        if held is None:
+            continue
+        key = f"{prefix}{name}"
+        if isinstance(held, Mapping):
+            found.update(flat(held, f"{key}."))
+        elif isinstance(held, (list, tuple)) and any(isinstance(one, Mapping) for one in held):
+            items = {str(place): one for place, one in enumerate(held)}
+            found.update(flat(items, f"{key}."))
+        else:
+            found[key] = held
+    return found

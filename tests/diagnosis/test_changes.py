@@ -1,0 +1,245 @@
+"""What to change: each change by hand, what is not promised, and its forms."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from io import StringIO
+
+import pytest
+
+from fullrecall import (
+    ClaimRecall,
+    Context,
+    EntityRecall,
+    IdRecall,
+    Report,
+    Retrieval,
+    Sample,
+    SpanRecall,
+    TextRecall,
+    evaluate,
+)
+from fullrecall.diagnosis import Change, ChangeKind, Diagnosis, diagnose
+from fullrecall.errors import ParameterError
+from fullrecall.report.bounds import Counts, lower_bound, upper_bound
+from fullrecall.retrieval import Call
+from fullrecall.scorers import Scorer
+from fullrecall.testing import ContainmentJudge
+
+
+def ids(names: str) -> tuple[Context, ...]:
+    """Return contexts by their IDs, one letter each."""
+    return tuple(Context(f"the long text of {name}", id=name) for name in names)
+
+
+def diagnosed(*samples: Sample, scorer: Scorer | None = None, **options: object) -> Diagnosis:
+    """Return the diagnosis of samples."""
+    report = evaluate(samples, scorer or IdRecall(), progress=False)
+    return diagnose(report, **options)  # type: ignore[arg-type]
+
+
+def of(found: Diagnosis, kind: ChangeKind) -> list[Change]:
+    """Return the changes of a kind."""
+    return [change for change in found.changes if change.kind is kind]
+
+
+def ranked(names: str, wanted: str, **more: object) -> Sample:
+    """Return a sample with a list and one expected ID."""
+    return Sample(query="q", retrieved_contexts=ids(names), expected_ids=[wanted], **more)
+
+
+def reranked(first: str, last: str, wanted: str) -> Sample:
+    """Return a sample whose reranker made `last` of `first`."""
+    call = Call("rerank", contexts=ids(last), children=(Call("search", contexts=ids(first)),))
+    return Sample(query="q", retrieval=Retrieval(ids(last), calls=[call]), expected_ids=[wanted])
+
+
+def test_a_larger_k_and_its_interval() -> None:
+    """The gain is that of the recorded ranks, its interval Gaffke's for all changes together."""
+    samples = [ranked("abcdefgh", "h" if n % 4 == 0 else "d" if n % 4 == 1 else "a")
+               for n in range(40)]  # fmt: skip
+    found = diagnosed(*samples, k=2)
+    most, double = of(found, ChangeKind.LARGER_K)
+    assert (most.action, double.action) == ("raise k from 2 to 8", "raise k from 2 to 4")
+    assert (most.gain, double.gain) == (0.5, 0.25)
+    (effect,) = double.effects
+    assert (effect.before, effect.after, effect.samples) == (0.5, 0.75, 40)
+    gains = Counts.of({0.0: 30, 1.0: 10})
+    assert effect.interval.low == pytest.approx(lower_bound(gains, 0.0125))
+    assert effect.interval.high == pytest.approx(upper_bound(gains, 0.0125))
+    assert effect.interval.confidence == 0.975
+    assert double.cost is not None
+    assert (double.cost.contexts_before, double.cost.contexts_after) == (2, 4)
+    assert (
+        double.text == "raise k from 2 to 4: +0.25 (+0.11 to +0.44), twice the contexts "
+        "(+9 tokens per question)"
+    )
+    assert str(found).startswith(f"What to change\n1. {most.text}\n2. {double.text}\n")
+
+
+def test_groups_count_once() -> None:
+    """Samples of one group are one question: gains are means over groups."""
+    samples = [ranked("abcd", "d", group="one") for _ in range(9)]
+    (change,) = of(diagnosed(*samples, ranked("abcd", "a", group="two"), k=2), ChangeKind.LARGER_K)
+    assert change.gain == 0.5
+
+
+def test_nothing_is_promised_beyond_the_lists() -> None:
+    """A list that ends at k tells of no larger one; a retriever does."""
+    sample = ranked("ab", "d")
+    assert diagnosed(sample, k=2).changes == ()
+    found = diagnosed(sample, k=2, retriever=lambda _, k: ids("abcd")[:k], deep_k=4)
+    assert [change.action for change in found.changes] == ["retrieve 4 contexts in place of 2"]
+    # A list that does not begin with the recorded one says nothing of the other samples.
+    assert diagnosed(sample, k=2, retriever=lambda _, k: ids("xbad")[:k]).changes == ()
+
+
+def test_a_reranker_that_drops() -> None:
+    """It can keep all or be left out; fused with the search it would find no more: not named."""
+    found = diagnosed(reranked("dabc", "ab", "d"), reranked("abcd", "ab", "a"))
+    (keep,), (skip,) = (of(found, kind) for kind in (ChangeKind.KEEP_MORE, ChangeKind.SKIP_STAGES))
+    assert keep.action == "keep all 4 contexts of search through rerank"
+    assert keep.cost is not None
+    assert keep.cost.factor == 2
+    assert skip.action == "leave out rerank: use search alone"
+    assert (keep.gain, skip.gain) == (0.5, 0.5)
+    assert of(found, ChangeKind.FUSE_STAGES) == []
+    assert skip.cost is not None
+    assert skip.cost.text == ""
+
+
+def test_a_change_that_loses_is_no_advice() -> None:
+    """A reranker that helps is not to be left out."""
+    found = diagnosed(reranked("abcd", "da", "d"), k=2)
+    assert found.changes == ()
+
+
+def test_two_searches_are_fused() -> None:
+    """What both searches rank second beats what one of them ranks first (60 + rank)."""
+    calls = [
+        Call("hybrid", contexts=ids("ax"), children=(
+            Call("words", contexts=ids("adb")), Call("vectors", contexts=ids("xdc")),
+        )),
+    ]  # fmt: skip
+    sample = Sample(retrieval=Retrieval(ids("ax"), calls=calls), expected_ids=["d"])
+    (change,) = of(diagnosed(sample), ChangeKind.FUSE_STAGES)
+    assert (change.action, change.gain) == ("fuse words and vectors by reciprocal rank", 1.0)
+
+
+def test_duplicates_make_room() -> None:
+    """Copies of a text leave their places to what stood behind them; chunks of a document stay."""
+    copies = [Context("one and the same text", id=f"copy {n}") for n in range(3)]
+    sample = Sample(retrieved_contexts=[*copies, *ids("d")], expected_ids=["d"])
+    (change,) = of(diagnosed(sample, k=2), ChangeKind.DROP_DUPLICATES)
+    assert change.gain == 1.0
+    chunks = [Context(f"part {n} of a document", id="x") for n in range(3)]
+    sample = Sample(retrieved_contexts=[*chunks, *ids("d")], expected_ids=["d"])
+    assert of(diagnosed(sample, k=2), ChangeKind.DROP_DUPLICATES) == []
+
+
+def test_ids_in_another_form_and_level() -> None:
+    """The gain is recall with IDs compared so; a number that fits by chance gains nothing."""
+    samples = [
+        Sample(expected_ids=["Docs/A.md"], retrieved_contexts=[Context("t", id="docs\\a.md")]),
+        Sample(expected_ids=["b"], retrieved_contexts=[Context("t", id="b#1")]),
+        Sample(expected_ids=["c"], retrieved_contexts=[Context("t", id="9f", source="c")]),
+        Sample(expected_ids=["d"], retrieved_contexts=[Context("t", id="d")]),
+    ]
+    found = diagnosed(*samples)
+    assert sorted((change.action, change.gain) for change in found.changes) == [
+        ("compare IDs of documents: leave out what numbers their chunks", 0.25),
+        ("write IDs in one way: ignore slashes, letter case", 0.25),
+    ]  # reading `source` finds one and loses another: no gain
+
+
+def test_bounds_say_so() -> None:
+    """What only trying tells is an upper bound, and is called one."""
+    found = diagnosed(ranked("ab", "z"), ranked("ab", "a"), corpus=ids("ab"))
+    (change,) = found.changes
+    assert (change.kind, change.at_most, change.gain) == (ChangeKind.INDEX_MISSING, True, 0.5)
+    assert change.text.startswith(
+        "index what the corpus does not have (1 target): at most +0.50 (up to +"
+    )
+    assert change.interval.low == 0.0
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [IdRecall(), IdRecall(name="mine"), TextRecall(threshold=1.0), SpanRecall(), EntityRecall()],
+)
+def test_scorers_are_built_again_from_a_saved_report(scorer: Scorer, tmp_path) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
+    """A saved report's scorers that ask nobody score other lists, with their parameters."""
+    first, last = ids("abcd"), ids("ab")
+    call = Call("rerank", contexts=last, children=(Call("search", contexts=first[::-1]),))
+    sample = Sample(
+        retrieval=Retrieval(last, calls=[call]), expected_ids=["d"],
+        reference_contexts=["the long text of d"], reference_entities=["text of d"],
+    )  # fmt: skip
+    path = tmp_path / "report.jsonl"
+    evaluate([sample], scorer, progress=False).save(path)
+    kinds = {change.kind for change in diagnose(Report.load(path)).changes}
+    assert {ChangeKind.KEEP_MORE, ChangeKind.SKIP_STAGES} <= kinds
+
+
+def test_no_judge_is_asked_and_no_stranger_trusted() -> None:
+    """Other lists of a judged score, or of a scorer that is not known, are not promised."""
+    call = Call("rerank", contexts=ids("a"), children=(Call("search", contexts=ids("da")),))
+    sample = Sample(
+        retrieval=Retrieval(ids("a"), calls=[call]), reference_claims=["the long text of d"]
+    )
+    assert diagnosed(sample, scorer=ClaimRecall(judge=ContainmentJudge())).changes == ()
+
+    def same(one: str, other: str) -> float:
+        return float(one == other)
+
+    texts = Sample(
+        retrieval=Retrieval(ids("a"), calls=[call]), reference_contexts=["the long text of d"]
+    )
+    mine = TextRecall(similarity=same)
+    assert diagnosed(texts, scorer=mine).changes == ()
+    assert len(diagnosed(texts, scorer=mine, scorers=mine).changes) > 0
+
+
+def test_one_change_has_the_effect_on_each_score() -> None:
+    """A larger k is one change, whatever the number of scores; the first that gains is named."""
+    sample = ranked("abcd", "d", reference_entities=["text of c"])
+    found = diagnosed_by(sample, [IdRecall(), EntityRecall()])
+    (change,) = found.changes
+    assert [(one.score, one.gain) for one in change.effects] == [
+        ("id_recall@2", 1.0), ("entity_recall@2", 1.0),
+    ]  # fmt: skip
+    assert change.score == "id_recall@2"
+
+
+def diagnosed_by(sample: Sample, scorers: Sequence[Scorer]) -> Diagnosis:
+    """Return the diagnosis at k = 2 by several scorers."""
+    return diagnose(evaluate([sample], scorers, progress=False), k=2)
+
+
+def test_exports() -> None:
+    """Markdown, CSV, JSON and frames hold the same, and nothing of a text is markup or formula."""
+    evil = "=1+1|<b>x</b>\n@all"
+    found = diagnosed(
+        Sample(id=evil, query="q", retrieved_ids=list("abcd"), expected_ids=["d", "zz"]), k=2
+    )
+    plain = json.loads(found.to_json())
+    assert plain["kind"] == "fullrecall diagnosis"
+    assert plain["changes"] == [change.to_dict() for change in found.changes]
+    rows = list(csv.reader(StringIO(found.to_csv())))
+    assert rows[0] == ["sample", "question", "score", "target", "cause", "detail", "rank"]
+    assert len(rows) == 3
+    assert rows[1][0].startswith("'=")
+    text = found.to_markdown()
+    assert "| raise k from 2 to 4 | \\+0.50" in text
+    assert "<b>" not in text
+    assert "\n@" not in text
+    assert sum(line.startswith("- ") for line in text.splitlines()) == 2
+    assert "**" not in found.to_markdown(misses=0)
+    with pytest.raises(ParameterError, match="misses must be"):
+        found.to_markdown(misses=-1)
+    frame = found.changes_to_pandas()
+    assert frame["gain"].tolist() == [0.5]
+    assert frame["contexts_after"].tolist() == [4.0]
+    assert found.to_pandas()["cause"].tolist() == ["beyond_k", "unknown"]

@@ -1,0 +1,121 @@
+"""Spans of the real instrumentors of Haystack and DSPy, and what these lose.
+
+Opt-in: `-m libraries`, with openinference-instrumentation-haystack, haystack-ai,
+openinference-instrumentation-dspy and dspy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fullrecall import Sample
+
+pytestmark = [pytest.mark.libraries, pytest.mark.filterwarnings("ignore")]
+
+QUESTION = "high tower"
+
+
+@pytest.fixture
+def live() -> list[Sample]:
+    """Return the samples of the traces that have ended."""
+    return []
+
+
+@pytest.fixture
+def provider(live: list[Sample]) -> Any:
+    """Return a provider whose spans become samples."""
+    from opentelemetry.sdk.trace import TracerProvider
+
+    from fullrecall.traces import RetrievalProcessor
+
+    made = TracerProvider()
+    made.add_span_processor(RetrievalProcessor(live.append))
+    return made
+
+
+@pytest.fixture
+def haystack(provider: Any) -> Iterator[Any]:
+    """Return Haystack, instrumented."""
+    from openinference.instrumentation.haystack import HaystackInstrumentor
+
+    instrumentor = HaystackInstrumentor()
+    instrumentor.instrument(tracer_provider=provider)
+    import haystack
+
+    yield haystack
+    instrumentor.uninstrument()
+
+
+def pipeline(haystack: Any, *retrievers: int) -> Any:
+    """Return a pipeline of retrievers of so many documents, joined where there are several."""
+    from haystack.components.joiners import DocumentJoiner
+    from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+    from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+    store = InMemoryDocumentStore()
+    texts = ["The tower is high.", "A high tower, high above.", "A cat.", "Towers are old."]
+    store.write_documents(
+        [haystack.Document(id=f"d{n}", content=text) for n, text in enumerate(texts)]
+    )
+    made = haystack.Pipeline()
+    for n, count in enumerate(retrievers):
+        made.add_component(f"search {n}", InMemoryBM25Retriever(store, top_k=count))
+    if len(retrievers) > 1:
+        made.add_component("joiner", DocumentJoiner())
+        for n in range(len(retrievers)):
+            made.connect(f"search {n}", "joiner")
+    return made
+
+
+def run(pipeline: Any, retrievers: int) -> list[str]:
+    """Return the IDs of what a pipeline returns."""
+    asked = {f"search {n}": {"query": QUESTION} for n in range(retrievers)}
+    (output,) = pipeline.run(asked).values()
+    return [one.id for one in output["documents"]]
+
+
+def test_haystack(haystack: Any, live: list[Sample]) -> None:
+    """A retriever's documents, with IDs, texts and scores."""
+    expected = run(pipeline(haystack, 3), 1)
+    (sample,) = live
+    assert sample.user_input == QUESTION
+    assert list(sample.retrieved_context_ids or ()) == expected
+    assert all(one.text and one.score is not None for one in sample.retrieved_contexts or ())
+
+
+def test_a_joiner_of_haystack(haystack: Any, live: list[Sample]) -> None:
+    """It is a chain of reprs beside the retrievers: their IDs name the retrieved documents."""
+    expected = run(pipeline(haystack, 1, 3), 2)
+    (sample,) = live
+    assert list(sample.retrieved_context_ids or ()) == expected
+    assert sample.ranks is None
+    (call,) = sample.retrieval.calls  # type: ignore[union-attr]
+    assert call.source == "DocumentJoiner"
+    assert sorted(len(child.contexts or ()) for child in call.children) == [1, 2]
+
+
+def test_dspy(provider: Any, live: list[Sample]) -> None:
+    """Passages without IDs; a module with a `forward` of its own has no span at all."""
+    import dspy
+    from openinference.instrumentation.dspy import DSPyInstrumentor
+
+    class Passage(dict):  # type: ignore[type-arg]
+        __getattr__ = dict.get  # type: ignore[assignment]
+
+    class Own(dspy.Retrieve):  # type: ignore[misc]
+        def forward(self, query: str, **_: Any) -> Any:
+            return dspy.Prediction(passages=[query])
+
+    instrumentor = DSPyInstrumentor()
+    instrumentor.instrument(tracer_provider=provider)
+    try:
+        with dspy.context(rm=lambda query, k, **_: [Passage(long_text=query)] * k):
+            dspy.Retrieve(k=2)(QUESTION)
+        Own()(QUESTION)
+    finally:
+        instrumentor.uninstrument()
+    (sample,) = live
+    assert [(one.id, one.text) for one in sample.retrieved_contexts or ()] == [(None, QUESTION)] * 2
