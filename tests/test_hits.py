@@ -137,7 +137,7 @@ def test_result_objects_are_read(name: str) -> None:
             [1.5],
             "item 0: expected a text, a Context, or a result with an id or a text, got a float: ",
         ),
-        ([("d1", "a text")], 'got a tuple of 2: return {"id"'),
+        ([("d1", "a text")], "got a tuple of 2: name its columns"),
         ([Object(a=1)], "got a SimpleNamespace"),
         ([{"content": "t", "chunk": "u", "_id": 1}], "several fields may be the text"),
         ({"ids": [["1"], ["2"]]}, "expected the results of one query, got 2"),
