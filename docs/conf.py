@@ -28,7 +28,7 @@ author = "The fullrecall authors"
 copyright = author  # noqa: A001 - Sphinx's name for it
 version = release = fullrecall.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "command_help"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "command_help", "notebook_page"]
 exclude_patterns = ["_build", "_ext"]
 templates_path: list[str] = []
 

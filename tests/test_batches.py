@@ -348,7 +348,7 @@ class TestMistakes:
     def test_an_engine_s_own_table(self, package: str) -> None:
         """It has batches, and the error says how it hands them out."""
         dataset = type("Dataset", (), {"__module__": f"{package}.data", "columns": ()})()
-        with pytest.raises(InputError, match=rf"one batch is meant, got {package}'s Dataset.*map"):
+        with pytest.raises(InputError, match=rf"expected one batch, got {package}'s Dataset.*map"):
             score_batch(dataset, IdRecall())
         with pytest.raises(InputError, match=r"scorer\.report\(scores\.\w+\("):
             BatchScorer(IdRecall()).report(dataset)
@@ -373,7 +373,7 @@ class TestMistakes:
         """Which row it is, is told by its position: the worker's own count says nothing."""
         batch = {"n": [40, 41], "id": ["a", "b"], "retrieved_ids": [["a"], "b"]}
         with pytest.raises(
-            InputError, match="sample 41: retrieved_context_ids: a list is meant"
+            InputError, match="sample 41: retrieved_context_ids: expected a list"
         ) as met:
             score_batch(batch, IdRecall(), position="n")
         assert met.value.line == 41
@@ -400,7 +400,7 @@ class TestMistakes:
             ({"timeout": -1}, "timeout"),
             ({"retries": -1}, "a whole number >= 0"),
             ({"rename": {"a": "no_field"}}, "no_field"),
-            ({"store": 7}, "store is a path here, got int: each worker opens it"),
+            ({"store": 7}, "store must be a path here, got int: each worker opens it"),
         ],
     )
     def test_options_are_checked_at_once(self, options: Any, problem: str) -> None:
@@ -412,7 +412,7 @@ class TestMistakes:
         """It is this process's own."""
         with (
             Store(tmp_path / "answers.sqlite") as store,
-            pytest.raises(ParameterError, match="store is a path here, got Store"),
+            pytest.raises(ParameterError, match="store must be a path here, got Store"),
         ):
             BatchScorer(IdRecall(), store=store)  # type: ignore[arg-type]
 

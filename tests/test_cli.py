@@ -245,19 +245,57 @@ def test_a_sample_that_misses_much_is_cut(file: Callable[..., Path]) -> None:
 @pytest.mark.parametrize(
     ("dropped", "expected"),
     [
-        ((), "id_recall, text_recall, span_recall, entity_recall"),
-        (("reference_context_ids",), "text_recall, span_recall, entity_recall"),
-        (("reference_contexts", "reference"), "id_recall"),
-        (("reference_contexts", "reference_context_ids"), "entity_recall"),
+        (
+            (),
+            (
+                "Scored id_recall; --scorer offers span_recall, text_recall, entity_recall, "
+                "claim_recall, too."
+            ),
+        ),
+        (
+            ("reference_context_ids",),
+            "Scored span_recall; --scorer offers text_recall, entity_recall, claim_recall, too.",
+        ),
+        (("reference_contexts", "reference"), "Scored id_recall. "),
+        (
+            ("reference_contexts", "reference_context_ids"),
+            "Scored entity_recall; --scorer offers claim_recall, too.",
+        ),
     ],
 )
-def test_scorers_are_chosen_by_the_first_sample(
+def test_one_scorer_is_chosen_by_the_first_sample(
     file: Callable[..., Path], dropped: tuple[str, ...], expected: str
 ) -> None:
-    """Without --scorer, each scorer runs that the first sample's fields allow, and it is said."""
+    """Without --scorer, one runs, and those are named that the fields would allow as well."""
     row = {name: value for name, value in TEXTS.items() if name not in dropped}
     printed = " ".join(run("evaluate", file([row, {**row, "id": "second"}])).stdout.split())
-    assert f"Scorers chosen from the first sample: {expected}. Override with --scorer." in printed
+    assert expected in f"{printed} "
+
+
+def test_what_is_evaluated_by_default_can_be_gated(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Evaluate and gate, both without naming a score: one score is in the report."""
+    saved = tmp_path / "report.jsonl"
+    run("evaluate", file([TEXTS] * 30), "--output", saved)
+    result = run("gate", saved, "--min-recall", 0.5, "--point")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--threshold", 0.8), ["text_recall"]),
+        (("--judge", "lexical"), ["claim_recall"]),
+        (("--judge", "lexical", "--similarity", "ratio"), ["text_recall", "claim_recall"]),
+    ],
+)
+def test_an_option_of_a_scorer_asks_for_it(
+    file: Callable[..., Path], options: tuple[object, ...], expected: list[str]
+) -> None:
+    """Without --scorer, the scorers run whose options are given, and no other."""
+    plain = json.loads(run("evaluate", file([TEXTS]), *options, "--json").stdout)
+    assert [score["name"] for score in plain["scores"]] == expected
 
 
 def test_options_reach_their_scorers(file: Callable[..., Path], tmp_path: Path) -> None:
@@ -297,6 +335,76 @@ def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("pairs", "columns"),
+    [
+        ("found=retrieved_ids,gold=expected_ids,junk=", ("found", "gold", "junk")),
+        ("found, best=retrieved_ids,gold=expected_ids,a=b=", ("found, best", "gold", "a=b")),
+    ],
+)
+def test_columns_are_renamed_in_one_option(
+    file: Callable[..., Path], pairs: str, columns: tuple[str, str, str]
+) -> None:
+    """--rename a=b,c=d are two pairs; a column's name may hold a comma, and an = too."""
+    row = dict(zip(columns, (["a"], ["a", "b"], 1), strict=True))
+    result = run("evaluate", file([row]), "--rename", pairs, "--json")
+    assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
+
+
+def test_several_ks_are_shown_and_the_largest_is_what_misses_count_for(
+    file: Callable[..., Path],
+) -> None:
+    """--ks 5,1 shows recall at 1 and at 5, and lists what the first 5 miss."""
+    printed = run("evaluate", file(SAMPLES), "--ks", "5,1").stdout
+    assert re.findall(r"^  (@\d+|all)", printed, re.MULTILINE) == ["@1", "@5"]
+    assert "d7 — at rank 7" in printed
+    assert "d2 —" not in printed  # found at rank 2
+    assert run("evaluate", file(SAMPLES), "--k", "1,5").stdout == printed
+
+
+def test_several_files_are_one_report(file: Callable[..., Path], tmp_path: Path) -> None:
+    """Files one after the other, a pattern in quotes, and standard input: the same samples."""
+    parts = [file(SAMPLES[:1], "part-1.jsonl"), file(SAMPLES[1:], "part-2.jsonl")]
+    whole = run("evaluate", file(SAMPLES), "--json").stdout
+    assert run("evaluate", *parts, "--json").stdout == whole
+    assert run("evaluate", tmp_path / "part-*.jsonl", "--json").stdout == whole
+    assert run("evaluate", parts[0], tmp_path / "part-*.jsonl", "--json").stdout == whole
+    lines = "".join(f"{json.dumps(row)}\n" for row in SAMPLES)
+    piped = CliRunner().invoke(app, ["evaluate", "-", "--json"], input=lines)
+    assert (piped.exit_code, piped.stdout) == (0, whole)
+    mixed = [str(parts[0]), "-"]
+    rest = "".join(f"{json.dumps(row)}\n" for row in SAMPLES[1:])
+    assert CliRunner().invoke(app, ["evaluate", *mixed, "--json"], input=rest).stdout == whole
+
+
+def test_standard_input_is_named_in_errors() -> None:
+    """What is wrong with a line that came through a pipe is said of standard input."""
+    result = CliRunner().invoke(app, ["evaluate", "-"], input='{"id": "q1"}\n{"id": \n')
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: standard input")
+    as_parquet = CliRunner().invoke(app, ["evaluate", "-", "--format", "parquet"], input="x")
+    assert "name a file" in as_parquet.stderr
+
+
+def test_a_run_goes_by_score_and_a_rank_that_disagrees_is_a_note(
+    file: Callable[..., Path],
+) -> None:
+    """RR is 1 by score and a half by rank: which of them counts is said, with the option."""
+    qrels = file("1 0 d1 1\n", "qrels.txt")
+    ranking = file("1 Q0 d2 1 0.1 t\n1 Q0 d1 2 0.9 t\n", "bm25.run")
+
+    def rr(*options: str) -> tuple[float, str]:
+        done = run("evaluate", qrels, "--run", ranking, *options, "-m", "rr", "--json")
+        (score,) = json.loads(done.stdout)["scores"]
+        return score["measures"]["rr"]["mean"], done.stderr
+
+    value, note = rr()
+    assert value == 1.0
+    assert note.startswith("Note: ")
+    assert "change it with --order rank" in note
+    assert rr("--order", "rank")[0] == 0.5
+
+
 def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
     """--json prints one JSON value on standard output and nothing on standard error."""
     result = run("evaluate", file(SAMPLES), "--json")
@@ -334,7 +442,7 @@ BROKEN = {
         '{"reference_context_ids": "abc"}\n',
         ["line 5", "reference_context_ids", "['abc']"],
     ),
-    "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is no ID"]),
+    "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is not an ID"]),
     "twice the same key": ('{"id": "x", "id": "y"}\n', ["line 5", "'id' stands twice"]),
 }
 
@@ -411,7 +519,8 @@ def test_where_nothing_is_to_be_found_the_way_out_is_said(file: Callable[..., Pa
     assert result.exit_code == 2
     told = " ".join(result.stderr.split())
     assert "entity_recall: no targets in any sample; choose another with --scorer" in told
-    assert "--scorer claim_recall" in result.stdout
+    assert "also possible here: --scorer claim_recall" in told
+    assert result.stdout == ""
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -427,15 +536,16 @@ WRONG_USAGE = {
     "unknown option": (["evaluate", "{file}", "--depht", "3"], "--depht"),
     "k of 0": (
         ["evaluate", "{file}", "--k", "0"],
-        "must be a whole number of at least 1, got 0",
+        "must be whole numbers of at least 1, such as 5 or 1,5,10, got '0'",
     ),
     "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
-    "ks": (["evaluate", "{file}", "--ks", "1,3"], "--ks"),
+    "ks": (["evaluate", "{file}", "--ks", "1,0"], "--ks"),
     "measure": (["evaluate", "{file}", "--measure", "recal@5"], "no measure 'recal'"),
     "measure's k": (["evaluate", "{file}", "-m", "recall@0"], "k must be a whole number"),
     "measure's value": (["evaluate", "{file}", "-m", "ndcg(gain=log)"], "gain must be"),
     "measure's parameter": (["evaluate", "{file}", "-m", "recall(ks=3)"], "no parameter 'ks'"),
-    "scorer": (["evaluate", "{file}", "--scorer", "id"], "'id_recall'"),
+    "scorer": (["evaluate", "{file}", "--scorer", "id"], "no scorer 'id': did you mean id_recall?"),
+    "no scorer": (["evaluate", "{file}", "--scorer", "rouge"], "choose one of id_recall, text_rec"),
     "threshold": (["evaluate", "{file}", "-s", "text_recall", "--threshold", "3"], "0 to 1, got 3"),
     "similarity": (["evaluate", "{file}", "-s", "text_recall", "--similarity", "soft"], "'soft'"),
     "threshold without text": (
@@ -444,9 +554,11 @@ WRONG_USAGE = {
     ),
     "missed": (["evaluate", "{file}", "--missed", "-1"], "at least 0, got -1"),
     "rename": (["evaluate", "{file}", "--rename", "old"], "OLD=NEW"),
-    "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is no field"),
+    "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is not a field"),
     "rename twice": (["evaluate", "{file}", "--rename", "a=id", "--rename", "a="], "twice"),
     "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
+    "order without a run": (["evaluate", "{file}", "--order", "rank"], "--run"),
+    "two files of qrels": (["evaluate", "{file}", "b", "--run", "{file}"], "expected one FILE"),
     "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
     "output is the input": (
         ["evaluate", "{file}", "--output", "{file}"],
@@ -517,7 +629,7 @@ def test_a_missing_package_is_named_with_its_extra(
         monkeypatch.setitem(sys.modules, module, None)
     result = run("evaluate", file("", "samples.parquet"))
     assert result.exit_code == 2
-    assert "  pip install 'fullrecall[parquet]'\n" in result.stderr
+    assert "  pip install pyarrow\n" in result.stderr
 
 
 def test_texts_cannot_steer_the_terminal(file: Callable[..., Path]) -> None:

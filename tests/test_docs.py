@@ -31,10 +31,12 @@ FENCE = re.compile(
 )
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 SHELL = ("bash", "console", "sh")
+FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\n```json\n(?P<content>.*?)```", re.DOTALL)
+"""A file that a page's commands read: its lines stand in the block after this mark."""
 
 
 class Block(NamedTuple):
-    """A fenced block of a page: `line` is where its fence stands, `shown` what it should print."""
+    """A fenced block of a page: `line` is where its fence stands, `shown` what it prints."""
 
     page: Path
     line: int
@@ -53,7 +55,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """Return a page's fenced blocks; a `text` block right after a Python one is its output."""
+    """Return a page's fenced blocks; a `text` block right after another is its output."""
     text = page.read_text("utf-8")
     found = list(FENCE.finditer(text))
     blocks = []
@@ -141,6 +143,61 @@ def test_examples_run(
                 if files_are_there(command):
                     outcome = CliRunner().invoke(app, command)
                     assert outcome.exit_code in (0, 1, 3), f"{block.label}: {outcome.output}"
+
+
+def test_the_readmes_commands_print_what_stands_below_them(tmp_path: Path) -> None:
+    """One after the other, in a folder with the files that the page has; to the character."""
+    for file in FILE.finditer(README.read_text("utf-8")):
+        (tmp_path / file["name"]).write_text(file["content"], encoding="utf-8")
+    shown = [block for block in BLOCKS[README] if block.language in SHELL and block.shown]
+    assert shown
+    for block in shown:
+        assert "".join(printed_by(block)) == block.shown, block.label
+
+
+def printed_by(block: Block) -> Iterator[str]:
+    """Yield what each command of a block prints."""
+    for command in commands_of(block):
+        yield CliRunner().invoke(app, command, catch_exceptions=False).stdout
+
+
+def test_every_example_of_the_readme_shows_its_output() -> None:
+    """In 90 seconds a reader sees what each example prints, without running it."""
+    assert [block.label for block in python_of(README) if not block.shown] == []
+
+
+def test_the_readme_takes_a_few_minutes() -> None:
+    """At most 1,000 words, code and its output aside."""
+    prose = re.sub(r"<!--.*?-->", "", FENCE.sub("", README.read_text("utf-8")))
+    assert len(re.findall(r"\S*\w\S*", prose)) <= 1_000
+
+
+def test_the_recording_is_drawn_from_what_a_terminal_prints(tmp_path: Path) -> None:
+    """The script runs a command on a terminal and draws its lines, each run of a style in place."""
+    spec = importlib.util.spec_from_file_location("record", DOCS / "images" / "record.py")
+    assert spec is not None
+    assert spec.loader is not None
+    record = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(record)
+    (tmp_path / "one.jsonl").write_text('{"retrieved_ids": ["a"], "expected_ids": ["a"]}\n')
+    lines = record.printed("fullrecall evaluate one.jsonl --k 1 --quiet", tmp_path)
+    assert [line.plain.split() for line in lines if "@1" in line.plain] == [["@1", "1.000"]]
+    picture = record.drawn([("first", lines), ("second", lines)])
+    drawn = re.findall(r"<tspan[^>]*>([^<]*)</tspan>", picture)
+    assert [text.split() for text in drawn if "@1" in text] == [["@1", "1.000"]] * 2
+    assert 'font-weight="bold"' in picture  # styles survive
+
+
+def test_the_recording_shows_the_commands_and_is_small() -> None:
+    """Evaluate, missed, compare, gate; 15 seconds, no script, nothing fetched."""
+    picture = (DOCS / "images" / "terminal.svg").read_text("utf-8")
+    shown = re.findall(r">(fullrecall \w+)[^<]*</tspan>", picture)
+    assert shown == [f"fullrecall {name}" for name in ("evaluate", "evaluate", "compare", "gate")]
+    for part in ("samples miss something", "before", "PASS"):
+        assert part in picture
+    assert "15s" in picture
+    assert len(picture) < 30_000
+    assert not re.search(r"<script|href|url\(|@import", picture)
 
 
 def test_every_page_shows_what_it_says() -> None:
@@ -302,6 +359,13 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     assert outcome.returncode == 0, outcome.stderr
     pages = list(built.glob("*.html"))
     assert {page.stem for page in PAGES} <= {page.stem for page in pages}
+    kept = built / "notebooks"
+    names = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    assert sorted(page.stem for page in kept.glob("*.html")) == names
+    quickstart = (kept / "quickstart.html").read_text("utf-8")
+    assert "highlight-python" in quickstart  # code, and what it has shown
+    assert "highlight-text" in quickstart
+    pages += kept.glob("*.html")
     fetched = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//""")
     assert [page.name for page in pages if fetched.search(page.read_text("utf-8"))] == []
     styles = "".join(path.read_text("utf-8") for path in built.rglob("*.css"))

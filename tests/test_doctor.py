@@ -137,7 +137,7 @@ def test_what_is_not_installed_is_no_fault(played: Played) -> None:
         "name": "no-such-package",
         "state": "absent",
         "found": "",
-        "advice": "pip install 'fullrecall[plot]'",
+        "advice": "pip install 'no-such-package>=2'",
     }
     assert "there" not in checks  # `all` lists the other extras again
 
@@ -164,7 +164,9 @@ def test_a_package_that_does_not_import_is_broken_whatever_it_does(played: Playe
         check = checks[f"sick-{how}"]
         assert check["state"] == ("broken" if problem else "ok"), check
         assert problem in check["advice"]
-        assert not problem or check["advice"].endswith("pip install 'fullrecall[sick]'")
+        assert not problem or check["advice"].endswith(
+            f"pip install --force-reinstall 'sick-{how}>=1'"
+        )
 
 
 def test_versions_out_of_range_are_broken(played: Played) -> None:
@@ -181,9 +183,9 @@ def test_versions_out_of_range_are_broken(played: Played) -> None:
     assert code == 1
     for name, advice in {
         "Python": "fullrecall needs Python >=9",
-        "gone": "not installed: pip install --upgrade fullrecall",
-        "too-old": "<3,>=2 is supported: pip install --upgrade langchain-fullrecall",
-        "too-new": "<2,>=1 is supported: pip install --upgrade langchain-fullrecall",
+        "gone": "not installed: pip install 'gone>=1'",
+        "too-old": "<3,>=2 is supported: pip install 'too-old<3,>=2'",
+        "too-new": "<2,>=1 is supported: pip install 'too-new<2,>=1'",
     }.items():
         assert (checks[name]["state"], checks[name]["advice"]) == ("broken", advice)
 
@@ -196,7 +198,7 @@ def test_an_adapter_that_does_not_import_is_broken(played: Played) -> None:
     assert code == 1
     assert checks["langchain-fullrecall"]["advice"] == (
         "ModuleNotFoundError: No module named 'nowhere_at_all': "
-        "pip install --upgrade langchain-fullrecall"
+        "pip install integrations/langchain, in fullrecall's repository"
     )
     assert checks["llama-index-evaluation-fullrecall"]["state"] == "ok"
 
@@ -209,7 +211,7 @@ def test_the_table_says_the_same_as_the_json(played: Played) -> None:
     lines = [" ".join(line.split()) for line in well.stdout.splitlines()]
     assert "fullrecall 0.1.0 ok" in lines
     assert "no-such-package - not installed" in lines
-    assert "pip install 'fullrecall[plot]'" in lines
+    assert "pip install no-such-package" in lines
     assert lines[-1] == "Every installed part works."
     (played.folder / "langchain_fullrecall.py").write_text("1 / 0\n")
     sick = played.doctor()
@@ -220,7 +222,7 @@ def test_the_table_says_the_same_as_the_json(played: Played) -> None:
     # One line, however narrow the terminal is: it is to be copied.
     assert lines[-1] == (
         "langchain-fullrecall: ZeroDivisionError: division by zero: "
-        "pip install --upgrade langchain-fullrecall"
+        "pip install integrations/langchain, in fullrecall's repository"
     )
 
 
@@ -259,7 +261,7 @@ def test_a_store_that_keeps_nothing_is_broken(
 def test_a_judge_without_its_tables_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is missing in the installation shows, with the way out."""
     from fullrecall.cli import installation
-    from fullrecall.judges import lexical
+    from fullrecall.judges.lexical import judge as lexical
 
     def incomplete(tier: str) -> None:
         raise FileNotFoundError(2, "No such file or directory", "weights.json")
@@ -268,7 +270,7 @@ def test_a_judge_without_its_tables_is_broken(monkeypatch: pytest.MonkeyPatch) -
     check = installation._judge_built_in()
     assert check.state is installation.State.BROKEN
     assert "weights.json" in check.advice
-    assert check.advice.endswith("pip install --force-reinstall fullrecall")
+    assert check.advice.endswith("pip install ., in fullrecall's repository")
 
 
 @pytest.fixture

@@ -126,7 +126,7 @@ class TestIdentifiers:
     @pytest.mark.parametrize("field", ["retrieved_context_ids", "reference_context_ids"])
     def test_a_bare_str_is_an_error(self, field: str) -> None:
         """The characters of a str never pass for IDs."""
-        with pytest.raises(InputError, match=rf"{field}: a list is meant, got the str 'abc'"):
+        with pytest.raises(InputError, match=rf"{field}: expected a list, got the str 'abc'"):
             Sample(**{field: "abc"})
 
     def test_duplicate_retrieved_ids_are_cut_at_k_first(self) -> None:

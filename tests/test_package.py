@@ -142,7 +142,10 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 ORDER = (
-    ("errors", "identifiers", "dataframes", "extras", "usage", "markup", "parameters", "lazy"),
+    (
+        "errors", "identifiers", "counts", "dataframes", "extras", "usage", "markup", "parameters",
+        "lazy",
+    ),  # fmt: skip
     ("context",),
     ("hits", "reordering", "retrieval"),
     ("sample",),

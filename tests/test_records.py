@@ -180,7 +180,7 @@ TAMPERED: dict[str, tuple[Change, str]] = {
         "retrieved must be 0",
     ),
     "contexts taken out": (of_sample(retrieved_contexts=["a"]), "retrieved must be at most 1"),
-    "metadata a list": (of_sample(metadata=[1]), "metadata: a mapping is meant"),
+    "metadata a list": (of_sample(metadata=[1]), "metadata: expected a mapping"),
     "two methods of one name": (
         lambda head, row, result: head["methods"].append(head["methods"][0]),
         "names of their own",

@@ -284,7 +284,7 @@ def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
         (lambda: Call(""), "source must be a non-empty str, got ''"),
         (lambda: Call("a", query=1), "query must be a str, got 1"),  # type: ignore[arg-type]
         (lambda: Call("a", contexts=(), error="e"), "has contexts and an error"),
-        (lambda: Retrieval("ab"), "a list is meant"),
+        (lambda: Retrieval("ab"), "expected a list"),
         (lambda: Retrieval(["a"], ranks=[]), "1 contexts but 0 ranks"),
         (lambda: Retrieval(["a"], ranks=[0]), "ranks must be whole numbers >= 1"),
         (lambda: Retrieval(["a", "b"], ranks=[2, 1]), "ranks must be ascending"),

@@ -8,7 +8,8 @@ from itertools import chain
 
 import pytest
 
-from fullrecall import IdRecall, Sample, evaluate
+from fullrecall import ContextPrecision, IdRecall, Sample, evaluate
+from fullrecall.measures import Recall
 from fullrecall.report import compare, terminal
 
 
@@ -58,3 +59,17 @@ def test_wide_letters_take_two_columns() -> None:
     """A name in Chinese is as wide as it looks."""
     grid = terminal.table(["召回率"], [terminal.Section("", [("x", ["1"])])])
     assert "召回率" in printed(grid, 10)
+
+
+def test_a_table_in_two_parts_has_no_row_without_a_value() -> None:
+    """Of scores with other headlines, each part shows the rows that it fills, under their names."""
+    scorers = [IdRecall(name=f"recall_{n}") for n in range(6)]
+    rows = evaluate(samples(), [*scorers, ContextPrecision()], progress=False)
+    text = printed(terminal.summary_table(rows.summary(Recall @ 1, Recall @ 2)), 80)
+    parts = text.split("\n\n")
+    assert sum("mean" in part for part in parts) == 2
+    values = [line.split()[1:] for line in text.splitlines() if line.startswith("  recall@")]
+    assert values
+    assert all(set(cells) - {"-"} for cells in values)
+    both = printed(terminal.summary_table(rows.summary()), 200)
+    assert len(re.findall(r"^  @1 ", both, re.MULTILINE)) == 1  # each one's headline at 1

@@ -47,7 +47,7 @@ class Context:
         if text is None and own_id is None:
             raise ValueError("a context needs an id or a text")
         if text is not None and not isinstance(text, str):
-            raise ValueError(f"a context's text is a str, got {shown(text)}")
+            raise ValueError(f"a context's text must be a str, got {shown(text)}")
         if (start is None) != (end is None):
             raise ValueError(f"start and end go together: got start={start!r}, end={end!r}")
         if start is not None and not _is_range(start, end):
@@ -116,13 +116,13 @@ def as_context(value: object) -> Context:
 def as_number(value: object, what: str) -> float:
     """Return a finite number; `ValueError` names `what` it is not."""
     if isinstance(value, (str, bool)):
-        raise ValueError(f"{what} is a number, got {shown(value)}")
+        raise ValueError(f"{what} must be a number, got {shown(value)}")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{what} is a number, got {shown(value)}") from None
+        raise ValueError(f"{what} must be a number, got {shown(value)}") from None
     if not isfinite(number):
-        raise ValueError(f"{what} is a finite number, got {value!r}")
+        raise ValueError(f"{what} must be a finite number, got {value!r}")
     return number
 
 
@@ -131,7 +131,7 @@ def as_metadata(value: object) -> dict[str, Any]:
     if value is None:
         return {}
     if type(value) is not dict and not isinstance(value, Mapping):  # the cheap check first
-        raise ValueError(f"a mapping is meant, got {shown(value)}")
+        raise ValueError(f"expected a mapping, got {shown(value)}")
     return dict(value)
 
 

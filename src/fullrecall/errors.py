@@ -108,11 +108,16 @@ class JudgeError(FullrecallError):
 
 
 class MissingExtraError(FullrecallError, ImportError):
-    """An optional dependency is missing; the message is the command that installs it."""
+    """An optional dependency is missing; the message ends with the command that installs it.
+
+    `package` is what pip calls it, several with a space between them; `extra` is the extra of
+    fullrecall that brings it. The command names the package, which every registry has.
+    """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
+        named = " and ".join(package.split())
         super().__init__(
-            f"{purpose} needs {package}, which is not installed: pip install 'fullrecall[{extra}]'",
+            f"{purpose} needs {named} (extra {extra}), not installed here: pip install {package}",
             name=package,
         )
         self._given = (package, extra, purpose)

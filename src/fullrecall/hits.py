@@ -91,7 +91,8 @@ def context_of(row: object) -> Context:
         unnamed = isinstance(row, (tuple, list))
         hint = ": name its columns, as by row_factory=sqlite3.Row or dict_row" if unnamed else ""
         raise ValueError(
-            f"expected a text, a Context or a result with an id or a text, got {shown(row)}{hint}"
+            "expected a text, a Context, or a result with an id or a text, got "
+            f"{_kind(row)}{hint or _WAY_OUT}"
         )
     score = _first(row, SCORES)
     if score is None:
@@ -252,6 +253,15 @@ def _get(row: object, name: str) -> Any:
 
 def _has_fields(value: object) -> bool:
     return value is not None and not isinstance(value, (str, bytes, int, float, list, tuple, bool))
+
+
+_WAY_OUT = ': return {"id": …, "text": …}'
+
+
+def _kind(row: object) -> str:
+    """Name what a row is and not what is in it, so that a thousand samples have one reason."""
+    name = type(row).__name__
+    return f"a {name} of {len(row)}" if isinstance(row, (tuple, list)) else f"a {name}"
 
 
 def _is_number(value: object) -> bool:

@@ -31,7 +31,7 @@ def as_id(value: object) -> str:
     hint = ""
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
-    raise ValueError(f"{value!r} is no ID: an ID is a str or an int{hint}")
+    raise ValueError(f"{value!r} is not an ID: an ID is a str or an int{hint}")
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:
@@ -44,13 +44,13 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         return value.copy()
     if isinstance(value, (str, bytes, bytearray)):
         raise ValueError(
-            f"a list is meant, got the {type(value).__name__} {shown(value)}: wrap it, "
+            f"expected a list, got the {type(value).__name__} {shown(value)}: wrap it, "
             f"[{shown(value)}]"
         )
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
-        raise ValueError(f"a list is meant, got {type(value).__name__} {shown(value)}")
+        raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
     if ordered and isinstance(value, AbstractSet):
-        raise ValueError("a list is meant, got a set, which has no order: the order is the rank")
+        raise ValueError("expected a list, got a set, which has no order: the order is the rank")
     return list(value)
 
 

@@ -118,7 +118,7 @@ def _texts(value: object) -> tuple[str, ...]:
     texts: dict[str, None] = {}
     for position, item in enumerate(as_list(value, ordered=False)):
         if not isinstance(item, str):
-            raise ValueError(f"item {position}: a str is meant, got {shown(item)}")
+            raise ValueError(f"item {position}: expected a str, got {shown(item)}")
         if item.strip():
             texts[item] = None
     return tuple(texts)
@@ -162,7 +162,7 @@ def _one_text(value: object) -> str:
         return value[0]  # ragas's old `ground_truths` is a list of one
     several = isinstance(value, Sequence) and len(value) > 1
     hint = ": several samples, written by columns, are one Sample for each row" if several else ""
-    raise ValueError(f"one str is meant, got {type(value).__name__} {shown(value)}{hint}")
+    raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
 
 
 def _at(position: int, convert: Callable[[object], Any], item: object) -> Any:

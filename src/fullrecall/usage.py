@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
+from fullrecall.counts import counted
+
 _MOST_TOKENS = 100_000_000
 """No model takes so many in one request: whoever says more does not count tokens."""
 
@@ -73,5 +75,6 @@ class Spent:
             return ""
         retries = f" ({self.retries:,} of them retries)" if self.retries else ""
         cost = "" if self.cost is None else f", cost {self.cost:,.4g}"
-        there = f"{self.reused:,} answers and {self.results_reused:,} results were there already"
-        return f"Sent {self.calls:,} calls{retries}, {self.tokens:,} tokens{cost}; {there}."
+        there = f"{counted(self.reused, 'answer')} and {counted(self.results_reused, 'result')}"
+        sent = f"{counted(self.calls, 'call')}{retries}, {counted(self.tokens, 'token')}{cost}"
+        return f"Sent {sent}; {there} came from the store."

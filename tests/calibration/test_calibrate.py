@@ -170,7 +170,7 @@ class TestWhatIsMissing:
         half = [label._replace(label=None) if n % 2 else label for n, label in enumerate(drawn)]
         whole, part = calibrate(of, drawn), calibrate(of, half)
         assert part.unlabelled == len(drawn) // 2
-        assert "not labelled: taken to be like the others" in " ".join(part.notes())
+        assert "not labeled: taken to be like the others" in " ".join(part.notes())
         assert part.corrected.variance > 1.2 * whole.corrected.variance
         assert part.corrected.sampling > 0
         assert whole.corrected.sampling == 0

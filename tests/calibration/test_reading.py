@@ -108,7 +108,7 @@ def test_json_lines_are_checked_too(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no label: there are item, verdict"):
         read_labels(path)
     path = written(tmp_path / "b.jsonl", '{"item": 7, "label": "yes"}\n')
-    with pytest.raises(InputError, match="item is a text, got 7"):
+    with pytest.raises(InputError, match="item must be a text, got 7"):
         read_labels(path)
 
 

@@ -71,7 +71,7 @@ class TestCells:
         before, error = until_error(read_csv(path))
         assert before == [Sample(id="1")]
         assert (error.path, error.line, error.field) == (str(path), 3, column)
-        assert 'a JSON array is meant, such as ["a", "b"]' in error.problem
+        assert 'expected a JSON array such as ["a", "b"]' in error.problem
         assert repr(cell) in error.problem
 
     def test_a_renamed_column_is_judged_by_its_field(
@@ -149,7 +149,7 @@ class TestFormat:
             ("q,,\nq,a\rb,\n", 3, "bare carriage return"),
             ('q,,\nq,"[""a"",]",\n', 3, "remove the trailing comma"),
             ('q,,\nq,,"{""a"": 1, ""a"": 2}"\n', 3, "'a' stands twice"),
-            ('q,,\nq,,"[1.0]"\n', 3, "1.0 is no ID"),
+            ('q,,\nq,,"[1.0]"\n', 3, "1.0 is not an ID"),
         ],
     )
     def test_malformed_rows(

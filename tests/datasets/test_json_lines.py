@@ -84,8 +84,12 @@ class TestErrors:
             ('{"id": ' + "1" * 5000 + "}", None, "4300 digits"),
             ('{"metadata": ' + "[" * 200_000 + "}", None, "nested too deeply"),
             ('{"question": "q", "qestion": 1}', "qestion", "rename={'qestion': None}"),
-            ('{"contexts": "abc"}', "retrieved_contexts", "a list is meant, got the str 'abc'"),
-            ('{"reference_ids": ["a", 2, 2.5]}', "reference_context_ids", "item 2: 2.5 is no ID"),
+            ('{"contexts": "abc"}', "retrieved_contexts", "expected a list, got the str 'abc'"),
+            (
+                '{"reference_ids": ["a", 2, 2.5]}',
+                "reference_context_ids",
+                "item 2: 2.5 is not an ID",
+            ),
             ('{"contexts": ["a", 7]}', "retrieved_contexts", "item 1"),
             ('{"question": 3}', "user_input", "got int 3"),
             ('{"reference_ids": {"d1": 3, "d1": 1}}', "d1", "'d1' stands twice"),
@@ -212,7 +216,7 @@ class TestRename:
 
     def test_targets_are_fields(self, write: Write) -> None:
         """A mistyped target fails at the call and lists the fields."""
-        with pytest.raises(ParameterError, match="'refrence', which is no field: use one of id"):
+        with pytest.raises(ParameterError, match="'refrence', which is not a field: use one of id"):
             read_jsonl(write("a.jsonl", GOOD), rename={"x": "refrence"})
 
     def test_a_column_that_never_comes_is_an_error(
@@ -284,7 +288,7 @@ class TestMemory:
 
     def test_the_limit_is_positive(self, write: Write) -> None:
         """A limit that lets nothing through is refused by name."""
-        with pytest.raises(ParameterError, match="max_line_bytes is at least 1, got 0"):
+        with pytest.raises(ParameterError, match="max_line_bytes must be at least 1, got 0"):
             read_jsonl(write("a.jsonl", GOOD), max_line_bytes=0)
 
 

@@ -70,8 +70,8 @@ class TestEmbeddingQA:
                 "relevant_docs",
                 "'n9', which is not in the corpus",
             ),
-            ({"relevant_docs": {"q2": "n1"}}, "relevant_docs", "a list is meant, got the str 'n1'"),
-            ({"relevant_docs": {"q2": [1.5]}}, "relevant_docs", "1.5 is no ID"),
+            ({"relevant_docs": {"q2": "n1"}}, "relevant_docs", "expected a list, got the str 'n1'"),
+            ({"relevant_docs": {"q2": [1.5]}}, "relevant_docs", "1.5 is not an ID"),
             ({"queries": {"q1": "a", "q2": 3}}, "user_input", "got int 3"),
             (
                 {"relevant_docs": {"q2": ["n1"]}, "corpus": {"n1": {"text": "t"}}},
@@ -100,7 +100,7 @@ class TestEmbeddingQA:
         ("found", "says"),
         [
             ({"queries": {}, "corpus": {}}, "'relevant_docs' is missing"),
-            ({**EMBEDDING_QA, "corpus": ["one"]}, "corpus: a mapping is meant, got list"),
+            ({**EMBEDDING_QA, "corpus": ["one"]}, "corpus: expected a mapping, got list"),
             ([], "'queries' is missing"),
         ],
     )
@@ -164,7 +164,7 @@ class TestLabelledRag:
         ("found", "says"),
         [
             ({"example": []}, "'examples' is missing from LlamaIndex's format"),
-            ({"examples": {"query": "q"}}, "examples: a list is meant, got dict"),
+            ({"examples": {"query": "q"}}, "examples: expected a list, got dict"),
             ({"examples": []}, "holds no samples"),
         ],
     )

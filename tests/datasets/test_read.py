@@ -76,8 +76,8 @@ class TestJsonArrays:
     @pytest.mark.parametrize(
         ("rest", "line", "says"),
         [
-            (',\n\n{"question": 3}]', 4, "user_input: one str is meant"),
-            (",\n3]", 3, "each item of the array is an object, got int 3"),
+            (',\n\n{"question": 3}]', 4, "user_input: expected one str"),
+            (",\n3]", 3, "each item of the array must be an object, got int 3"),
             (",\n]", 3, "remove the trailing comma"),
             ("\n{}]", 3, "Expecting ',' delimiter"),
             ("\n", 2, "it ends too early"),

@@ -102,7 +102,7 @@ class TestLists:
             ("a.jsonl", "read(path) reads a file"),
             (Path("a.jsonl"), "read(path) reads a file"),
             ({"question": ["q"]}, "pass a data frame of them"),
-            (7, "an iterable of rows is meant, got int 7"),
+            (7, "expected an iterable of rows, got int 7"),
         ],
     )
     def test_what_is_no_rows(self, rows: Any, says: str) -> None:
@@ -114,10 +114,10 @@ class TestLists:
     @pytest.mark.parametrize(
         ("row", "says"),
         [
-            ("abc", "a row is an object with named fields, got str 'abc'"),
-            (["q"], "a row is an object with named fields, got list"),
-            (Model, "a row is an object with named fields, got type"),
-            ({0: "q"}, "a column's name is a str, got 0"),
+            ("abc", "a row must be an object with named fields, got str 'abc'"),
+            (["q"], "a row must be an object with named fields, got list"),
+            (Model, "a row must be an object with named fields, got type"),
+            ({0: "q"}, "a column's name must be a str, got 0"),
             ({"question": "q", "x": 1}, "rename={'x': None}"),
         ],
     )

@@ -19,7 +19,7 @@ QRELS = "q2 0 d1 2\nq2 0 d2 0\nq1 0 d3 1\nq2 0 d4 -1\n"
 RUN = "q1 Q0 d3 1 9.5 tag\nq2 Q0 d1 1 3.0 tag\nq2 Q0 d9 2 2.0 tag\n"
 
 
-def ranked(write: Write, lines: str, order: str = "rank") -> list[str | None]:
+def ranked(write: Write, lines: str, order: str = "score") -> list[str | None]:
     """Return what a run with these lines retrieves for `q`."""
     (sample,) = read_trec(write("qrels", "q 0 a 1\n"), write("run", lines), order=order)
     return list(sample.retrieved_context_ids)
@@ -93,36 +93,70 @@ class TestSamples:
 
 
 class TestOrder:
-    """The rank column, or trec_eval's order."""
+    """trec_eval's order, or the rank column."""
 
-    def test_by_rank_whatever_the_order_of_lines_and_scores(self, write: Write) -> None:
+    def test_by_rank_whatever_the_order_of_lines(self, write: Write) -> None:
         """Ranks are numbers: 10 comes after 9."""
-        lines = "q Q0 c 10 9 t\nq Q0 a 1 0 t\nq Q0 b 9 5 t\n"
-        assert ranked(write, lines) == ["a", "b", "c"]
+        lines = "q Q0 c 10 1 t\nq Q0 a 1 9 t\nq Q0 b 9 5 t\n"
+        assert ranked(write, lines, "rank") == ["a", "b", "c"]
+
+    def test_equal_ranks_keep_the_order_of_the_file(self, write: Write) -> None:
+        """Where ranks tie in part, the file's order decides."""
+        lines = "q Q0 c 2 1 t\nq Q0 b 1 2 t\nq Q0 a 1 2 t\n"
+        assert ranked(write, lines, "rank") == ["b", "a", "c"]
+
+    @pytest.mark.parametrize("rank", ["0", "1"])
+    def test_a_constant_rank_column_is_refused(
+        self, write: Write, until_error: UntilError, rank: str
+    ) -> None:
+        """Ranks that are all equal order nothing; by score they are not looked at."""
+        lines = f"q Q0 b {rank} 1 t\nq Q0 a {rank} 2 t\n"
+        qrels, run = write("qrels", "q 0 a 1\n"), write("run", lines)
+        _, error = until_error(read_trec(qrels, run, order="rank"))
+        assert f"query 'q' has rank {rank} on all of its 2 lines" in error.problem
+        assert "pass order='score'" in error.problem
+        assert ranked(write, lines) == ["a", "b"]
+        assert ranked(write, "q Q0 a 0 1 t\n", "rank") == ["a"]
+
+    @pytest.mark.parametrize("rank", ["-", ""])
+    def test_ranks_are_not_needed_for_scores(
+        self, write: Write, until_error: UntilError, rank: str
+    ) -> None:
+        """A missing rank is an error only where ranks are what orders."""
+        lines = f"q\tQ0\tb\t{rank}\t1\tt\nq\tQ0\ta\t7\t2\tt\n"
+        assert ranked(write, lines) == ["a", "b"]
+        _, error = until_error(
+            read_trec(write("qrels", "q 0 a 1\n"), write("run", lines), order="rank")
+        )
+        assert "a rank must be a whole number" in error.problem
 
     @pytest.mark.parametrize(
         "lines",
         [
-            "q Q0 b 0 1 t\nq Q0 a 0 2 t\nq Q0 c 0 3 t\n",
-            "q Q0 b - 1 t\nq Q0 a - 2 t\nq Q0 c - 3 t\n",
-            "q\tQ0\tb\t\t1\tt\nq\tQ0\ta\t7\t2\tt\nq\tQ0\tc\t1\t3\tt\n",
+            "q Q0 a 1 0.1 t\nq Q0 b 2 0.9 t\n",
+            "q Q0 a 1 0 t\nq Q0 b 2 0 t\nq Q0 c 3 0 t\n",
         ],
-        ids=["ties", "none", "one is missing"],
+        ids=["the other way round", "no scores at all"],
     )
-    def test_ties_and_missing_ranks_keep_the_order_of_the_file(
-        self, write: Write, lines: str
-    ) -> None:
-        """Where ranks do not tell, the file's order does."""
-        assert ranked(write, lines) == ["b", "a", "c"]
+    def test_ranks_and_scores_that_disagree_are_named(self, write: Write, lines: str) -> None:
+        """The reciprocal rank of `a` is 1 by rank and less by score: which counts is said."""
+        with pytest.warns(UserWarning, match=r"disagree in 1 of 1 queries .*; ordered by score"):
+            assert ranked(write, lines)[-1] == "a"
+        with pytest.warns(UserWarning, match=r"ordered by rank, change it with order='score'"):
+            assert ranked(write, lines, "rank")[0] == "a"
+
+    def test_ties_are_no_disagreement(self, write: Write) -> None:
+        """Equal scores in part, in the order of their ranks: nothing is warned of."""
+        assert ranked(write, "q Q0 a 1 2 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\n") == ["b", "a", "c"]
 
     def test_by_score_as_trec_eval_sorts(self, write: Write) -> None:
         """Highest first; of equal scores the document that sorts last; ranks are ignored."""
-        lines = "q Q0 a 1 0.5 t\nq Q0 c 2 0.5 t\nq Q0 b 3 0.5 t\nq Q0 d 4 0.9 t\nq Q0 e 5 -1e3 t\n"
-        assert ranked(write, lines, "score") == ["d", "c", "b", "a", "e"]
+        lines = "q Q0 a 1 0.5 t\nq Q0 c 2 0.5 t\nq Q0 b 3 0.5 t\nq Q0 d 4 0.9 t\nq Q0 e - -1e3 t\n"
+        assert ranked(write, lines) == ["d", "c", "b", "a", "e"]
 
     def test_scores_that_single_precision_cannot_tell_apart_are_ties(self, write: Write) -> None:
         """trec_eval keeps scores as C floats, so 1 and 1 + 1e-9 tie there."""
-        assert ranked(write, "q Q0 a 1 1.000000001 t\nq Q0 b 2 1.0 t\n", "score") == ["b", "a"]
+        assert ranked(write, "q Q0 a 1 1.000000001 t\nq Q0 b - 1.0 t\n") == ["b", "a"]
 
     def test_documents_that_come_twice_are_kept(self, write: Write) -> None:
         """The scorers cut at k first, then count the first occurrence: both need the list."""
@@ -130,7 +164,7 @@ class TestOrder:
 
     def test_other_orders(self, write: Write) -> None:
         """An order that is none is refused at the call."""
-        with pytest.raises(ParameterError, match="order is 'rank' or 'score', got 'file'"):
+        with pytest.raises(ParameterError, match="order must be 'score' or 'rank', got 'file'"):
             read_trec(write("qrels", QRELS), write("run", RUN), order="file")
 
 
@@ -142,8 +176,8 @@ class TestErrors:
         [
             ("q1 d3 1", "got 3 columns in 'q1 d3 1'"),
             ("q1 Q0 d3 1 9.5 tag", "this looks like a run, which comes second"),
-            ("q1 0 d3 high", "a grade is a number, got 'high'"),
-            ("q1 0 d3 nan", "a grade is a number, got 'nan'"),
+            ("q1 0 d3 high", "a grade must be a number, got 'high'"),
+            ("q1 0 d3 nan", "a grade must be a number, got 'nan'"),
             ("q2 0 d1 1", "query 'q2' judges 'd1' twice: 2 before, 1 here"),
         ],
     )
@@ -159,10 +193,10 @@ class TestErrors:
         [
             ("q1 Q0 d3 1 9.5", "rank", "got 5 columns"),
             ("q1 0 d3 1", "rank", "this looks like qrels, which come first"),
-            ("q1 Q0 d3 9.5 1 tag", "rank", "a rank is a whole number"),
-            ("q1 Q0 d3 1" + "0" * 30 + " 1 tag", "rank", "a rank is a whole number"),
-            ("q1 Q0 d3 1 high tag", "score", "a score is a number, got 'high'"),
-            ("q1 Q0 d3 1 nan tag", "score", "a score is a number, got 'nan'"),
+            ("q1 Q0 d3 9.5 1 tag", "rank", "a rank must be a whole number"),
+            ("q1 Q0 d3 1" + "0" * 30 + " 1 tag", "rank", "a rank must be a whole number"),
+            ("q1 Q0 d3 1 high tag", "score", "a score must be a number, got 'high'"),
+            ("q1 Q0 d3 1 nan tag", "score", "a score must be a number, got 'nan'"),
         ],
     )
     def test_runs(

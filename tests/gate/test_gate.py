@@ -16,7 +16,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall.cli import app
 from fullrecall.cli.gate import HELP
 from fullrecall.errors import ParameterError, ReportError
@@ -146,6 +146,15 @@ class TestThresholds:
         assert result.outcome is FAIL
         with pytest.raises(ReportError, match="choose one by its name"):
             Gate(Recall >= 0.9).check(report)
+
+    def test_the_only_recall_beside_other_scores_is_meant(self) -> None:
+        """A gate of recall needs no name where one score is a recall."""
+        rows = [
+            Sample(retrieved_context_ids=["x", "a"], reference_context_ids=["a"]) for _ in range(9)
+        ]
+        report = evaluate(rows, [ContextPrecision(), IdRecall()], progress=False)
+        (check,) = Gate(Recall >= 0.9, point=True).check(report).checks
+        assert (check.outcome, check.reason[:9]) == (PASS, "id_recall")
 
 
 class TestCoverage:
@@ -328,6 +337,18 @@ class TestCommand:
         assert said in " ".join(result.stdout.split())
         assert result.stderr == ""
 
+    def test_min_recall_is_a_threshold_of_recall(self, saved: Mapping[str, Path]) -> None:
+        """--min-recall is --require for recall, over all or over the first --k."""
+        for options, rule in ((("--k", 10), "recall@10>=0.2"), ((), "recall>=0.2")):
+            short = self.run(saved["main"], "--min-recall", 0.2, *options)
+            long = self.run(saved["main"], "--require", rule)
+            assert (short.exit_code, short.stdout) == (long.exit_code, long.stdout)
+        both = self.run(saved["main"], "--min-recall", 0.1, "--require", "rr>=0.01").stdout
+        assert len(re.findall(r"^[A-Z ]+  id_recall", both, re.MULTILINE)) == 2
+        alone = self.run(saved["main"], "--k", 10)
+        assert alone.exit_code == 2
+        assert "--min-recall" in alone.stderr
+
     @pytest.mark.parametrize(
         ("name", "code"), [("main", 0), ("worse", 0), ("unclear", 3), ("worst", 1)]
     )
@@ -389,7 +410,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["{main}"], "expected --require, or --baseline with --margin"),
+            (["{main}"], "expected --min-recall or --require, or --baseline with --margin"),
             (["{main}", "--baseline", "{main}"], "expected --baseline and --margin together"),
             (["{main}", "--margin", "0.1"], "expected --baseline and --margin together"),
             (["{main}", "--require", "recall>=90"], "must be a number from 0 to 1"),

@@ -166,5 +166,5 @@ def test_parameters_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package the error says what to install."""
     monkeypatch.setitem(sys.modules, "anthropic", None)
-    with pytest.raises(MissingExtraError, match=r"fullrecall\[anthropic\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install anthropic$"):
         AnthropicChatModel("c", api_key="k")

@@ -351,7 +351,7 @@ def test_a_dead_address_is_named() -> None:
 def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the client the error is the command that installs it."""
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtraError, match=r"fullrecall\[openai\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install openai$"):
         OpenAIChatModel("m")
 
 

@@ -37,24 +37,26 @@ def test_a_report_becomes_a_page_beside_it(saved: dict[str, Path], tmp_path: Pat
 
 
 def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
-    """--before is what is compared with."""
+    """Two reports stand in the order of `compare`: what was before, what is after."""
     page = tmp_path / "change.html"
-    done = run("page", saved["after"], "--before", saved["before"], "-o", page, "--title", "Change")
+    done = run("page", saved["before"], saved["after"], "-o", page, "--title", "Change")
     assert done.exit_code == 0
     comparison = compare(*map(Report.load, (saved["before"], saved["after"])))
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
 
 
 def test_several_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
-    """Named by their files, beside the last one; with --before there is one report only."""
-    reports = [saved["before"], saved["after"]]
+    """From three on they are runs, named by their files; a corpus is for one report or two."""
+    third = saved["after"].with_name("third.jsonl")
+    third.write_bytes(saved["after"].read_bytes())
+    reports = [saved["before"], saved["after"], third]
     assert run("page", *reports, "--title", "Both").exit_code == 0
-    written = (tmp_path / "after.html").read_text("utf-8")
+    written = (tmp_path / "third.html").read_text("utf-8")
     runs = Runs({path.stem: Report.load(path) for path in reports})
     assert written == runs.to_html(title="Both")
-    refused = run("page", *reports, "--before", saved["before"])
+    refused = run("page", *reports, "--corpus", saved["before"])
     assert refused.exit_code == 2
-    assert "takes one REPORT only" in refused.stderr
+    assert "takes one REPORT or two" in refused.stderr
 
 
 def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> None:
@@ -69,8 +71,8 @@ def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> Non
     text = page.read_text("utf-8")
     assert "Why it was missed" in text
     assert text == loaded["before"].to_html(diagnosis=causes["before"])
-    both = ("--before", saved["before"], "--corpus", corpus)
-    assert run("page", saved["after"], *both, "-o", page).exit_code == 0
+    both = (saved["before"], saved["after"], "--corpus", corpus)
+    assert run("page", *both, "-o", page).exit_code == 0
     comparison = compare(loaded["before"], loaded["after"])
     expected = comparison.to_html(diagnoses=(causes["before"], causes["after"]))
     assert page.read_text("utf-8") == expected
@@ -79,8 +81,8 @@ def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> Non
 def test_an_input_that_is_not_there(saved: dict[str, Path], tmp_path: Path) -> None:
     """It is named, also where there is a page to be replaced."""
     run("page", saved["before"])
-    for option in ("--before", "--corpus"):
-        done = run("page", saved["before"], option, tmp_path / "gone.jsonl")
+    for option in ((), ("--corpus",)):
+        done = run("page", saved["before"], *option, tmp_path / "gone.jsonl")
         assert done.exit_code == 2
         assert "gone.jsonl" in done.stderr
         assert "o such file" in done.stderr

@@ -522,9 +522,9 @@ def test_ids_are_read_as_id_key_says(documents: list[Document], example: Any) ->
     ("outputs", "references", "message"),
     [
         ({"documents": [7]}, {"expected_ids": ["d0"]}, "document 0"),
-        ({"documents": []}, {"expected_ids": "d0"}, "a list is meant"),
+        ({"documents": []}, {"expected_ids": "d0"}, "expected a list"),
         ({"documents": [], "docs": ["a"]}, {"expected_ids": ["d0"]}, "documents_key="),
-        ({"retrieved_ids": [1.5]}, {"expected_ids": ["d0"]}, "1.5 is no ID"),
+        ({"retrieved_ids": [1.5]}, {"expected_ids": ["d0"]}, "1.5 is not an ID"),
     ],
 )
 def test_data_that_cannot_be_read_never_raises(

@@ -100,7 +100,7 @@ def test_a_name_that_no_call_has_is_no_retrieval() -> None:
 
 def test_what_no_reader_can_read_names_the_retriever() -> None:
     """But only where that call counts."""
-    broken = call("Bad", contexts=None, problem="document 0: a text is meant")
+    broken = call("Bad", contexts=None, problem="document 0: expected a text")
     with pytest.raises(InputError, match="retriever 'Bad': document 0"):
         seen(Selection(), [broken])
     assert ids(Selection(name="web"), [broken, *CALLS]) == "cd"

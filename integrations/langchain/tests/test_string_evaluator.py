@@ -260,10 +260,10 @@ def test_what_a_reference_may_be(
 @pytest.mark.parametrize(
     ("scorer", "reference", "message"),
     [
-        (IdRecall(), "d0", "a list is meant"),
+        (IdRecall(), "d0", "expected a list"),
         (IdRecall(), [1.5], "no ID"),
         (IdRecall(), [Document("some text")], "'some text' has no ID"),
-        (TextRecall(), "text", "a list is meant"),
+        (TextRecall(), "text", "expected a list"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
         (ContextPrecision(), ["d0"], "ContextPrecision"),
         (CountRecall(), ["d0"], "count is known to take"),
@@ -315,7 +315,7 @@ def test_a_scorer_of_the_users_own(documents: list[Document]) -> None:
 @pytest.mark.parametrize("scorer", [IdRecall, "id_recall", 5])
 def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
     """At once, not in the middle of a run."""
-    with pytest.raises(ParameterError, match="is no scorer"):
+    with pytest.raises(ParameterError, match="is not a scorer"):
         RecallStringEvaluator(scorer)
 
 

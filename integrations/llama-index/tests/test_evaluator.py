@@ -512,8 +512,8 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
         "reference_context_ids is missing",
     ),
     "a bare string": ({"expected_ids": "place"}, Status.UNSCORED, "invalid input: reference"),
-    "a float": ({"expected_ids": [1.0]}, Status.UNSCORED, "1.0 is no ID"),
-    "two questions": ({"user_input": 7}, Status.UNSCORED, "one str is meant"),
+    "a float": ({"expected_ids": [1.0]}, Status.UNSCORED, "1.0 is not an ID"),
+    "two questions": ({"user_input": 7}, Status.UNSCORED, "expected one str"),
     "two retrievals": (
         {"contexts": ["x"], "retrieved_nodes": [], "expected_ids": ["a"]},
         Status.UNSCORED,
@@ -528,7 +528,7 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
     "text among nodes": (
         {"contexts": [TextNode(text="x"), "text"], "expected_ids": ["a"]},
         Status.UNSCORED,
-        "rank 2: a node is meant, got str",
+        "rank 2: expected a node, got str",
     ),
     "retriever failed": (
         {"retrieval": {"error": "timeout"}, "expected_ids": ["a"]},

@@ -260,7 +260,7 @@ def test_what_is_no_list_of_nodes_is_refused(nodes: Any) -> None:
 
 def test_an_item_that_is_no_node_is_named_by_its_rank() -> None:
     """A text among nodes is an error that says where it stands."""
-    with pytest.raises(InputError, match="rank 2: a node is meant, got str"):
+    with pytest.raises(InputError, match="rank 2: expected a node, got str"):
         contexts([TextNode(text="x"), "text"])  # type: ignore[list-item]
 
 

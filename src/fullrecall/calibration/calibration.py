@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.needed import labels_needed
 from fullrecall.calibration.raters import RaterAgreement
+from fullrecall.counts import counted
 from fullrecall.report.bounds import Interval
 
 
@@ -135,14 +136,14 @@ class Calibration:
 
     def notes(self) -> Iterator[str]:
         """Yield one sentence for all that the figures stand on, and for what they leave out."""
-        in_groups = f" in {self.groups:,} groups" if self.groups < self.samples else ""
+        in_groups = f" in {counted(self.groups, 'group')}" if self.groups < self.samples else ""
         yield (
-            f"{self.labelled:,} of {self.claims:,} claims labelled, in {self.labelled_samples:,} "
-            f"of {self.samples:,} samples{in_groups}"
+            f"{self.labelled:,} of {counted(self.claims, 'claim')} labeled, in "
+            f"{self.labelled_samples:,} of {counted(self.samples, 'sample')}{in_groups}"
         )
         if self.unlabelled:
             yield (
-                f"{self.unlabelled:,} drawn and not labelled: taken to be like the others of "
+                f"{self.unlabelled:,} drawn and not labeled: taken to be like the others of "
                 "their verdict"
             )
         if not self.drawn:
@@ -163,11 +164,11 @@ class Calibration:
         if self.unscored:
             low, high = self.bounds
             yield (
-                f"{self.unscored:,} samples unscored, in neither mean: the corrected one would be "
-                f"{low:.3f} if they were all 0, and {high:.3f} if all 1"
+                f"{counted(self.unscored, 'sample')} unscored, in neither mean: the corrected one "
+                f"would be {low:.3f} if they were all 0, and {high:.3f} if all 1"
             )
         if self.unmeasured:
-            yield f"{self.unmeasured:,} claims without a verdict, in neither mean"
+            yield f"{counted(self.unmeasured, 'claim')} without a verdict, in neither mean"
         for pair in self.raters:
             figure = "undefined: both gave one label" if pair.kappa is None else f"{pair.kappa:.3f}"
             one, other = (rater or "someone unnamed" for rater in pair.raters)

@@ -24,7 +24,7 @@ Measures context recall: by document ID, text, characters, entities, and claims.
 [bold]Start here[/]
   fullrecall demo
   fullrecall evaluate answers.jsonl --k 5 --missed 20
-  fullrecall gate report.jsonl --require 'recall@10>=0.9'
+  fullrecall gate report.jsonl --min-recall 0.9 --k 10
 """
 
 app = typer.Typer(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fullrecall.cli.options import level
+from fullrecall.counts import counted
 
 if TYPE_CHECKING:
     from fullrecall.calibration import ToLabel
@@ -140,8 +141,8 @@ def _told(drawn: Sequence[ToLabel], total: int, report: Path, output: Path) -> l
 
     claims = len({claim.item for claim in drawn})
     samples = len({claim.sample for claim in drawn})
-    of = f"{samples:,} of {total:,} samples"
-    lines = [f"{claims:,} claims of {of} ({drawn[0].score}) written to {output}."]
+    of = f"{samples:,} of {counted(total, 'sample')}"
+    lines = [f"{counted(claims, 'claim')} of {of} ({drawn[0].score}) written to {output}."]
     done = len({claim.item for claim in drawn if claim.label})
     if done:
         lines.append(f"{done:,} of them are labeled already.")
@@ -218,5 +219,9 @@ def calibrate(
     if width is not None:
         show(
             f"an interval {width:g} wide needs "
-            + (f"{needed:,} labels in all" if needed else "more samples: more labels do not help")
+            + (
+                f"{counted(needed, 'label')} in all"
+                if needed
+                else "more samples: more labels do not help"
+            )
         )

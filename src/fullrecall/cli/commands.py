@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 COMMANDS: Mapping[str, Entry] = {
     "demo": Entry(
         "demo",
-        "Measure two real retrievers on this machine: no key, no download, less than a minute.",
+        "Measure three real retrievers on this machine: no key, no download, less than a minute.",
     ),
     "evaluate": Entry(
         "evaluation", "Score a file of samples: questions with retrieved and reference contexts."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from fullrecall.cli.problems import as_options
 from fullrecall.report import terminal
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def noting() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in warned:
-        sys.stderr.write(f"Note: {warning.message}\n")
+        sys.stderr.write(f"Note: {as_options(str(warning.message))}\n")
 
 
 def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from fullrecall.demo import Demonstration
 
 HELP = """\
-Documents: your Python's standard library docs, with 141 questions. BM25 retrieves through \
-LangChain, static word embeddings through a LlamaIndex query engine.
+Documents: your Python's standard library docs, with 77 questions as people ask them and 141 \
+hard ones. BM25 retrieves through LangChain, static word embeddings through a LlamaIndex query \
+engine; a hybrid fuses both and reranks.
 
 [bold]Examples[/]
   fullrecall demo
@@ -51,7 +52,7 @@ def demo(
             "-o",
             metavar="DIRECTORY",
             show_default=False,
-            help="Save both reports, their pages, and compared.html here.",
+            help="Save the reports, their pages, and compared.html here.",
         ),
     ] = None,
 ) -> None:
@@ -67,11 +68,11 @@ def demo(
         )
     command = install_command()
     if command is not None:
-        fail("the demo needs packages that are not installed", command)
+        fail("not installed; in fullrecall's repository, run", command)
     if output is not None and output.exists() and not output.is_dir():
         raise typer.BadParameter(f"must be a directory, got {output}", param_hint="--output")
     try:
-        with terminal.console(sys.stderr).status("Two retrievers answer 141 questions…"):
+        with terminal.console(sys.stderr).status("Three retrievers answer 218 questions…"):
             demonstration = run(k=k, depth=depth)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
@@ -87,6 +88,7 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
     from fullrecall.cli.problems import explained
     from fullrecall.report import compare
 
+    first, *_, last = demonstration.reports
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, report in demonstration.reports.items():
@@ -94,10 +96,10 @@ def _save(demonstration: Demonstration, directory: Path) -> None:
             report.to_html(
                 directory / f"{name.lower()}.html",
                 title=f"The standard library's documentation, {name}",
+                diagnosis=demonstration.diagnosis if name == last else None,
             )
-        before, after = demonstration.reports.values()
-        compare(before, after).to_html(
-            directory / "compared.html", title=" and ".join(demonstration.reports)
+        compare(demonstration.reports[first], demonstration.reports[last]).to_html(
+            directory / "compared.html", title=f"{first} and {last}"
         )
     except OSError as error:
         fail(*explained(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from fullrecall.cli.misses import place
-from fullrecall.measures import DEFAULT_KS, RR, AllFound, Measure, Precision, Recall, nDCG
+from fullrecall.counts import counted
+from fullrecall.measures import Measure, Recall
 from fullrecall.report import terminal
 from fullrecall.report.text import shown
 
@@ -22,94 +22,103 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from fullrecall.demo import Demonstration
+    from fullrecall.diagnosis import Diagnosis
     from fullrecall.findings import Finding
     from fullrecall.report import Report, Row
     from fullrecall.result import Result
 
-_THROUGH = {"BM25": "LangChain", "dense": "LlamaIndex"}
+_THROUGH = {"BM25": "LangChain", "dense": "LlamaIndex", "hybrid": "function"}
+_ASKED = {"plain": "as people ask", "hard": "in other words than the answer"}
+_CHANGES = 3
+_MANY = 20
+_LONGEST = 20  # characters of a path that leave room for the rest of the line
 
 
 def page(
     demonstration: Demonstration, *, k: int, depth: int, missed: int, output: Path | None
 ) -> Iterator[RenderableType]:
     """Yield what a console prints, from top to bottom."""
+    *_, last = demonstration.reports
     yield Text(
         f"The documentation of Python {platform.python_version()}'s standard library", style="bold"
     )
+    counts = ", ".join(
+        f"{len(demonstration.wordings[wording])} {how}" for wording, how in _ASKED.items()
+    )
     yield (
         f"{demonstration.documents:,} documents in {demonstration.chunks:,} chunks; "
-        f"{demonstration.questions} questions that need {demonstration.targets} documents; "
-        f"{depth} chunks retrieved for each."
+        f"{demonstration.questions} questions that need {demonstration.targets} documents: "
+        f"{counts}. {depth} chunks retrieved for each; {last} fuses both lists and reranks."
     )
     yield ""
-    yield _table(demonstration.reports, k, depth)
+    yield _table(demonstration, k, depth)
     yield ""
-    yield (
-        "k counts chunks: several chunks of one document take several ranks, and the first "
-        "finds it. " + _about_the_judge()
-    )
     notes = (terminal.notes(report.summary()) for report in demonstration.reports.values())
     yield from dict.fromkeys(chain.from_iterable(notes))
     if missed:
         yield from _missed(demonstration.reports, k, missed)
     yield ""
-    yield from _next_steps(k=k, missed=missed, output=output)
+    yield from _why(demonstration.diagnosis, last, k)
+    yield ""
+    yield from _next_steps(missed=missed, output=output, last=last)
 
 
-def _about_the_judge() -> str:
-    """Return how far the claim figures can be trusted."""
-    from fullrecall.judges.lexical import LexicalJudge
-
-    return (
-        f"Balanced accuracy of the built-in judge: {LexicalJudge().agreement:.2f} (chance: 0.50)."
-    )
-
-
-def _table(reports: Mapping[str, Report], k: int, depth: int) -> terminal.Grid:
-    early = min(5, k)
-    ks = sorted({one for one in (*DEFAULT_KS, k) if one <= depth})
-    ranked = [Precision @ early, AllFound @ k, RR @ k, nDCG @ k]
-    recalls = [Recall @ one for one in ks]
-    few = [Recall @ one for one in sorted({early, k})]
-    sections = [
-        terminal.Section(title, _means(reports, score, measures))
-        for title, score, measures in (
-            ("by document (IdRecall)", "id_recall", [*recalls, *ranked]),
-            ("by characters (SpanRecall)", "span_recall", few),
-            ("by claims, built-in judge (ClaimRecall)", "claim_recall", few),
-        )
-    ]
+def _table(demonstration: Demonstration, k: int, depth: int) -> terminal.Grid:
+    ks = sorted({one for one in (1, 5, k) if one <= depth})
+    reports = demonstration.reports
+    sections = []
+    for wording, how in _ASKED.items():
+        worded = [demonstration.worded(name, wording) for name in reports]
+        sections.append(terminal.Section(how, _means(worded, [Recall @ one for one in ks])))
     by_id = [report.summary()["id_recall"] for report in reports.values()]
     heads = [f"{name}\n{_THROUGH[name]}" for name in reports]
     return terminal.table(heads, [*sections, terminal.coverage(by_id)])
 
 
 def _means(
-    reports: Mapping[str, Report], score: str, measures: Iterable[Measure]
-) -> list[tuple[str, list[str]]]:
-    """Return a row for each measure of a score, and below it one for its intervals."""
-    summaries = [report.summary(*measures)[score] for report in reports.values()]
-    rows = []
-    for measure in summaries[0]:
-        estimates = [summary[measure] for summary in summaries]
-        rows.append((measure.name, [shown(one.mean) for one in estimates]))
-        rows.append(("  95%", [terminal.between(one.interval) for one in estimates]))
-    return rows
+    reports: Sequence[Report], measures: Sequence[Measure]
+) -> list[tuple[str, Sequence[str]]]:
+    """Return a row for each measure, and below the last one a row for its intervals."""
+    summaries = [report.summary(*measures)["id_recall"] for report in reports]
+    rows: list[tuple[str, Sequence[str]]] = [
+        (measure.name, [shown(summary[measure].mean) for summary in summaries])
+        for measure in measures
+    ]
+    last = [summary[measures[-1]].interval for summary in summaries]
+    return [*rows, ("  95%", [terminal.between(one) for one in last])]
+
+
+def _why(diagnosis: Diagnosis, name: str, k: int) -> Iterator[RenderableType]:
+    """Yield the causes of what a retriever missed, and the changes with most gain."""
+    counts = diagnosis.counts()
+    yield Text(f"Why {name} missed {counted(len(diagnosis), 'document')} at {k}", style="bold")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(justify="right")
+    for cause, count in counts.items():
+        grid.add_row(f"{count:,}", str(cause).replace("_", " "))
+    yield terminal.indented(grid)
+    changes = [change for change in diagnosis.changes if change.gain > 0][:_CHANGES]
+    if changes:
+        yield ""
+        yield Text("Changes with most gain", style="bold")
+    for nth, change in enumerate(changes, start=1):
+        yield terminal.indented(Text(f"{nth}. {change.text}"))
 
 
 def _missed(reports: Mapping[str, Report], k: int, limit: int) -> Iterator[RenderableType]:
     """Yield some of the questions for which a document was missed, and where each one stands."""
     rows_of = zip(*(report.rows for report in reports.values()), strict=True)
-    lacking = [rows for rows in rows_of if any(_misses(row, k) for row in rows)]
-    # The nearest misses first: a larger k or a reranker would find them.
-    lacking.sort(key=lambda rows: min(_nearest_miss(row, k) for row in rows))
+    lacking = [rows for rows in rows_of if _misses(rows[-1], k)]
+    # The nearest misses first: a larger k or another reranker would find them.
+    lacking.sort(key=lambda rows: _nearest_miss(rows[-1], k))
+    *_, last = reports
     shares = ", ".join(
         f"{sum(_misses(row, k) for row in report.rows)} with {name}"
         for name, report in reports.items()
     )
     yield ""
     yield Text(f"Missed in the first {k} chunks", style="bold")
-    yield f"Questions that miss a document: {shares}. The nearest misses:"
+    yield f"Questions that miss a document: {shares}. The nearest misses of {last}:"
     yield ""
     yield _Places(lacking[:limit], list(reports), k)
     if len(lacking) > limit:
@@ -126,7 +135,7 @@ class _Places:
     k: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        places = len("not in the first 50") + 2
+        places = len("not found") + 2
         targets = [_named(f) for rows in self.questions for f in _by_id(rows[0]).findings]
         room = options.max_width - places * len(self.names)  # the last column has no padding
         width = max(10, min(room, max(map(len, targets), default=0) + 2))
@@ -143,7 +152,7 @@ class _Places:
             yield Text(terminal.one_line(rows[0].sample.user_input or "", 200), style="cyan")
             body = self._grid(width, places)
             for findings in zip(*(result.findings for result in results), strict=True):
-                cells = [_place_cell(*one, self.k) for one in zip(findings, results, strict=True)]
+                cells = [_place_cell(finding, self.k) for finding in findings]
                 body.add_row(Text(_named(findings[0])), *cells)
             yield terminal.indented(body)
 
@@ -155,8 +164,9 @@ class _Places:
         return grid
 
 
-def _place_cell(finding: Finding, result: Result, k: int) -> Text:
-    return Text(place(finding, result, k), style="" if finding.found_at(k) else "yellow")
+def _place_cell(finding: Finding, k: int) -> Text:
+    where = "not found" if finding.rank is None else f"rank {finding.rank}"
+    return Text(where, style="" if finding.found_at(k) else "yellow")
 
 
 def _named(finding: Finding) -> str:
@@ -174,21 +184,23 @@ def _nearest_miss(row: Row, k: int) -> float:
     return min((rank for rank in missed if rank is not None), default=inf)
 
 
-def _next_steps(*, k: int, missed: int, output: Path | None) -> Iterator[RenderableType]:
+def _next_steps(*, missed: int, output: Path | None, last: str) -> Iterator[RenderableType]:
     steps = [
-        ("fullrecall demo --k 5 --missed 20", "a shorter list, more of what was missed"),
         ("fullrecall demo --output reports", "save reports and web pages"),
-        ("fullrecall evaluate --help", "the options, and what a line of FILE holds"),
+        ("fullrecall demo --k 5 --missed 20", "smaller k, more misses"),
+        ("fullrecall evaluate FILE", "your own retriever"),
     ]
     if output is not None:
-        yield Text(f"Saved in {output}: reports and pages; compared.html has both side by side.")
+        yield f"Saved in {output}: open {last}.html; compared.html has BM25 beside {last}."
         yield ""
-        del steps[1]
-    if (k, missed) == (5, 20):  # what was just run is no next step
-        del steps[0]
+        path = output / f"{last}.jsonl"
+        report = path if len(str(path)) <= _LONGEST else "REPORT"
+        steps[0] = (f"fullrecall gate {report} --min-recall 0.4", "is it good enough?")
+    if missed >= _MANY:  # what was just run is no next step
+        steps[1] = ("fullrecall evaluate --help", "what FILE holds")
     yield Text("Next", style="bold")
     grid = Table.grid(padding=(0, 2, 0, 0))
-    for command, why in (*steps[:2], ("fullrecall evaluate FILE", "your own retriever")):
+    for command, why in steps:
         grid.add_row(Text(command, style="cyan"), Text(why))
     yield terminal.indented(grid)
 

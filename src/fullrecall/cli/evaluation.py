@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from fullrecall.cli.budgeting import budget_of
 from fullrecall.cli.judge import KINDS, JudgeOptions
-from fullrecall.cli.options import above_zero, at_least, cut, measures_option, share
-from fullrecall.cli.scorers import ScorerName, Settings
+from fullrecall.cli.options import (
+    above_zero,
+    at_least,
+    cut,
+    cuts,
+    cuts_option,
+    measures_option,
+    share,
+)
+from fullrecall.cli.scorers import ScorerName, Settings, scorer_name
 from fullrecall.measures import Measure
 
 HELP = """\
@@ -24,7 +32,8 @@ Field names of ragas, LangChain, and LlamaIndex also work.
 
 [bold]Examples[/]
   fullrecall evaluate answers.jsonl --k 5
-  fullrecall evaluate answers.csv --rename doc_ids=retrieved_context_ids
+  fullrecall evaluate data.csv --rename found=retrieved_ids,gold=expected_ids
+  fullrecall evaluate part-1.jsonl part-2.jsonl --ks 1,5,10
   fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
   fullrecall evaluate answers.jsonl --judge openai:gpt-4o-mini
@@ -38,13 +47,14 @@ _SHOWING = "Showing and saving"
 
 
 def evaluate(
-    file: Annotated[
-        Path,
+    files: Annotated[
+        list[Path],
         typer.Argument(
             metavar="FILE",
             show_default=False,
-            help="Samples: .jsonl, .ndjson, .json, .csv, .tsv, or .parquet; all but the last also "
-            "as .gz. With --run: TREC relevance judgments (qrels).",
+            help="Samples, in one file or several: .jsonl, .ndjson, .json, .csv, .tsv, or "
+            ".parquet; all but the last also as .gz; - is standard input. With --run: TREC "
+            "relevance judgments (qrels).",
         ),
     ],
     *,
@@ -54,23 +64,25 @@ def evaluate(
             "--scorer",
             "-s",
             metavar="NAME",
+            parser=scorer_name,
             show_default=False,
             rich_help_panel=_MEASURING,
-            help=f"{', '.join(ScorerName)}; repeatable. Default: every scorer the first sample "
-            "supports; claim_recall only with reference_claims or --judge.",
+            help=f"{', '.join(ScorerName)}; repeatable. Default: the one that an option "
+            "below asks for, else the first that the first sample has fields for.",
         ),
     ] = None,
-    k: Annotated[
-        int | None,
+    ks: Annotated[
+        str | None,
         typer.Option(
             "--k",
             "-k",
-            metavar="K",
-            callback=at_least(1),
+            "--ks",
+            metavar="K[,K...]",
+            callback=cuts_option,
             show_default=False,
             rich_help_panel=_MEASURING,
-            help="Show recall of the first K contexts, and list what they miss. Default: recall "
-            "at 1, 3, 5, 10, and over all retrieved contexts.",
+            help="Show recall of the first K contexts, and list what the largest K misses. "
+            "Default: recall at 1, 3, 5, 10, and over all retrieved contexts.",
         ),
     ] = None,
     measure: Annotated[
@@ -208,6 +220,15 @@ def evaluate(
             help="TREC run to score: `query Q0 document rank score tag`.",
         ),
     ] = None,
+    order: Annotated[
+        Literal["score", "rank"] | None,
+        typer.Option(
+            metavar="score|rank",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="Column that orders the run. Default: score, as in trec_eval.",
+        ),
+    ] = None,
     references: Annotated[
         Path | None,
         typer.Option(
@@ -230,7 +251,7 @@ def evaluate(
     rename: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="OLD=NEW",
+            metavar="OLD=NEW[,...]",
             show_default=False,
             rich_help_panel=_READING,
             help="Read column OLD as field NEW; OLD= leaves it out. Repeatable.",
@@ -242,8 +263,8 @@ def evaluate(
             metavar="FORMAT",
             show_default=False,
             rich_help_panel=_READING,
-            help="Read FILE as jsonl, json, csv, tsv, parquet, or spans (traces). Default: by its "
-            "ending and its beginning.",
+            help="Read files as jsonl, json, csv, tsv, parquet, or spans. Default: by their "
+            "endings and beginnings; jsonl for standard input.",
         ),
     ] = None,
     missed: Annotated[
@@ -286,13 +307,15 @@ def evaluate(
     ] = False,
 ) -> None:
     """Score the samples of a file and print what they add up to; see `HELP`."""
-    from fullrecall.cli.running import Request, run_evaluation
+    from fullrecall.cli.running import Request, expanded, run_evaluation
     from fullrecall.evaluation.run import RunOptions
 
+    shown = cuts(ks)
     run_evaluation(
         Request(
-            file=file,
+            files=expanded(files),
             run=run,
+            order=order,
             references=references,
             id_key=id_key,
             format=format,
@@ -303,8 +326,8 @@ def evaluate(
                 similarity=similarity,
                 judging=JudgeOptions(judge, base_url, require_evidence),
             ),
-            k=k,
-            measures=cut(k, measure),
+            k=max(shown, default=None),
+            measures=cut(shown, measure),
             limits=RunOptions(
                 max_concurrency=max_concurrency,
                 timeout=timeout,

@@ -10,6 +10,7 @@ import typer
 
 from fullrecall.cli.judge import KINDS, JudgeOptions, judge_of
 from fullrecall.cli.options import at_least
+from fullrecall.counts import counted
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.examination import Examination
@@ -147,7 +148,8 @@ def _lines(found: Examination) -> list[Any]:
     if found.agreement is not None:
         lines.append(f"agreement between runs: {found.agreement:.3f}")
     usage = found.usage
-    cost = f"{usage.calls:,} calls, {usage.prompt_tokens + usage.completion_tokens:,} tokens, "
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    cost = f"{counted(usage.calls, 'call')}, {counted(tokens, 'token')}, "
     return [lines[0], table, *lines[1:], f"{cost}{found.seconds:.1f} s"]
 
 

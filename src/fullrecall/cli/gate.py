@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.options import ReportPath, level, measures_option, share, threshold
-from fullrecall.measures import Measure, Threshold
+from fullrecall.cli.options import ReportPath, at_least, level, measures_option, share, threshold
+from fullrecall.measures import Measure, Recall, Threshold
 
 if TYPE_CHECKING:
     from fullrecall.report import GateResult
@@ -20,7 +21,7 @@ Otherwise CANNOT TELL, with the number of samples that would settle it. Unscored
 as 0 for PASS and as 1 for FAIL.
 
 [bold]Examples[/]
-  fullrecall gate report.jsonl --require 'recall@10>=0.9'
+  fullrecall gate report.jsonl --min-recall 0.9 --k 10
   fullrecall gate report.jsonl --baseline main.jsonl --margin 0.02
   fullrecall gate report.jsonl --require 'rr>=0.7' --markdown summary.md
 """
@@ -36,6 +37,28 @@ _WRITING = "Output"
 def gate(
     report: ReportPath,
     *,
+    min_recall: Annotated[
+        float | None,
+        typer.Option(
+            metavar="0…1",
+            callback=share,
+            show_default=False,
+            rich_help_panel=_RULES,
+            help="Required mean recall, over all retrieved contexts or, with --k, the first K.",
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            "-k",
+            metavar="K",
+            callback=at_least(1),
+            show_default=False,
+            rich_help_panel=_RULES,
+            help="Contexts that count for --min-recall. Default: all.",
+        ),
+    ] = None,
     require: Annotated[
         list[Threshold] | None,
         typer.Option(
@@ -43,7 +66,8 @@ def gate(
             parser=threshold,
             show_default=False,
             rich_help_panel=_RULES,
-            help="Required mean of a measure, in quotes; repeatable, and all must pass.",
+            help="Required mean of any measure, in quotes: 'recall@10>=0.9'; repeatable, and all "
+            "must pass.",
         ),
     ] = None,
     baseline: Annotated[
@@ -69,7 +93,7 @@ def gate(
         list[Measure] | None,
         measures_option(
             "Measure to compare with the baseline, such as recall@10; repeatable. "
-            "Default: those of --require, else recall over all retrieved contexts.",
+            "Default: those of the thresholds, else recall over all retrieved contexts.",
             _RULES,
         ),
     ] = None,
@@ -80,7 +104,7 @@ def gate(
             show_default=False,
             rich_help_panel=_RULES,
             help="Score to decide on, such as id_recall; repeatable, and all must pass. "
-            "Default: the only one.",
+            "Default: the only one, or the only recall.",
         ),
     ] = None,
     confidence: Annotated[
@@ -138,19 +162,21 @@ def gate(
     from fullrecall.errors import FullrecallError
     from fullrecall.report import Gate, Report, terminal
 
-    if not require and baseline is None and margin is None:
-        raise typer.BadParameter("expected --require, or --baseline with --margin")
+    thresholds = _thresholds(min_recall, k, require or ())
+    if not thresholds and baseline is None and margin is None:
+        raise typer.BadParameter("expected --min-recall or --require, or --baseline with --margin")
     if (baseline is None) != (margin is None):
         raise typer.BadParameter("expected --baseline and --margin together")
     if measure and baseline is None:
         raise typer.BadParameter(
-            "needs --baseline; a threshold is --require 'recall@10>=0.9'", param_hint="--measure"
+            "needs --baseline; for a threshold, use --require 'recall@10>=0.9'",
+            param_hint="--measure",
         )
     if junit is not None:
         check_writable(junit, "--junit")
     try:
         asked = Gate(
-            *(require or ()),
+            *thresholds,
             *(measure or ()),
             margin=margin,
             scores=score or (),
@@ -173,6 +199,17 @@ def gate(
     else:
         show(*terminal.outcomes(result))
     raise typer.Exit(CODES[result.outcome])
+
+
+def _thresholds(
+    min_recall: float | None, k: int | None, require: Sequence[Threshold]
+) -> list[Threshold]:
+    """Return the thresholds: that of recall first, then any others."""
+    if min_recall is None:
+        if k is not None:
+            raise typer.BadParameter("needs --min-recall", param_hint="--k")
+        return list(require)
+    return [(Recall if k is None else Recall @ k) >= min_recall, *require]
 
 
 def _in_options(result: GateResult) -> GateResult:

@@ -12,6 +12,7 @@ import typer
 
 from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.problems import explained
+from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError
 from fullrecall.records import plain_method
 from fullrecall.report import Report, terminal
@@ -61,7 +62,8 @@ def _show_store(path: Path, *, as_json: bool) -> None:
     tokens = sum(model.prompt_tokens + model.completion_tokens for model in contents.models)
     show(
         f"{path}: a store, version {contents.version}, {_size(contents.size)}",
-        f"{contents.completions:,} completions, {tokens:,} tokens; {contents.results:,} results",
+        f"{counted(contents.completions, 'completion')}, {counted(tokens, 'token')}; "
+        f"{counted(contents.results, 'result')}",
     )
     if contents.first is not None:
         show(f"kept from {contents.first} to {contents.last}")
@@ -76,7 +78,7 @@ def _parts(contents: Contents) -> list[str]:
             "",
             f"model {one_line(model.model, 200)}",
             (
-                f"  {model.completions:,} completions: {model.prompt_tokens:,} prompt and "
+                f"  {counted(model.completions, 'completion')}: {model.prompt_tokens:,} prompt and "
                 f"{model.completion_tokens:,} answer tokens"
             ),
         ]
@@ -111,7 +113,7 @@ def _show_report(path: Path, *, as_json: bool) -> None:
         }
         write(json.dumps(plain, indent=2, default=str) + "\n")
         return
-    show(f"{path}: a report of {len(report):,} samples, {_size(path.stat().st_size)}")
+    show(f"{path}: a report of {counted(len(report), 'sample')}, {_size(path.stat().st_size)}")
     if cut_off:
         show("its last line is cut off: the run that wrote it was killed")
     show("", terminal.summary_table(summary), *terminal.notes(summary))

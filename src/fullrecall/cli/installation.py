@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +28,13 @@ ADAPTERS: Mapping[str, str] = {
     "llama-index-evaluation-fullrecall": "llama_index.evaluation.fullrecall",
 }
 """The distributions beside the core, with the module that each brings."""
+
+_FOLDERS = {
+    "fullrecall": ".",
+    "langchain-fullrecall": "integrations/langchain",
+    "llama-index-evaluation-fullrecall": "integrations/llama-index",
+}
+"""Where the repository has each distribution of ours."""
 
 _NOT_SHOWN = ("all", "docs", "lint", "test")  # the others once more, and what developers use
 _MODULES = {"llama-index-core": "llama_index.core"}
@@ -77,13 +85,13 @@ def _core(problems: Mapping[str, str]) -> Iterator[Check]:
     own = _distribution("fullrecall")
     if own is None:
         yield Check(
-            "core", "fullrecall", State.BROKEN, "", "runs uninstalled: pip install fullrecall"
+            "core", "fullrecall", State.BROKEN, "", f"runs uninstalled: {_reinstall('fullrecall')}"
         )
         return
     yield _python(own)
     yield Check("core", "fullrecall", State.OK, own.version)
     needed = [wanted for wanted in _requirements(own) if _applies(wanted)]
-    yield from _packages("core", needed, problems, "pip install --upgrade fullrecall")
+    yield from _packages("core", needed, problems)
 
 
 def _extras(problems: Mapping[str, str]) -> Iterator[Check]:
@@ -96,8 +104,7 @@ def _extras(problems: Mapping[str, str]) -> Iterator[Check]:
         wanted = [one for one in needed if _applies(one, extra) and not _applies(one)]
         if extra in _NOT_SHOWN:
             continue
-        command = f"pip install 'fullrecall[{extra}]'"
-        yield from _packages(f"extra {extra}", wanted, problems, command, absent=State.ABSENT)
+        yield from _packages(f"extra {extra}", wanted, problems, absent=State.ABSENT)
         if extra == "embedded" and _VECTORS in problems:
             repair = f"pip install --force-reinstall {_WITH_VECTORS}"
             yield _tried(f"extra {extra}", "word vectors", "", problems[_VECTORS], repair)
@@ -108,11 +115,10 @@ def _adapters(problems: Mapping[str, str]) -> Iterator[Check]:
     for name, module in ADAPTERS.items():
         installed = _distribution(name)
         if installed is None:
-            yield Check("adapters", name, State.ABSENT, "", f"pip install {name}")
+            yield Check("adapters", name, State.ABSENT, "", _reinstall(name))
             continue
-        repair = f"pip install --upgrade {name}"
-        yield _tried("adapters", name, installed.version, problems[module], repair)
-        yield from _packages("adapters", _beside_us(installed), problems, repair)
+        yield _tried("adapters", name, installed.version, problems[module], _reinstall(name))
+        yield from _packages("adapters", _beside_us(installed), problems)
 
 
 def _judge_built_in() -> Check:
@@ -123,7 +129,7 @@ def _judge_built_in() -> Check:
         problem = _misjudged(LexicalJudge())
     except Exception as error:  # noqa: BLE001 - a damaged installation fails in any way
         problem = f"{type(error).__name__}: {error}"
-    return _tried(_HERE, "built-in judge", "", problem, "pip install --force-reinstall fullrecall")
+    return _tried(_HERE, "built-in judge", "", problem, _reinstall("fullrecall"))
 
 
 def _store_in(directory: Path | None) -> Check:
@@ -164,22 +170,36 @@ def _packages(
     group: str,
     wanted: Iterable[Requirement],
     problems: Mapping[str, str],
-    repair: str,
     *,
     absent: State = State.BROKEN,
 ) -> Iterator[Check]:
     """Yield for each distribution whether it is there, in the range supported, and imports."""
+    wanted = list(wanted)
+    missing = [_quoted(one) for one in wanted if _distribution(one.name) is None]
     for one in wanted:
+        repair = f"pip install {_quoted(one)}"
         installed = _distribution(one.name)
         if installed is None:
-            how = repair if absent is State.ABSENT else f"not installed: {repair}"
+            install = f"pip install {' '.join(missing)}"  # one command for all of the group
+            how = install if absent is State.ABSENT else f"not installed: {install}"
             yield Check(group, one.name, absent, "", how)
         elif not one.specifier.contains(installed.version, prereleases=True):
             outside = f"{one.specifier} is supported: {repair}"
             yield Check(group, one.name, State.BROKEN, installed.version, outside)
         else:
             problem = problems[_module(one.name)]
-            yield _tried(group, one.name, installed.version, problem, repair)
+            again = f"pip install --force-reinstall {_quoted(one)}"
+            yield _tried(group, one.name, installed.version, problem, again)
+
+
+def _quoted(wanted: Requirement) -> str:
+    """Return a requirement as a shell takes it: quoted where it has a version."""
+    return shlex.quote(f"{wanted.name}{wanted.specifier}")
+
+
+def _reinstall(name: str) -> str:
+    """Return what to do about a distribution of ours, which its repository has."""
+    return f"pip install {_FOLDERS[name]}, in fullrecall's repository"
 
 
 def _tried(group: str, name: str, found: str, problem: str, repair: str) -> Check:

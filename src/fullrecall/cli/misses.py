@@ -74,7 +74,9 @@ class MissedSamples:
             return
         if not self.limit:
             return
-        first = f", the first {len(self.samples)}:" if self.count > len(self.samples) else ":"
+        first = ":"
+        if self.count > len(self.samples):
+            first = f", the first {len(self.samples)}:" if self.limit > 1 else ", the first:"
         some = "samples miss" if self.count > 1 else "sample misses"
         yield Text(f"{self.count:,} {some} something{first}", style="bold")
         for sample in self.samples:

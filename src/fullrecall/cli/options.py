@@ -46,6 +46,24 @@ def level(value: float) -> float:
     return value
 
 
+def cuts(text: str | None) -> tuple[int, ...]:
+    """Read one k or several, such as `5` or `1,5,10`: each once, ascending; None is none."""
+    found = set()
+    for part in text.split(",") if text is not None else ():
+        if not part.strip().isascii() or not part.strip().isdecimal() or int(part) < 1:
+            raise typer.BadParameter(
+                f"must be whole numbers of at least 1, such as 5 or 1,5,10, got {text!r}"
+            )
+        found.add(int(part))
+    return tuple(sorted(found))
+
+
+def cuts_option(text: str | None) -> str | None:
+    """Refuse what `cuts` cannot read."""
+    cuts(text)
+    return text
+
+
 def measure(text: str) -> Measure:
     """Read a measure such as `recall@5`."""
     return _read(parse, text)
@@ -56,10 +74,9 @@ def threshold(text: str) -> Threshold:
     return _read(parse_threshold, text)
 
 
-def cut(k: int | None, measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
-    """Return what to show: recall at `k`, if it is given, and the measures that are named."""
-    first = () if k is None else (Recall @ k,)
-    return tuple(dict.fromkeys([*first, *(measures or ())]))
+def cut(ks: Iterable[int], measures: Iterable[Measure] | None) -> tuple[Measure, ...]:
+    """Return what to show: recall at each k that is given, and the measures that are named."""
+    return tuple(dict.fromkeys([*(Recall @ k for k in ks), *(measures or ())]))
 
 
 ReportPath = Annotated[

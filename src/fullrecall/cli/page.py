@@ -12,37 +12,32 @@ from fullrecall.cli.options import Measures
 
 HELP = """\
 It answers first what fails, why, and what to change; then the summary, the curves over k, \
-slices, and every sample, to be sorted, filtered, and searched. With --before: what changed, \
-with both retrievals side by side. Several reports: run by run, the first one made first. \
-With --corpus: more causes of misses.
+slices, and every sample, to be sorted, filtered, and searched. Of two reports, in the order of \
+`compare`: what changed, with both retrievals side by side. Of more: run by run, the first one \
+made first. With --corpus: more causes of misses.
 
 [bold]Examples[/]
   fullrecall page report.jsonl
   fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
-  fullrecall page after.jsonl --before before.jsonl --output change.html
+  fullrecall page before.jsonl after.jsonl --output change.html
   fullrecall page may.jsonl june.jsonl july.jsonl --output runs.html
 """
+
+
+_TWO = 2  # reports are a comparison; more are runs
 
 
 def page(
     report: Annotated[
         list[Path],
         typer.Argument(
-            metavar="REPORT...",
+            metavar="REPORT",
             show_default=False,
-            help="Reports saved by `evaluate --output`.",
+            help="Reports saved by `evaluate --output`: one, BEFORE and AFTER, or several runs.",
         ),
     ],
     *,
     measure: Measures = None,
-    before: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="REPORT",
-            show_default=False,
-            help="Compare with this report of the same questions.",
-        ),
-    ] = None,
     corpus: Annotated[
         Path | None,
         typer.Option(
@@ -66,7 +61,7 @@ def page(
         str | None, typer.Option(metavar="TEXT", show_default=False, help="Page title.")
     ] = None,
 ) -> None:
-    """Write the page of one report, or of a comparison; see `HELP`."""
+    """Write the page of one report, of a comparison, or of several runs; see `HELP`."""
     from fullrecall.cli.console import fail, noting, show
     from fullrecall.cli.outputs import check_output
     from fullrecall.cli.problems import explained
@@ -78,21 +73,20 @@ def page(
     path = output or report[-1].with_suffix(".html")
     if path.suffix != ".html":
         raise typer.BadParameter(f"must end in .html, got {path.name!r}", param_hint="--output")
-    check_output(path, [*report, before, corpus])
-    if len(report) > 1 and (before is not None or corpus is not None):
-        option = "--corpus" if before is None else "--before"
-        raise typer.BadParameter("takes one REPORT only", param_hint=option)
+    check_output(path, [*report, corpus])
+    if len(report) > _TWO and corpus is not None:
+        raise typer.BadParameter("takes one REPORT or two", param_hint="--corpus")
     measures = tuple(measure or ())
     try:
         with noting():
-            reports = [Report.load(one) for one in (before, *report) if one is not None]
+            reports = [Report.load(one) for one in report]
         contexts = None if corpus is None else list(read_contexts(corpus))
         causes = [None if contexts is None else diagnose(r, corpus=contexts) for r in reports]
-        if len(report) > 1:
+        if len(report) > _TWO:
             Runs(dict(zip(_names(report), reports, strict=True)), *measures).to_html(
                 path, title=title
             )
-        elif before is None:
+        elif len(report) == 1:
             reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
         else:
             both = (causes[0], causes[1])

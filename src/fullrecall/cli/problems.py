@@ -11,6 +11,7 @@ _IN_PYTHON = (
     (re.compile(r"rename=\{…: None\}"), "--rename COLUMN="),
     (re.compile(r"read\(path, format='(\w+)'\)"), r"--format \1"),
     (re.compile(r"pass format="), "pass --format"),
+    (re.compile(r"\border='(\w+)'"), r"--order \1"),
     (re.compile(r"read_trec\(qrels, run\)"), "--run"),
     (re.compile(r"or None to leave the column out"), "or leave the column out: OLD="),
     (re.compile(r", or give a callable"), ""),
@@ -51,6 +52,7 @@ def explained(error: BaseException) -> tuple[str, ...]:
 
 def _place(error: InputError) -> str:
     place = error.path or "the input"
+    place = "standard input" if place == "-" else place
     return place if error.line is None else f"{place}, line {error.line:,}"
 
 

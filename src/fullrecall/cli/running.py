@@ -7,22 +7,26 @@ whatever ends a run early, what was scored until then is shown and saved.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
+from glob import glob
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall.cli.console import INTERRUPTED, fail, show, write
+from fullrecall.cli.console import INTERRUPTED, fail, noting, show, write
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_exported
 from fullrecall.cli.problems import explained
-from fullrecall.cli.scorers import ScorerName, Settings, chosen, is_left_unjudged
+from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
+from fullrecall.counts import counted
 from fullrecall.datasets import read, read_spans, read_trec, with_references
 from fullrecall.datasets.traces import Joined
+from fullrecall.datasets.trec import RunOrder
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
@@ -30,17 +34,24 @@ from fullrecall.report import Report, Summary, terminal
 from fullrecall.report.file import Writer
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import UNOBSERVED
 
 if TYPE_CHECKING:
     from fullrecall.scorers import FindingScorer
+
+
+_PAIR = r".+?=\w*"
+_NAMED_PAIR = r"(?P<old>.+?)=(?P<new>\w*)(?:,|$)"
+"""OLD=NEW: a field is a word, a column may be anything."""
 
 
 @dataclass(frozen=True)
 class Request:
     """What `fullrecall evaluate` was asked for."""
 
-    file: Path
+    files: Sequence[Path]
     run: Path | None
+    order: RunOrder | None
     references: Path | None
     id_key: str | None
     format: str | None
@@ -72,19 +83,19 @@ def run_evaluation(request: Request) -> None:
         first = next(samples)
         scorers = _scorers(request, first)
         if request.output is not None:
-            check_output(request.output, [request.file, request.run, request.references])
+            check_output(request.output, [*request.files, request.run, request.references])
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     outcome = _scored(chain([first], samples), scorers, request)
-    unjudged = is_left_unjudged(request.scorers, request.settings, first)
+    others = [] if request.scorers else [n for n in possible(first) if n not in _names(scorers)]
     try:
         summary = _summary(outcome.report, request)
     except FullrecallError as error:
         fail(*explained(error))
-    _show(outcome, summary, scorers, request, unjudged=unjudged, joined=joined)
-    _stop(outcome, summary, request)
+    _show(outcome, summary, scorers, request, others=others, joined=joined)
+    _stop(outcome, summary, request, others)
 
 
 def _summary(report: Report, request: Request) -> Summary:
@@ -98,46 +109,81 @@ def _summary(report: Report, request: Request) -> Summary:
 
 
 def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
-    """Return the samples, and what joined them with references, where it did."""
+    """Return the samples of all files, and what joined them with references, where it did."""
     if request.run is not None:
-        for option, value in (
-            ("--format", request.format),
-            ("--rename", request.rename),
-            ("--references", request.references),
-            ("--id-key", request.id_key),
-        ):
-            if value:
-                raise typer.BadParameter("must be left out with --run", param_hint=option)
-        return read_trec(request.file, request.run), None
+        return _samples_of_run(request, request.run), None
+    if request.order is not None:
+        raise typer.BadParameter("needs --run", param_hint="--order")
     renamed = _renamed(request.rename)
     if request.id_key is not None:
         if renamed:
             raise typer.BadParameter("must be left out with --id-key", param_hint="--rename")
-        samples = read_spans(request.file, id_key=request.id_key)
+        every = [read_spans(file, id_key=request.id_key) for file in request.files]
     else:
-        samples = read(request.file, format=request.format, rename=renamed)
+        every = [read(file, format=request.format, rename=renamed) for file in request.files]
+    samples = chain.from_iterable(every)
     if request.references is None:
         return samples, None
     joined = with_references(samples, read(request.references))
     return joined, joined
 
 
+def _samples_of_run(request: Request, run: Path) -> Iterator[Sample]:
+    for option, value in (
+        ("--format", request.format),
+        ("--rename", request.rename),
+        ("--references", request.references),
+        ("--id-key", request.id_key),
+    ):
+        if value:
+            raise typer.BadParameter("must be left out with --run", param_hint=option)
+    if len(request.files) > 1:
+        raise typer.BadParameter(
+            f"expected one FILE of qrels, got {len(request.files)}", param_hint="--run"
+        )
+    return _of_run(read_trec(request.files[0], run, order=request.order or "score"))
+
+
+def _of_run(samples: Iterator[Sample]) -> Iterator[Sample]:
+    """Yield the samples of a run; what its reader warns of, before the first, becomes a note."""
+    with noting():
+        first = list(islice(samples, 1))
+    yield from chain(first, samples)
+
+
+def expanded(files: Iterable[Path]) -> list[Path]:
+    """Return the files that exist or are named, and those that a pattern in quotes stands for."""
+    found: list[Path] = []
+    for file in files:
+        names = [] if file.exists() else sorted(glob(str(file), recursive=True))  # noqa: PTH207
+        found += [Path(name) for name in names] or [file]
+    return list(dict.fromkeys(found))
+
+
 def _renamed(pairs: Iterable[str]) -> dict[str, str | None]:
     renamed: dict[str, str | None] = {}
-    for pair in pairs:
-        old, equals, new = pair.rpartition("=")
-        if not equals or not old:
-            raise typer.BadParameter(f"must be OLD=NEW, got {pair!r}", param_hint="--rename")
+    for old, new in (one for pair in pairs for one in _pairs(pair)):
         if renamed.setdefault(old, new or None) != (new or None):
             raise typer.BadParameter(f"{old!r} is renamed twice", param_hint="--rename")
     return renamed
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Return the pairs of `a=b,c=d`; what stands before an = may hold commas, as columns may."""
+    if re.fullmatch(f"{_PAIR}(?:,{_PAIR})*", text) is None:
+        raise typer.BadParameter(f"must be OLD=NEW, got {text!r}", param_hint="--rename")
+    return [(one["old"], one["new"]) for one in re.finditer(_NAMED_PAIR, text)]
+
+
+def _names(scorers: Iterable[FindingScorer]) -> list[str]:
+    return [scorer.method.name for scorer in scorers]
 
 
 def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
     try:
         return chosen(request.scorers, request.settings, first)
     except InputError as error:
-        raise error.at(path=str(request.file)) from None
+        raise error.at(path=str(request.files[0])) from None
 
 
 def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
@@ -178,7 +224,7 @@ def _show(
     scorers: list[FindingScorer],
     request: Request,
     *,
-    unjudged: bool,
+    others: Sequence[ScorerName],
     joined: Joined | None,
 ) -> None:
     spent = outcome.report.spent
@@ -188,7 +234,7 @@ def _show(
             plain["spent"] = spent.to_dict()
         write(json.dumps(plain, indent=2) + "\n")
         return
-    if not len(outcome.report):
+    if not len(outcome.report) or not any(score.scored for score in summary):
         return
     show(terminal.summary_table(summary))
     if request.quiet:
@@ -201,19 +247,15 @@ def _show(
     if spent is not None and spent.sentence():
         notes.append(spent.sentence())
     if not request.scorers:
-        names = ", ".join(scorer.method.name for scorer in scorers)
-        notes.append(f"Scorers chosen from the first sample: {names}. Override with --scorer.")
-    if unjudged:
-        notes.append(
-            "Reference answers were not judged: add --scorer claim_recall, which needs no model."
-        )
+        more = f"; --scorer offers {', '.join(others)}, too" if others else ""
+        notes.append(f"Scored {', '.join(_names(scorers))}{more}.")
     if request.output is not None and outcome.stopped is None:
         notes.append(f"Saved to {request.output}.")
     missed = list(outcome.missed.shown())
     show("", *notes, *(["", *missed] if notes and missed else missed))
 
 
-def _check_something_scored(scores: Summary) -> None:
+def _check_something_scored(scores: Summary, others: Sequence[ScorerName]) -> None:
     """Fail where no sample has any score: a pipeline is not to take that for a result."""
     if any(score.scored for score in scores):
         return
@@ -221,20 +263,29 @@ def _check_something_scored(scores: Summary) -> None:
     if any(score.undefined for score in scores):
         names = " and ".join(score.method.name for score in scores if score.undefined)
         reasons.append(f"{names}: no targets in any sample; choose another with --scorer")
-    fail("nothing could be scored", *reasons[:3])
+    if reasons and all(reason.startswith(UNOBSERVED) for reason in reasons):
+        reasons.append(
+            "Add what your retriever returned to each sample, or let Python ask it: "
+            "evaluate(samples, IdRecall(), retriever=your_function)"
+        )
+    if others:
+        reasons[3:] = [f"also possible here: --scorer {others[0]}"]
+    fail("nothing could be scored", *reasons[:4])
 
 
-def _stop(outcome: Outcome, summary: Summary, request: Request) -> None:
+def _stop(
+    outcome: Outcome, summary: Summary, request: Request, others: Sequence[ScorerName]
+) -> None:
     """Say what ended the run early, if anything did, and exit with its code."""
     if outcome.stopped is None:
-        _check_something_scored(summary)
+        _check_something_scored(summary, others)
         return
     count = len(outcome.report)
     if isinstance(outcome.stopped, (RunStopped, KeyboardInterrupt)):
         # The rows at its end are those that it gave up.
         count = max(score.scored + score.undefined for score in summary)
     kept = f", saved in {request.output}" if len(outcome.report) and request.output else ""
-    scored = f"Scored {count:,} sample{'' if count == 1 else 's'} before that{kept}."
+    scored = f"Scored {counted(count, 'sample')} before that{kept}."
     if isinstance(outcome.stopped, KeyboardInterrupt):
         fail("interrupted", scored, code=INTERRUPTED)
     fail(*explained(outcome.stopped), scored)

@@ -1,9 +1,10 @@
-"""Which scorers `fullrecall evaluate` runs, by the options given and the first sample's fields."""
+"""Which scorers `fullrecall evaluate` runs: those asked for, else one, by the first sample."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
@@ -34,6 +35,18 @@ class ScorerName(StrEnum):
     CLAIM = ClaimRecall.kind
 
 
+def scorer_name(text: str) -> ScorerName:
+    """Read the name of a scorer; `typer.BadParameter` names the nearest one."""
+    if text in list(ScorerName):
+        return ScorerName(text)
+    near = get_close_matches(text, [*ScorerName, *(name.partition("_")[0] for name in ScorerName)])
+    meant = next((name for name in ScorerName if near and name.startswith(near[0])), None)
+    choices = f"choose one of {', '.join(ScorerName)}"
+    raise typer.BadParameter(
+        f"no scorer {text!r}: did you mean {meant}?" if meant else f"no scorer {text!r}: {choices}"
+    )
+
+
 _NEEDS = {
     ScorerName.ID: "retrieved_context_ids and reference_context_ids",
     ScorerName.TEXT: "retrieved_contexts, with texts, and reference_contexts",
@@ -53,12 +66,13 @@ class Settings:
 
 
 def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> list[FindingScorer]:
-    """Return the scorers named, or without names each one that `first` has the fields for.
+    """Return the scorers that are asked for; without any, the first that `first` has fields for.
 
-    Raises `typer.BadParameter` for a value out of range and for an option that none of the
-    scorers takes, `InputError` where `first` allows none.
+    A name asks for a scorer, and so does an option of its own. Raises `typer.BadParameter` for a
+    value out of range and for an option that none of the scorers takes, `InputError` where `first`
+    allows none.
     """
-    wanted = list(dict.fromkeys(names)) or _by_default(settings, first)
+    wanted = list(dict.fromkeys(names)) or _by_options(settings) or possible(first)[:1]
     if not wanted:
         raise InputError(_none_allowed(first))
     for option, value, scorer in (
@@ -78,13 +92,23 @@ def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> li
         raise typer.BadParameter(as_options(str(error))) from None
 
 
-def is_left_unjudged(names: Sequence[ScorerName], settings: Settings, first: Sample) -> bool:
-    """Return whether `first` has a reference answer that no scorer asked for would judge."""
-    return (
-        not names
-        and _allowed(ScorerName.CLAIM, first)
-        and ScorerName.CLAIM not in _by_default(settings, first)
+def possible(first: Sample) -> list[ScorerName]:
+    """Return each scorer that `first` has the fields for, the one to take by default in front.
+
+    That is the most direct: IDs before passages, passages before claims, claims before names.
+    Spans need no threshold and hold for any chunking, so they come before similar texts. Judging
+    takes longer than counting: a reference answer that nobody split into claims comes last.
+    """
+    judged = first.reference_claims is not None
+    by_rank = (
+        ScorerName.ID,
+        ScorerName.SPAN,
+        ScorerName.TEXT,
+        *([ScorerName.CLAIM] if judged else []),
+        ScorerName.ENTITY,
+        *([] if judged else [ScorerName.CLAIM]),
     )
+    return [name for name in by_rank if _allowed(name, first)]
 
 
 def _scorer(name: ScorerName, settings: Settings) -> FindingScorer:
@@ -105,18 +129,13 @@ def _scorer(name: ScorerName, settings: Settings) -> FindingScorer:
             )
 
 
-def _by_default(settings: Settings, first: Sample) -> list[ScorerName]:
-    """Return each scorer that the sample has the fields for.
-
-    Judging takes longer than counting, and may cost: it is done where there are claims to judge,
-    or a judge is named, and not for every reference answer.
-    """
-    asked_for = first.reference_claims is not None or settings.judging.given
-    return [
-        name
-        for name in ScorerName
-        if _allowed(name, first) and (name is not ScorerName.CLAIM or asked_for)
-    ]
+def _by_options(settings: Settings) -> list[ScorerName]:
+    """Return the scorers that options of their own ask for."""
+    asked = {
+        ScorerName.TEXT: settings.threshold is not None or settings.similarity is not None,
+        ScorerName.CLAIM: settings.judging.given,
+    }
+    return [name for name, is_asked in asked.items() if is_asked]
 
 
 def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:

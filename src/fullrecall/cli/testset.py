@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fullrecall.counts import counted
+
 if TYPE_CHECKING:
     from fullrecall.models.openai import OpenAIChatModel
     from fullrecall.testset import CompletedSet
@@ -306,7 +308,9 @@ def complete(
         if to_label is not None:
             lines.append(_drawn(done, number, to_label, whole_tail=whole_tail))
         if output is not None:
-            lines.append(f"{write_jsonl(done.samples, output):,} samples written to {output}.")
+            lines.append(
+                f"{counted(write_jsonl(done.samples, output), 'sample')} written to {output}."
+            )
     _say(*lines)
 
 

@@ -19,7 +19,7 @@ import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from fullrecall.sample import Sample
@@ -48,7 +48,10 @@ MODULES: Final = tuple(
     """.split()
 )
 
-_QUESTIONS_FILE: Final = "stdlib_questions.jsonl"
+_QUESTIONS_FILES: Final = {
+    "plain": "stdlib_plain_questions.jsonl",
+    "hard": "stdlib_questions.jsonl",
+}
 # Shorter docstrings ("Append value.") and those which are only a signature say hardly more than
 # the name does.
 _FEWEST_WORDS: Final = 4
@@ -91,8 +94,12 @@ def documents() -> tuple[Document, ...]:
     return _documents()
 
 
-def questions() -> tuple["Sample", ...]:
+def questions(wording: Literal["plain", "hard"] = "hard") -> tuple["Sample", ...]:
     """Return the judged questions as samples, in the order of the file.
+
+    Questions of `plain` wording are asked as people ask them, in words that the answer has too.
+    `hard` ones tell of the problem and share hardly a word with the answer; they have claims and
+    a reference answer.
 
     Each sample's `reference_contexts` holds one entry per group of `reference_context_ids`: the
     list of the docstrings (without the line with the name) of that group's alternatives, as the
@@ -102,7 +109,7 @@ def questions() -> tuple["Sample", ...]:
     from fullrecall.sample import Sample
 
     return tuple(
-        Sample(**row, reference_contexts=_reference_texts(row)) for row in _question_rows()
+        Sample(**row, reference_contexts=_reference_texts(row)) for row in _question_rows(wording)
     )
 
 
@@ -309,6 +316,6 @@ def _reference_texts(row: dict[str, Any]) -> list[list[str]]:
     ]
 
 
-def _question_rows() -> list[dict[str, Any]]:
-    source = importlib.resources.files(__package__).joinpath(_QUESTIONS_FILE)
+def _question_rows(wording: str) -> list[dict[str, Any]]:
+    source = importlib.resources.files(__package__).joinpath(_QUESTIONS_FILES[wording])
     return [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]

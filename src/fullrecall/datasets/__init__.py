@@ -25,7 +25,7 @@ from fullrecall.datasets.llama_index import (
     read_embedding_qa,
     read_labelled_rag,
 )
-from fullrecall.datasets.opening import FilePath, existing_file
+from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.parquet import read_parquet
 from fullrecall.datasets.qrels_run import from_qrels_run
 from fullrecall.datasets.rows import Rename
@@ -85,14 +85,17 @@ def read(
     an array of rows or one of LlamaIndex's data sets. `rename` maps the file's columns to fields
     (`{"their_column": "our_field", "junk": None}`; None leaves the column out). A file of spans
     (OTLP JSON, Phoenix, MLflow) is read as `read_spans` does, known by how it begins or by
-    `format="spans"`.
+    `format="spans"`. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError` where the file cannot be read, and `ParameterError` for an unknown format.
     """
     if format is not None and format not in (*_READERS, _SPANS):
-        raise ParameterError(f"format is one of {', '.join(_READERS)}, {_SPANS}, got {format!r}")
+        formats = ", ".join((*_READERS, _SPANS))
+        raise ParameterError(f"format must be one of {formats}, got {format!r}")
     name = existing_file(path)
-    if format is None:
+    if format is None and name == STANDARD_INPUT:
+        ending = "jsonl"
+    elif format is None:
         ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
         if ending not in _READERS or (ending == "parquet" and name.lower().endswith(".gz")):
             raise InputError(
@@ -102,7 +105,8 @@ def read(
             )
     else:
         ending = format
-    if ending == _SPANS or (format is None and holds_spans(name, ending)):
+    unnamed = format is None and name != STANDARD_INPUT
+    if ending == _SPANS or (unnamed and holds_spans(name, ending)):
         if rename:
             raise ParameterError("rename is for files of samples, and this one holds spans")
         return read_spans(name)

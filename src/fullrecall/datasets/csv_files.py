@@ -146,7 +146,7 @@ def _csv_cell(column: str, cell: str, *, is_list: bool) -> object:
     if not is_list:
         return cell
     text = cell.strip()
-    meant = f'{column}: a JSON array is meant, such as ["a", "b"], got {shown(cell)}'
+    meant = f'{column}: expected a JSON array such as ["a", "b"], got {shown(cell)}'
     if text[0] not in "[{":
         raise InputError(f"{meant}: write the list as JSON", field=column)
     try:

@@ -34,7 +34,7 @@ def from_test_cases(cases: Iterable[object]) -> Iterator[Sample]:
     """
     if isinstance(cases, (str, bytes, Mapping)) or not isinstance(cases, Iterable):
         raise InputError(
-            f"an iterable of test cases is meant, got {type(cases).__name__} {shown(cases)}"
+            f"expected an iterable of test cases, got {type(cases).__name__} {shown(cases)}"
         )
     return _samples(cases)
 

@@ -31,11 +31,11 @@ def from_rows(rows: Iterable[Any], *, rename: Rename | None = None) -> Iterator[
 
 def _check_rows(rows: object) -> None:
     if isinstance(rows, (str, bytes, os.PathLike)):
-        raise InputError(f"rows are meant, got {shown(rows)}: read(path) reads a file")
+        raise InputError(f"expected rows, got {shown(rows)}: read(path) reads a file")
     if isinstance(rows, Mapping):
         raise InputError(_mapping_problem(rows))
     if not isinstance(rows, Iterable) and not hasattr(rows, "samples"):
-        raise InputError(f"an iterable of rows is meant, got {type(rows).__name__} {shown(rows)}")
+        raise InputError(f"expected an iterable of rows, got {type(rows).__name__} {shown(rows)}")
 
 
 def without_gaps(value: object) -> object:
@@ -119,8 +119,8 @@ def _unformatted(dataset: Any) -> Any:
 
 def _mapping_problem(rows: Mapping[Any, Any]) -> str:
     if rows and all(_is_hugging_face(part) for part in rows.values()):
-        return f"rows are meant, got the splits {', '.join(map(repr, rows))}: choose one, d[split]"
+        return f"expected rows, got the splits {', '.join(map(repr, rows))}: choose one, d[split]"
     return (
-        f"rows are meant, got one mapping {shown(dict(rows))}: wrap one row in a list; for columns "
+        f"expected rows, got one mapping {shown(dict(rows))}: wrap one row in a list; for columns "
         "pass a data frame of them"
     )

@@ -18,7 +18,7 @@ from fullrecall.identifiers import shown
 from fullrecall.sample import Sample
 
 _COLUMNS = (
-    ": it is written by columns, and one object for each sample is meant. In pandas, "
+    ": it is written by columns; expected one object for each sample. In pandas, "
     "read_json(path).to_json(path, orient='records') turns it round; in Python, "
     "[dict(zip(columns, row)) for row in zip(*columns.values())]"
 )
@@ -59,7 +59,7 @@ def _objects(text: str) -> Iterator[tuple[int, object]]:
     for line, row in array_items(text):
         if not isinstance(row, dict):
             raise InputError(
-                f"each item of the array is an object, got {type(row).__name__} {shown(row)}",
+                f"each item of the array must be an object, got {type(row).__name__} {shown(row)}",
                 line=line,
             )
         yield line, row
@@ -77,7 +77,7 @@ def _parsed(text: str) -> object:
 
 def _not_samples(found: object) -> str:
     meant = (
-        "an array of objects is meant, or LlamaIndex's EmbeddingQA (an object with "
+        "expected an array of objects, or LlamaIndex's EmbeddingQA (an object with "
         f"{', '.join(EMBEDDING_QA_KEYS)}) or LabelledRag (with {LABELLED_RAG_KEY})"
     )
     if not isinstance(found, dict):

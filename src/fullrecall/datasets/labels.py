@@ -96,7 +96,7 @@ def _label(row: dict[str, object], rater: str) -> Label:
     texts["claim"] = row.get("claim", row.get("target"))
     for name, value in texts.items():
         if not isinstance(value, str | None):
-            raise InputError(f"{name} is a text, got {shown(value)}", field=name)
+            raise InputError(f"{name} must be a text, got {shown(value)}", field=name)
     given = {name: str(value or "") for name, value in texts.items()}
     item = given["item"].strip()
     if not item and not (given["sample"] and given["claim"]):

@@ -114,7 +114,7 @@ def _mapping(dataset: object, name: str) -> Mapping[Any, Any]:
     value = _part(dataset, name)
     if not isinstance(value, Mapping):
         raise InputError(
-            f"{name}: a mapping is meant, got {type(value).__name__} {shown(value)}", field=name
+            f"{name}: expected a mapping, got {type(value).__name__} {shown(value)}", field=name
         )
     return value
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import sys
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import shown
 
 FilePath: TypeAlias = str | os.PathLike[str]
+
+STANDARD_INPUT = "-"
+"""The name under which a text is read from standard input."""
 
 MAX_LINE_BYTES = 64 * 2**20
 """The longest line, or CSV record, that is read unless the caller allows more."""
@@ -31,6 +36,8 @@ _FOREIGN_MARKS = (  # UTF-32 first: its little-endian mark begins with that of U
 def existing_file(path: FilePath) -> str:
     """Return `path` as a `str`; raise `InputError` where no file can be read there."""
     name = os.fsdecode(path)
+    if name == STANDARD_INPUT:
+        return name
     if Path(name).is_dir():
         raise InputError("is a directory: name one file in it", path=name)
     if not Path(name).exists():
@@ -41,7 +48,7 @@ def existing_file(path: FilePath) -> str:
 def check_limit(max_line_bytes: int) -> None:
     """Raise `ParameterError` unless `max_line_bytes` is a positive number."""
     if max_line_bytes < 1:
-        raise ParameterError(f"max_line_bytes is at least 1, got {max_line_bytes!r}")
+        raise ParameterError(f"max_line_bytes must be at least 1, got {max_line_bytes!r}")
 
 
 def text_lines(
@@ -82,17 +89,34 @@ def too_long(max_line_bytes: int, line: int) -> InputError:
 
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
-    try:
-        raw = Path(path).open("rb")  # noqa: SIM115 - closed by the `with` below
-    except OSError as error:
-        raise InputError(f"cannot be opened: {error.strerror}") from error
-    with raw:
+    with _standard_input() if path == STANDARD_INPUT else _file(path) as raw:
         # By content, not by name: browsers unpack `.gz` downloads and leave the name as it was.
         if raw.peek(2)[:2] == _GZIP_MARK:
             with gzip.GzipFile(fileobj=raw) as unpacked:
                 yield cast("BinaryIO", unpacked)
         else:
             yield raw
+
+
+def _file(path: str) -> BufferedReader:
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}") from error
+
+
+@contextmanager
+def _standard_input() -> Iterator[BufferedReader]:
+    """Give standard input as bytes, and leave it open."""
+    if sys.stdin is None:  # closed by whatever started this
+        raise InputError("is closed", path=STANDARD_INPUT)
+    bytes_of_it: Any = sys.stdin.buffer  # whatever reads into a buffer
+    raw = BufferedReader(bytes_of_it)
+    try:
+        yield raw
+    finally:
+        with suppress(ValueError):  # whoever gave standard input has closed it
+            raw.detach()
 
 
 def _read(file: BinaryIO, size: int, line: int | None) -> bytes:

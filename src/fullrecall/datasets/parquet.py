@@ -7,7 +7,7 @@ from typing import Any
 
 from fullrecall.dataframes import map_cell
 from fullrecall.datasets.frames import without_gaps
-from fullrecall.datasets.opening import FilePath, existing_file
+from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.sample import Sample
@@ -22,9 +22,11 @@ def read_parquet(
     without it, and `InputError` with the row's number (from 1).
     """
     if batch_size < 1:
-        raise ParameterError(f"batch_size is at least 1, got {batch_size!r}")
+        raise ParameterError(f"batch_size must be at least 1, got {batch_size!r}")
     _check_pyarrow()
     name, columns = existing_file(path), Columns(rename)
+    if name == STANDARD_INPUT:
+        raise InputError("cannot be Parquet, which is not read in order: name a file", path=name)
     rows = parquet_rows(name, columns, batch_size)
     return in_file(name, to_samples(rows, columns, cell=without_gaps))
 

@@ -27,7 +27,7 @@ class Columns:
         for column, field in self._rename.items():
             if field is not None and field not in FIELDS:
                 raise ParameterError(
-                    f"rename maps {column!r} to {field!r}, which is no field: use one of "
+                    f"rename maps {column!r} to {field!r}, which is not a field: use one of "
                     f"{', '.join(Sample.names())}, or None to leave the column out"
                 )
         self._unmet = {column for column, field in self._rename.items() if field is not None}
@@ -46,7 +46,7 @@ class Columns:
             if name is None or _is_missing(value):
                 continue
             if not isinstance(name, str):
-                raise InputError(f"a column's name is a str, got {shown(name)}: rename it")
+                raise InputError(f"a column's name must be a str, got {shown(name)}: rename it")
             if name in cells:
                 raise InputError(
                     f"two columns mean {name!r}: leave one out with rename={{…: None}}", field=name
@@ -142,7 +142,9 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
                 dumped = dump()
                 if isinstance(dumped, Mapping):
                     return dumped
-    raise InputError(f"a row is an object with named fields, got {type(row).__name__} {shown(row)}")
+    raise InputError(
+        f"a row must be an object with named fields, got {type(row).__name__} {shown(row)}"
+    )
 
 
 def _is_missing(value: object) -> bool:

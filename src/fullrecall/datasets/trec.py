@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from array import array
 from collections.abc import Iterator
+from itertools import pairwise
 from math import isfinite, isnan
 from typing import Literal, get_args
 
@@ -19,10 +21,10 @@ RunOrder = Literal["rank", "score"]
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _QRELS_COLUMNS = 4
 _RUN_COLUMNS = 6
-_NO_RANK = ("", "-")
+_FEWEST = 2  # documents that have an order
 
 
-def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "rank") -> Iterator[Sample]:
+def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "score") -> Iterator[Sample]:
     """Return one sample per query, in the order in which `qrels` first names them.
 
     A line of `qrels` is `query iteration document grade`, or tab-separated under BEIR's header
@@ -34,19 +36,24 @@ def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "rank") -> It
     that only the run has follow at the end with no reference IDs: undefined. (trec_eval leaves
     out both; its `-c` counts the former as 0.)
 
-    `order="rank"` goes by the run's rank column; equal ranks keep the file's order, as does a
-    query with a missing rank (`-`). trec_eval ignores that column: `order="score"` does what it
-    does, the highest score first, in single precision, and of equal scores the document that
-    sorts last. Raises `InputError` with the file and the line.
+    `order="score"` does what trec_eval does: the highest score first, in single precision, and of
+    equal scores the document that sorts last; the rank column is ignored. A `UserWarning` counts
+    the queries whose ranks say otherwise. `order="rank"` goes by the rank column; it needs a rank
+    on every line, and equal ranks keep the file's order.
+
+    Raises `InputError` for a line that is none, a document judged twice with different grades, an
+    empty file, and with `order="rank"` for a query whose ranks are all equal; `ParameterError`
+    for another `order`.
     """
     if order not in get_args(RunOrder):
-        raise ParameterError(f"order is 'rank' or 'score', got {order!r}")
+        raise ParameterError(f"order must be 'score' or 'rank', got {order!r}")
     return _samples(existing_file(qrels), existing_file(run), order)
 
 
 def _samples(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
     judged = _read_qrels(qrels)
     rankings = _read_run(run, order)
+    _check_ranks(rankings, run, order)
     for query, grades in judged.items():
         ranking = rankings.pop(query, None)
         if ranking is None:
@@ -60,26 +67,92 @@ def _samples(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
         yield Sample(id=query, reference_context_ids=[], retrieved_context_ids=retrieved)
 
 
+def _check_ranks(rankings: dict[str, _Ranking], run: str, order: RunOrder) -> None:
+    """Refuse ranks that order nothing; warn where the other column says otherwise."""
+    if order == "rank":
+        constant = next((query for query, one in rankings.items() if one.is_constant), None)
+        if constant is not None:
+            raise InputError(
+                f"query {constant!r} has rank {rankings[constant].ranks[0]} on all of its "
+                f"{len(rankings[constant].documents)} lines, so ranks give no order: pass "
+                "order='score'",
+                path=run,
+            )
+    differing = [query for query, one in rankings.items() if one.disagrees]
+    if differing:
+        other = "rank" if order == "score" else "score"
+        warnings.warn(
+            f"{run}: rank and score disagree in {len(differing):,} of {len(rankings):,} queries "
+            f"(first: {shown(differing[0])}); ordered by {order}, change it with order='{other}'",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
 class _Ranking:
     """What a run holds for one query. Arrays, since a run has millions of lines."""
 
-    __slots__ = ("documents", "keys", "unranked")
+    __slots__ = ("documents", "has_ranks", "has_scores", "ranks", "scores")
 
-    def __init__(self, order: RunOrder) -> None:
+    def __init__(self) -> None:
         self.documents: list[str] = []
+        self.ranks: array[int] = array("q")
         # "f", single precision, is what trec_eval keeps scores in: it decides what is a tie.
-        self.keys: array[float] = array("q" if order == "rank" else "f")
-        self.unranked = False
+        self.scores: array[float] = array("f")
+        self.has_ranks = True
+        self.has_scores = True
+
+    def add(self, document: str, rank: str, score: str, order: RunOrder) -> None:
+        """Add a line; `InputError` where the column that orders is no number."""
+        self.documents.append(document)
+        try:
+            self.ranks.append(_rank(rank))
+        except InputError:
+            if order == "rank":
+                raise
+            self.ranks.append(0)
+            self.has_ranks = False
+        try:
+            self.scores.append(_score(score))
+        except InputError:
+            if order == "score":
+                raise
+            self.scores.append(0.0)
+            self.has_scores = False
 
     def ordered(self, order: RunOrder) -> list[str]:
         """Return the documents, best first."""
-        documents, keys = self.documents, self.keys
+        documents = self.documents
         if order == "score":
-            best = sorted(zip(keys, documents, strict=True), reverse=True)
+            best = sorted(zip(self.scores, documents, strict=True), reverse=True)
             return [document for _, document in best]
-        if self.unranked:
-            return documents
-        return [documents[n] for n in sorted(range(len(documents)), key=keys.__getitem__)]
+        return [documents[n] for n in sorted(range(len(documents)), key=self.ranks.__getitem__)]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether several lines have one rank."""
+        return len(self.ranks) >= _FEWEST and min(self.ranks) == max(self.ranks)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether ranks and scores both order the documents, and not alike.
+
+        Ties in part are no disagreement; scores that are all equal, where ranks differ, are.
+        """
+        if (
+            not (self.has_ranks and self.has_scores)
+            or len(self.ranks) < _FEWEST
+            or self.is_constant
+        ):
+            return False
+        if min(self.scores) == max(self.scores):
+            return True
+        in_order = sorted(range(len(self.ranks)), key=self.ranks.__getitem__)
+        return any(
+            self.scores[worse] > self.scores[better]
+            for better, worse in pairwise(in_order)
+            if self.ranks[better] < self.ranks[worse]
+        )
 
 
 def _read_qrels(path: str) -> dict[str, dict[str, float]]:
@@ -107,15 +180,8 @@ def _read_run(path: str, order: RunOrder) -> dict[str, _Ranking]:
             query, document, rank, score = _result(text)
             ranking = rankings.get(query)
             if ranking is None:
-                ranking = rankings[query] = _Ranking(order)
-            if order == "score":
-                ranking.keys.append(_score(score))
-            elif rank in _NO_RANK:
-                ranking.unranked = True
-                ranking.keys.append(0)
-            else:
-                ranking.keys.append(_rank(rank))
-            ranking.documents.append(document)
+                ranking = rankings[query] = _Ranking()
+            ranking.add(document, rank, score, order)
         except InputError as error:
             raise error.at(path=path, line=line) from None
     if not rankings:
@@ -156,7 +222,7 @@ def _judgement(fields: list[str], text: str, *, beir: bool) -> tuple[str, str, f
     except ValueError:
         grade = float("nan")
     if not isfinite(grade):
-        raise InputError(f"a grade is a number, got {shown(fields[-1])}")
+        raise InputError(f"a grade must be a number, got {shown(fields[-1])}")
     return fields[0], sys.intern(fields[-2]), grade
 
 
@@ -190,8 +256,8 @@ def _rank(text: str) -> int:
         rank = None
     if rank is None or abs(rank) >= 2**63:
         raise InputError(
-            f"a rank is a whole number, or - where there is none, got {shown(text)} (the columns "
-            "are `query Q0 document rank score tag`)"
+            f"a rank must be a whole number, got {shown(text)} (the columns are `query Q0 document "
+            "rank score tag`); without ranks, pass order='score'"
         )
     return rank
 
@@ -202,5 +268,5 @@ def _score(text: str) -> float:
     except ValueError:
         score = float("nan")
     if isnan(score):
-        raise InputError(f"a score is a number, got {shown(text)}")
+        raise InputError(f"a score must be a number, got {shown(text)}")
     return score

@@ -1,4 +1,4 @@
-"""What `fullrecall demo` runs: two real retrievers over the standard library's documentation.
+"""What `fullrecall demo` runs: three real retrievers over the standard library's documentation.
 
 The one place in this distribution that imports the frameworks, and only when the demo runs.
 Nothing is downloaded and nothing is written to disk.

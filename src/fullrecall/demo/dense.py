@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import wordllama
-from llama_index.core import Document, VectorStoreIndex
+from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import LangchainNodeParser
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.no_text import NoText
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    VectorStoreQuery,
+    VectorStoreQueryResult,
+)
 
 from fullrecall.demo.chunks import splitter
 from fullrecall.evaluation import evaluate
@@ -23,21 +30,24 @@ from fullrecall.scorers import Scorer
 from llama_index.evaluation.fullrecall import observed
 
 if TYPE_CHECKING:
-    from llama_index.core.schema import BaseNode
-
     from fullrecall.collections.stdlib import Document as Page
 
 
+def embedder() -> Any:
+    """Return wordllama's model, whose vectors come inside its wheel."""
+    # A plain `load()` looks for the tokenizer in the user's cache and then downloads it.
+    beside = Path(wordllama.__file__).parent
+    return wordllama.WordLlama.load(cache_dir=beside, disable_download=True)
+
+
 class WordEmbedding(BaseEmbedding):
-    """The mean of a text's word vectors; the vectors come inside wordllama's wheel."""
+    """The mean of a text's word vectors."""
 
     _model: Any = PrivateAttr()
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(model_name="wordllama", embed_batch_size=512, **fields)
-        # A plain `load()` looks for the tokenizer in the user's cache and then downloads it.
-        beside = Path(wordllama.__file__).parent
-        self._model = wordllama.WordLlama.load(cache_dir=beside, disable_download=True)
+        self._model = embedder()
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = self._model.embed(texts, norm=True).tolist()
@@ -51,6 +61,39 @@ class WordEmbedding(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
+
+
+class ArrayStore(BasePydanticVectorStore):
+    """Unit vectors in one array: LlamaIndex's own store compares them one by one, in Python."""
+
+    stores_text: bool = False
+    _ids: list[str] = PrivateAttr(default_factory=list)
+    _vectors: list[list[float]] = PrivateAttr(default_factory=list)
+    _array: Any = PrivateAttr(default=None)
+
+    @property
+    def client(self) -> None:
+        """There is none."""
+
+    def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+        """Take the vectors of nodes, and return their IDs."""
+        added = [node.node_id for node in nodes]
+        self._ids += added
+        self._vectors += [node.get_embedding() for node in nodes]
+        self._array = np.asarray(self._vectors)
+        return added
+
+    def delete(self, ref_doc_id: str, **_: Any) -> None:
+        """Refuse: the demo deletes nothing."""
+        raise NotImplementedError(ref_doc_id)
+
+    def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
+        """Return the nearest nodes; equal similarities keep the order of the nodes."""
+        alike = self._array @ np.asarray(query.query_embedding)
+        best = np.argsort(-alike, kind="stable")[: query.similarity_top_k]
+        return VectorStoreQueryResult(
+            ids=[self._ids[n] for n in best], similarities=[float(alike[n]) for n in best]
+        )
 
 
 def nodes(pages: Sequence[Page]) -> list[BaseNode]:
@@ -70,7 +113,10 @@ def nodes(pages: Sequence[Page]) -> list[BaseNode]:
 
 def engine(pages: Sequence[Page], depth: int) -> RetrieverQueryEngine:
     """Return a query engine that retrieves `depth` nodes and asks no model for an answer."""
-    index = VectorStoreIndex(nodes(pages), embed_model=WordEmbedding())
+    storage = StorageContext.from_defaults(vector_store=ArrayStore())
+    index = VectorStoreIndex(
+        nodes(pages), storage_context=storage, embed_model=WordEmbedding(), insert_batch_size=10_000
+    )
     # What response_mode="no_text" builds, made here because the factory looks up the default
     # model, which needs a key, even though this synthesizer never asks one.
     return RetrieverQueryEngine(

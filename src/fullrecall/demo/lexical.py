@@ -1,12 +1,13 @@
-"""The lexical retriever: BM25 by bm25s, as a LangChain retriever."""
+"""The lexical retriever: BM25 over stems by bm25s, as a LangChain retriever."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import bm25s
 import numpy as np
+import snowballstemmer
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -30,7 +31,7 @@ class LexicalRetriever(BaseRetriever):
     def over(cls, chunks: list[Document], depth: int) -> Self:
         """Return a retriever over `chunks`."""
         index = bm25s.BM25()
-        index.index(_words([chunk.page_content for chunk in chunks]), show_progress=False)
+        index.index(stems([chunk.page_content for chunk in chunks]), show_progress=False)
         return cls(chunks=chunks, index=index, depth=depth)
 
     def _get_relevant_documents(
@@ -39,7 +40,7 @@ class LexicalRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain's
     ) -> list[Document]:
-        words = _words([query])[0]
+        words = stems([query])[0]
         if not words:  # nothing but stop words
             return []
         scores = self.index.get_scores(words)
@@ -59,8 +60,14 @@ def evaluated(
         return evaluate(samples, scorers, retriever=asked, progress=False)
 
 
-def _words(texts: list[str]) -> list[list[str]]:
-    words: list[list[str]] = bm25s.tokenize(
-        texts, stopwords="en", return_ids=False, show_progress=False
+def stems(texts: list[str]) -> list[list[str]]:
+    """Return each text's words without stop words, by their stems: "copying" is "copi", as copy."""
+    found: list[list[str]] = bm25s.tokenize(
+        texts, stopwords="en", stemmer=_stemmed, return_ids=False, show_progress=False
     )
-    return words
+    return found
+
+
+def _stemmed(words: Iterable[str]) -> list[str]:
+    stemmed: list[str] = snowballstemmer.stemmer("english").stemWords(list(words))
+    return stemmed

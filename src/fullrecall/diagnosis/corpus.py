@@ -203,7 +203,7 @@ def _add(blocks: dict[int, int | list[int]], block: str, number: int) -> None:
 def _contexts(value: CorpusLike) -> tuple[Context, ...]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InputError(
-            f"corpus is an iterable of contexts or a mapping from IDs to them, got "
+            f"corpus must be an iterable of contexts or a mapping from IDs to them, got "
             f"{type(value).__name__}"
         )
     if not isinstance(value, Mapping):

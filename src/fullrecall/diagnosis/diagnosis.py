@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.counts import counted
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change, Cost
 from fullrecall.report import exports, spreadsheet
@@ -147,7 +148,7 @@ class Diagnosis:
         from fullrecall.report import terminal
 
         if not self.misses:
-            return [f"Nothing was missed in {self.samples:,} samples."]
+            return [f"Nothing was missed in {counted(self.samples, 'sample')}."]
         by_score = {score: self.counts(score) for score in self.scores}
         rows = [
             (
@@ -168,7 +169,8 @@ class Diagnosis:
         return [*blocks, terminal.table(heads, sections), "", *fixes]
 
     def __repr__(self) -> str:
-        return f"Diagnosis({len(self)} misses in {self.samples} samples)\n{self}"
+        missed = f"{counted(len(self.misses), 'target')} missed"
+        return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
 
 
 def _cell(count: int, total: int) -> str:

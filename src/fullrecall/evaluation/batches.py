@@ -92,7 +92,8 @@ class BatchScorer:
         if self.store is not None:
             if not isinstance(self.store, (str, Path)):
                 raise ParameterError(
-                    f"store is a path here, got {type(self.store).__name__}: each worker opens it"
+                    f"store must be a path here, got {type(self.store).__name__}: each worker "
+                    "opens it"
                 )
             # Workers may run in another directory.
             object.__setattr__(self, "store", str(Path(self.store).absolute()))

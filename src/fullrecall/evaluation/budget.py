@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.judge import Ask
@@ -268,7 +269,7 @@ class Account:
         """Return which bound leaves no room for any request, whatever those on their way take."""
         calls = self.budget.calls
         if calls is not None and self.spent.calls >= calls:
-            return f"the budget of {calls:,} calls is used up"
+            return f"the budget of {counted(calls, 'call')} is used up"
         return None
 
     def _has_room_beside_others(self, charge: Charge) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
+from fullrecall.counts import counted
 from fullrecall.evaluation.budget import Account
 from fullrecall.report.row import Row
 from fullrecall.result import Status
@@ -44,7 +45,7 @@ class Progress:
         if self.unscored:
             told.append(f"{self.unscored:,} unscored")
         if spent.calls:
-            told += [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
+            told += [counted(spent.calls, "call"), counted(spent.tokens, "token")]
         if spent.retries:
             told.append(f"{spent.retries:,} retries")
         if spent.cost is not None:

@@ -270,7 +270,7 @@ def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
         one = isinstance(samples, (Mapping, Sample))
         way_out = "wrap it in a list" if one else "fullrecall.datasets.read(path) reads a file"
         raise InputError(
-            f"samples is an iterable of Samples, got {type(samples).__name__}: {way_out}"
+            f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
     for position, item in enumerate(samples, start=1):
         yield as_sample_at(item, position)
@@ -286,7 +286,7 @@ def as_sample_at(item: object, position: int) -> Sample:
         except InputError as error:
             raise error.at(line=position) from None
     raise InputError(
-        f"a Sample or a mapping is meant, got {type(item).__name__} (fullrecall.datasets.from_rows "
+        f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.datasets.from_rows "
         "takes data frames and the data sets of other tools)",
         line=position,
     )
@@ -302,7 +302,7 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     columns = {"sample", "user_input", "group"}
     for scorer in scorers:
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
-            raise ParameterError(f"{scorer!r} is no scorer: give an instance such as IdRecall()")
+            raise ParameterError(f"{scorer!r} is not a scorer: give an instance such as IdRecall()")
         if scorer.method.name in names:
             raise ParameterError(
                 f"two scorers are named {scorer.method.name!r}: give one of them name=…; one "

@@ -55,7 +55,7 @@ def table_of(batch: object) -> Table:
     if package in _WHOLE:
         scoring, reporting = _WHOLE[package]
         raise InputError(
-            f"one batch is meant, got {package}'s {type(batch).__name__}: {scoring} scores it, "
+            f"expected one batch, got {package}'s {type(batch).__name__}: {scoring} scores it, "
             f"and scorer.report({reporting}) reports"
         )
     if isinstance(batch, Mapping):

@@ -97,9 +97,7 @@ class OnnxScorer:
             import onnxruntime
             from tokenizers import Tokenizer
         except ImportError:
-            raise MissingExtraError(
-                "onnxruntime and tokenizers", "nli", "CrossEncoderJudge"
-            ) from None
+            raise MissingExtraError("onnxruntime tokenizers", "nli", "CrossEncoderJudge") from None
         for needed in ("tokenizer.json", "config.json"):
             if not (folder / needed).is_file():
                 raise ParameterError(
@@ -170,9 +168,7 @@ class SentenceTransformersScorer:
             from sentence_transformers import CrossEncoder
         except ImportError:
             raise MissingExtraError(
-                "sentence-transformers (for a model without an ONNX export)",
-                "nli",
-                "CrossEncoderJudge",
+                "sentence-transformers", "nli", "CrossEncoderJudge (a model without ONNX export)"
             ) from None
         self.name = Path(model).name if Path(model).is_dir() else model
         try:

@@ -74,6 +74,8 @@ class _Filter:
         if clean != told:
             record.msg, record.args = clean, ()
         if record.exc_info:
+            import logging
+
             trace = logging.Formatter().formatException(record.exc_info)
             record.exc_text, record.exc_info = redacted(trace), None
         return True

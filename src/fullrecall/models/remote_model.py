@@ -89,8 +89,7 @@ class RemoteModel(ABC):
         try:
             import_module(self.package)  # clients are made when they are first used
         except ImportError:
-            who = f"the {self.package} package"
-            raise MissingExtraError(who, self.package, type(self).__name__) from None
+            raise MissingExtraError(self.package, self.package, type(self).__name__) from None
         # The client reads these too: what decides who is asked is known here, and no secret shows.
         self.base_url = self.base_url or self._environment("BASE_URL") or None
         for line in self._environment("CUSTOM_HEADERS").splitlines():

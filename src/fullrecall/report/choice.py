@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall.errors import ReportError
-from fullrecall.measures import Measure
+from fullrecall.measures import Measure, Recall
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.totals import Totals
@@ -36,15 +36,18 @@ class Scored(NamedTuple):
 
 
 def place_of(report: Report, score: str | None) -> int:
-    """Return the place of a score in each row, by its name; of the only one if it is None.
+    """Return the place of a score in each row, by its name.
 
-    Raises `ReportError` for a name that the report does not have, and for None where it has
-    several.
+    None is the only score, or the only recall beside others. Raises `ReportError` for a name that
+    the report does not have, and for None where that leaves several.
     """
     names = [method.name for method in report.methods]
     if score is None:
         if len(names) == 1:
             return 0
+        recalls = [n for n, method in enumerate(report.methods) if method.headline == Recall]
+        if len(recalls) == 1:
+            return recalls[0]
         raise ReportError(
             f"the report has {len(names)} scores ({', '.join(names)}): choose one by its name"
         )

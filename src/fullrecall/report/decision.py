@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import NamedTuple
 
+from fullrecall.counts import counted
 from fullrecall.report.bounds import (
     Counts,
     groups_needed,
@@ -155,7 +156,7 @@ class Strictness:
         }[outcome]
         sure = "" if self.point else f"{100 * self.confidence:g}% confidence, "
         return (
-            f"{question.label} is {said} ({sure}{question.measured.samples:,} samples); "
+            f"{question.label} is {said} ({sure}{counted(question.measured.samples, 'sample')}); "
             f"{scale.required}: {scale.shown(question.threshold)}{missing and f'; {missing}'}"
         )
 
@@ -182,7 +183,7 @@ class Strictness:
         if groups is None:
             return None, "more samples with this mean would not settle it"
         needed = ceil(groups * round(measured.samples / coverage) / side.size)
-        return needed, f"about {needed:,} samples with these values would settle it"
+        return needed, f"about {counted(needed, 'sample')} with these values would settle it"
 
     def _problem(self, question: Question) -> str:
         """Return why nothing can be decided at all; "" where that is not so."""

@@ -37,7 +37,8 @@ class Gate:
       alone, each score's headline is.
     - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it
       holds for every measure that is named.
-    - `scores`: names of scores that must each pass; may be left out where there is one.
+    - `scores`: names of scores that must each pass; may be left out where there is one, or one
+      recall.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
     - `min_coverage`: required share of scored samples; only these count then. None: unscored
       samples count as 0 for PASS and as 1 for FAIL.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from fullrecall.counts import counted
 from fullrecall.errors import ReportError
 from fullrecall.findings import Target, restricted, same_targets
 from fullrecall.measures import Measure
@@ -206,8 +207,8 @@ def _rows_by_id(report: Report, name: str) -> dict[str | None, Row]:
 def _by_position(before: Report, after: Report) -> Pairing:
     if len(before) != len(after):
         raise ReportError(
-            f"{len(before):,} samples before and {len(after):,} after, none with an ID: which "
-            "belong together? Give each sample an id"
+            f"{counted(len(before), 'sample')} before and {len(after):,} after, none with an ID: "
+            "which belong together? Give each sample an id"
         )
     pairs = list(zip(before, after, strict=True))
     for ours, theirs in pairs:

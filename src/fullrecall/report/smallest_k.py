@@ -8,6 +8,7 @@ from math import ceil, fsum
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
+from fullrecall.counts import counted
 from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.bounds import CONFIDENCE, Counts, groups_needed, lower_bound, mean_above
@@ -196,7 +197,7 @@ def _reason(found: SmallestK) -> str:
     enough = (
         "more samples with these values would not show it"
         if found.needed is None
-        else f"about {found.needed:,} samples with these values would show it"
+        else f"about {counted(found.needed, 'sample')} with these values would show it"
     )
     return f"{start}: {lower} at {found.largest}, {on}; {enough}"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from fullrecall.counts import counted
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.text import shown
 
@@ -61,6 +62,10 @@ def console(file: IO[str], *, width: int | None = None) -> Console:
     )
 
 
+_BLANK = frozenset({"", "-"})
+"""Cells that hold nothing."""
+
+
 class Grid:
     """A table whose columns go into another below it where there is no room: no number is cut."""
 
@@ -110,6 +115,9 @@ class Grid:
                 grid.add_row()
             grid.add_row(Text(section.title, style="bold cyan"))
             for label, cells in section.rows:
+                # A row that only the other part of the table fills is left to it.
+                if set(cells[columns]) <= _BLANK and not set(cells) <= _BLANK:
+                    continue
                 grid.add_row(Text(f"  {label}"), *map(Text, cells[columns]))
         return grid
 
@@ -138,9 +146,13 @@ def _lines(
 ) -> list[tuple[str, list[Measure | None]]]:
     """Return the lines of a table: each with its label and the measure of each score there."""
     lines: dict[str, list[Measure | None]] = {}
+    # Where one score's headline was asked of another score too, its name tells what stands there.
+    asked = {one for score in scores for one in score if one.whole != score.method.headline}
     for place, score in enumerate(scores):
         for measure in score:
-            if measure == score.method.headline:
+            if measure in asked:
+                label = measure.name
+            elif measure == score.method.headline:
                 label = "all retrieved"
             elif measure.whole == score.method.headline:
                 label = f"@{measure.k}"
@@ -203,14 +215,15 @@ def notes(summary: Summary) -> list[str]:
     """Return one sentence for each reason why a mean says less than it seems to."""
     sentences = []
     if summary.stopped is not None:
-        sentences.append(partial(f"{summary.samples:,} samples", summary.stopped))
+        sentences.append(partial(counted(summary.samples, "sample"), summary.stopped))
     if summary.united:
         sentences.append(
-            f"united calls in {summary.united:,} of {summary.samples:,} samples: "
+            f"united calls in {summary.united:,} of {counted(summary.samples, 'sample')}: "
             "a context's rank is that in its own call"
         )
     if summary.failed_calls:
-        sentences.append(f"failed calls in {summary.failed_calls:,} of {summary.samples:,} samples")
+        every = counted(summary.samples, "sample")
+        sentences.append(f"failed calls in {summary.failed_calls:,} of {every}")
     for score in summary:
         sentences += _score_notes(score)
     if any(score.interval is not None for score in summary):
@@ -242,10 +255,10 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
         yield f"{share} of the credit in {name} rests on quotes that were not verified"
     if score.settled is not None:
         by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
+        targets = counted(score.settled.targets, "target")
         yield (
-            f"{score.settled.total:,} of {score.settled.targets:,} targets in {name} settled "
-            f"without the last judge ({by}), which was not asked in {score.settled.samples:,} "
-            "samples"
+            f"{score.settled.total:,} of {targets} in {name} settled without the last judge "
+            f"({by}), which was not asked in {counted(score.settled.samples, 'sample')}"
         )
 
 
@@ -309,10 +322,11 @@ def comparison_table(comparison: Comparison) -> Grid:
 def comparison_notes(comparison: Comparison) -> list[str]:
     """Return one sentence for all that a comparison stands on, and for what it leaves out."""
     how = "their IDs" if comparison.paired_by == "id" else "their position: they have no IDs"
-    notes = [f"{len(comparison.pairs):,} samples, paired by {how}"]
+    notes = [f"{counted(len(comparison.pairs), 'sample')}, paired by {how}"]
     for report, which in ((comparison.before, "before"), (comparison.after, "after")):
         if report.stopped is not None:
-            notes.append(partial(f"the report {which} has {len(report):,} samples", report.stopped))
+            has = f"the report {which} has {counted(len(report), 'sample')}"
+            notes.append(partial(has, report.stopped))
     for score in comparison:
         notes += _comparison_notes(score)
     for labels, which in ((comparison.only_before, "before"), (comparison.only_after, "after")):
@@ -328,7 +342,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
 def _comparison_notes(score: ScoreComparison) -> Iterator[str]:
     one = score.main
     label = score.method.label(one.measure)
-    in_groups = f" in {one.groups:,} groups" if one.groups < one.samples else ""
+    in_groups = f" in {counted(one.groups, 'group')}" if one.groups < one.samples else ""
     yield (
         f"{label}: {one.wins:,} better, {one.ties:,} the same, {one.losses:,} worse, of "
         f"{one.samples:,}{in_groups}"
@@ -372,7 +386,8 @@ def flips(score: ScoreComparison, limit: int) -> Iterator[RenderableType]:
     if not limit or not changed:
         return
     count = len(changed)
-    first = f", the {limit} largest changes:" if count > limit else ":"
+    largest = "largest change" if limit == 1 else f"{limit} largest changes"
+    first = f", the {largest}:" if count > limit else ":"
     some = "samples changed" if count > 1 else "sample changed"
     yield Text(f"{count:,} {some} in {score.name}{first}", style="bold")
     for flip in changed[:limit]:

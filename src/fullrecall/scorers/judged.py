@@ -305,10 +305,10 @@ def _contested_note(contested: Sequence[Verdict]) -> str:
 
 def _check_judge(judge: object) -> None:
     if isinstance(judge, type):
-        raise ParameterError(f"judge is an instance, got the class {judge.__name__}")
+        raise ParameterError(f"judge must be an instance, got the class {judge.__name__}")
     if isinstance(judge, ChatModel):
         raise ParameterError(
-            f"a chat model is no judge: wrap it, LLMJudge({type(judge).__name__}…)"
+            f"a chat model is not a judge: wrap it, LLMJudge({type(judge).__name__}…)"
         )
     for method in ("split", "attribute", "relevance"):
         if not callable(getattr(judge, method, None)) or isinstance(judge, str):

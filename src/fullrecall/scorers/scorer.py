@@ -17,6 +17,9 @@ from fullrecall.sample import Sample
 
 _SCORED = Status.SCORED  # an attribute of an enum costs as much as a measure
 
+UNOBSERVED = "no retrieval observed"
+"""How the reason begins for a sample that has no list of contexts, not even an empty one."""
+
 
 @runtime_checkable
 class Scorer(Protocol):
@@ -153,8 +156,7 @@ def require_retrieval(sample: Sample) -> None:
         raise Unmeasured(f"no retrieval: {sample.retrieval.error}")
     if not sample.has_retrieval:
         raise Unmeasured(
-            "no retrieval observed: the sample has neither retrieved_contexts nor "
-            "retrieved_context_ids"
+            f"{UNOBSERVED}: the sample has neither retrieved_contexts nor retrieved_context_ids"
         )
 
 

@@ -49,13 +49,13 @@ def similarity_above(similarity: str | Similarity, threshold: float) -> Callable
     scorer = getattr(function, "_RF_ScorerPy", None)
     if scorer is None:
         if not callable(function):
-            raise ParameterError(f"similarity is a name or a callable, got {similarity!r}")
+            raise ParameterError(f"similarity must be a name or a callable, got {similarity!r}")
         return _checked(function)
     flags = scorer["get_scorer_flags"]()
     best = flags["optimal_score"]
     if flags["worst_score"] != 0 or best not in (1, 100):
         raise ParameterError(
-            f"similarity is a normalised similarity, got {similarity!r}: take "
+            f"similarity must be a normalised similarity, got {similarity!r}: take "
             "normalized_similarity of the same module"
         )
     cutoff = max(0.0, threshold - _SLACK) * best

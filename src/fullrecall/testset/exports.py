@@ -291,7 +291,7 @@ def _dataset(rows: Sequence[Mapping[str, Any]]) -> Any:
     try:
         from datasets import Dataset
     except ImportError:
-        raise MissingExtraError("datasets", "all", "A Hugging Face data set") from None
+        raise MissingExtraError("datasets", "test", "A Hugging Face data set") from None
     return Dataset.from_list(list(rows))
 
 

@@ -54,7 +54,9 @@ class LangChainChatModel:
         config: RunnableConfig | None = None,
     ) -> None:
         if not isinstance(model, Runnable):
-            raise ParameterError(f"model is a chat model or a runnable of one, got {shown(model)}")
+            raise ParameterError(
+                f"model must be a chat model or a runnable of one, got {shown(model)}"
+            )
         self._model = model
         self._config = config
         self.name = name or f"langchain:{_described(model)}"

@@ -49,7 +49,7 @@ class DocumentReader:
                     f"ID of a document, got {self.id_key!r}"
                 )
         if self.source_key is not None and not _is_key(self.source_key):
-            raise ParameterError(f"source_key is a metadata key, got {self.source_key!r}")
+            raise ParameterError(f"source_key must be a metadata key, got {self.source_key!r}")
 
     def contexts(self, documents: Iterable[DocumentLike]) -> list[Context]:
         """Return `documents` as contexts, in their order; see the function `contexts`."""
@@ -63,7 +63,7 @@ class DocumentReader:
         """Return `documents` as contexts, one for each."""
         if isinstance(documents, BaseModel):  # iterable, but over its own fields
             raise InputError(
-                f"a list of documents is meant, got one {type(documents).__name__}: wrap it in []",
+                f"expected a list of documents, got one {type(documents).__name__}: wrap it in []",
                 field="retrieved_contexts",
             )
         try:
@@ -197,7 +197,7 @@ def _parts(
         item = item.to_dict()
     if not isinstance(item, Mapping):
         raise ValueError(
-            f"a Document, a mapping, a (document, score) pair or a text is meant, got {shown(item)}"
+            f"expected a Document, a mapping, a (document, score) pair or a text, got {shown(item)}"
         )
     fields = _kwargs(item) if "lc" in item else dict(item)
     if fields.get("type") == "Document":
@@ -206,7 +206,7 @@ def _parts(
     own_id, own_score = fields.pop("id", None), _finite(fields.pop("score", None))
     metadata = fields.pop("metadata", None) or {}
     if not isinstance(metadata, Mapping):
-        raise ValueError(f"metadata is a mapping, got {shown(metadata)}")
+        raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")
     placed = fields.get("start") is not None and fields.get("end") is not None
     place = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
     # Whoever returns plain mappings has no metadata in them: `id_key` finds the key all the same.

@@ -97,7 +97,7 @@ class NodeReader:
         """Yield a node with its score, or the smallest nodes that it was cut into."""
         node, score = (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
         if not isinstance(node, BaseNode):
-            raise InputError(f"rank {rank}: a node is meant, got {type(item).__name__}")
+            raise InputError(f"rank {rank}: expected a node, got {type(item).__name__}")
         for part in (node,) if self.expand is None else _leaves(node, self.expand, rank):
             yield part, score
 
@@ -146,7 +146,7 @@ def _mode(mode: object) -> MetadataMode:
     except ValueError:
         names = ", ".join(repr(known.value) for known in MetadataMode)
         raise ParameterError(
-            f"metadata_mode is a MetadataMode or one of {names}, got {mode!r}"
+            f"metadata_mode must be a MetadataMode or one of {names}, got {mode!r}"
         ) from None
 
 
