@@ -143,9 +143,16 @@ def test_import_loads_nothing_heavy() -> None:
 
 ORDER = (
     (
-        "errors", "identifiers", "counts", "dataframes", "extras", "usage", "markup", "parameters",
+        "errors",
+        "identifiers",
+        "counts",
+        "dataframes",
+        "extras",
+        "usage",
+        "markup",
+        "parameters",
         "lazy",
-    ),  # fmt: skip
+    ),
     ("context",),
     ("hits", "reordering", "retrieval"),
     ("sample",),
