@@ -292,7 +292,10 @@ class TestDeepeval:
             (3, "expected an iterable of test cases, got int 3"),
             ([SHOES, {"question": "q"}], "sample 2: a test case has an input, got 'question'"),
             ([SHOES, "x"], "sample 2: a row must be an object with named fields, got str 'x'"),
-            ([{"input": "q", "retrieval_context": "c"}], "sample 1: retrieved_contexts: a list"),
+            (
+                [{"input": "q", "retrieval_context": "c"}],
+                "sample 1: retrieved_contexts: expected a list",
+            ),
             ([{"input": "q", "retrieval_context": [1]}], "sample 1: retrieved_contexts: item 0"),
         ],
     )
@@ -509,10 +512,14 @@ class TestQrelsAndRuns:
             (QRELS, [1], "run is {query: {document: number}}, got list [1]: read_trec reads"),
             ("qrels.txt", RUN, "qrels is {query: {document: number}}, got str 'qrels.txt'"),
             (QRELS, {"q_1": ["d"]}, "run: query 'q_1' has {document: number}, got list ['d']"),
-            (QRELS, {"q_1": {"d": float("nan")}}, "run: query 'q_1': a score is a finite number"),
+            (
+                QRELS,
+                {"q_1": {"d": float("nan")}},
+                "run: query 'q_1': a score must be a finite number",
+            ),
             (QRELS, {"q_1": {"d": "0.5"}}, "run: query 'q_1': a score must be a number, got '0.5'"),
             (QRELS, {"q_1": {1.5: 1.0}}, "run: query 'q_1': 1.5 is not an ID"),
-            ({"q": {"d": "x"}}, RUN, "qrels: query 'q': reference_context_ids: a grade is"),
+            ({"q": {"d": "x"}}, RUN, "qrels: query 'q': reference_context_ids: a grade must be"),
             ({1: {}, "1": {}}, RUN, "qrels: two queries are '1'"),
             ({1.5: {}}, RUN, "qrels: 1.5 is not an ID"),
         ],

@@ -47,7 +47,7 @@ def test_from_report_to_corrected_mean(saved: Path) -> None:
     fill(Path("labels.csv"))
     shown = run("calibrate", saved, "labels.csv")
     assert "corrected (prediction-powered) 1.000" in shown
-    assert "30 of 52 claims labelled" in shown
+    assert "30 of 52 claims labeled" in shown
     plain = json.loads(CliRunner().invoke(
         app, ["calibrate", str(saved), "labels.csv", "--json", "--width", "0.3"]
     ).stdout)  # fmt: skip

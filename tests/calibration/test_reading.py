@@ -83,7 +83,7 @@ BAD = {
     "a word that is no label": ("item,label\nc1,maybe\n", 2, "got 'maybe'"),
     "a chance that is none": ("item,label,probability\nc1,yes,0\n", 2, "above 0 and at most 1"),
     "a percentage": ("item,label,probability\nc1,yes,8%\n", 2, "got '8%'"),
-    "twice": ("item,label\nc1,yes\nc2,yes\nc1,no\n", 4, "labelled on line 2 already"),
+    "twice": ("item,label\nc1,yes\nc2,yes\nc1,no\n", 4, "labeled on line 2 already"),
     "no claim": ("item,sample,claim,label\n,q1,,yes\n", 2, "which claim"),
     "no labels": ("item,verdict\nc1,yes\n", 1, "there are item, verdict"),
     "no header": ("", 1, "there are none"),

@@ -48,7 +48,7 @@ def test_nothing_missed() -> None:
     report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["a"]))
     found = diagnose(report)
     assert (len(found), found.counts(), found.shares()) == (0, {}, {})
-    assert str(found) == "Nothing was missed in 1 samples.\n"
+    assert str(found) == "Nothing was missed in 1 sample.\n"
 
 
 def test_only_scored_recall_is_diagnosed() -> None:
@@ -426,7 +426,7 @@ def test_what_it_adds_up_to() -> None:
         ({"k": 0}, ParameterError, "k must be a whole number"),
         ({"deep_k": 0}, ParameterError, "deep_k must be"),
         ({"near_duplicate": 90}, ParameterError, "near_duplicate must be a number from 0 to 1"),
-        ({"corpus": "file.jsonl"}, InputError, "corpus is an iterable of contexts"),
+        ({"corpus": "file.jsonl"}, InputError, "corpus must be an iterable of contexts"),
         ({"corpus": [1]}, InputError, "corpus, item 0: a context is a str"),
         ({"corpus": {"a": None}}, InputError, "corpus, item 'a'"),
         ({"scorers": TextRecall()}, ParameterError, "the report has no score 'text_recall'"),

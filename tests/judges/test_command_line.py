@@ -87,7 +87,7 @@ def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: A
         "--base-url", endpoint.base_url,
     )  # fmt: skip
     assert result.exit_code == 2
-    assert "wrong key" in " ".join(result.stdout.split())
+    assert "wrong key" in " ".join(result.output.split()), result.output
     assert "does not answer: the endpoint denied access" in result.stderr
     assert "Scored 0 samples before that." in result.stderr
 

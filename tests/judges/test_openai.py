@@ -215,7 +215,7 @@ def test_a_request_that_is_sent_without_its_schema_is_counted(endpoint: Endpoint
         )  # fmt: skip
 
     (row,) = judged(1)
-    assert row.results[0].reason == "the budget of 1 calls is used up"
+    assert row.results[0].reason == "the budget of 1 call is used up"
     assert len(endpoint.requests) == 1
     report = judged(2)
     assert report.spent is not None

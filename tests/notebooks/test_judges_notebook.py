@@ -88,7 +88,7 @@ def test_calibration_brings_the_mean_to_the_truth(notebook: Any) -> None:
               for n in re.findall(r"\d+", n)]  # fmt: skip
     drawn = int(re.findall(r"^(\d+) of 360 claims drawn", notebook.shown_by("to_label"))[0])
     assert sum(counts) == drawn
-    assert f"{drawn} of 360 claims labelled" in table
+    assert f"{drawn} of 360 claims labeled" in table
     assert f"{corrected:.3f}" in table
 
 

@@ -261,7 +261,7 @@ def test_what_a_reference_may_be(
     ("scorer", "reference", "message"),
     [
         (IdRecall(), "d0", "expected a list"),
-        (IdRecall(), [1.5], "no ID"),
+        (IdRecall(), [1.5], "1.5 is not an ID"),
         (IdRecall(), [Document("some text")], "'some text' has no ID"),
         (TextRecall(), "text", "expected a list"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),

@@ -24,7 +24,7 @@ Add --corpus, one indexed context per line, --retriever, a function of a questio
 
 [bold]Examples[/]
   fullrecall diagnose report.jsonl --k 5
-  fullrecall diagnose report.jsonl --k 5 --corpus chunks.jsonl --retriever app.py:search
+  fullrecall diagnose report.jsonl --corpus c.jsonl --retriever app.py:search
   fullrecall diagnose claims.jsonl --judge embedded
   fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
 """

@@ -37,7 +37,10 @@ _FOLDERS = {
 """Where the repository has each distribution of ours."""
 
 _NOT_SHOWN = ("all", "docs", "lint", "test")  # the others once more, and what developers use
-_MODULES = {"llama-index-core": "llama_index.core"}
+_MODULES = {
+    "llama-index-core": "llama_index.core",
+    "opentelemetry-sdk": "opentelemetry.sdk",
+}
 """Modules that are not called as their distributions are."""
 
 _HERE = "works here"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from fullrecall.context import Context
 from fullrecall.datasets.json_lines import json_lines
@@ -38,11 +39,12 @@ def read_contexts(path: FilePath, *, max_line_bytes: int = MAX_LINE_BYTES) -> It
 
 def _contexts(name: str, max_line_bytes: int) -> Iterator[Context]:
     try:
-        for line, row in json_lines(name, max_line_bytes):
-            try:
-                yield _context(row)
-            except ValueError as error:
-                raise InputError(str(error), line=line) from None
+        with closing(json_lines(name, max_line_bytes)) as rows:
+            for line, row in rows:
+                try:
+                    yield _context(row)
+                except ValueError as error:
+                    raise InputError(str(error), line=line) from None
     except InputError as error:
         raise error.at(path=name) from None
 

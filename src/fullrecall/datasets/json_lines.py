@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,14 @@ def read_jsonl(
     return in_file(name, to_samples(json_lines(name, max_line_bytes), columns))
 
 
-def json_lines(path: str, max_line_bytes: int) -> Iterator[tuple[int, dict[str, object]]]:
+def json_lines(
+    path: str, max_line_bytes: int
+) -> Generator[tuple[int, dict[str, object]], None, None]:
     """Yield the objects of a JSON Lines file with their line numbers, blank lines skipped."""
-    for line, text in text_lines(path, max_line_bytes):
-        if not text.strip():
-            continue
-        yield line, _row(text, line)
+    with closing(text_lines(path, max_line_bytes)) as lines:
+        for line, text in lines:
+            if text.strip():
+                yield line, _row(text, line)
 
 
 def _row(text: str, line: int) -> dict[str, object]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from fullrecall.calibration.labels import Label, as_label, as_probability
@@ -44,49 +45,50 @@ def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
 def _labels(name: str, rater: str) -> Iterator[Label]:
     is_csv = name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
     seen: dict[tuple[str, ...], int] = {}
-    for line, row in _csv_rows(name) if is_csv else json_lines(name, MAX_LINE_BYTES):
-        try:
-            label = _label(row, rater)
-        except InputError as error:
-            raise error.at(line=line) from None
-        about = (label.item,) if label.item else (label.sample, label.target)
-        first = seen.setdefault((label.rater, *about), line)
-        if first != line:
-            raise InputError(
-                f"this claim is labelled on line {first:,} already: keep one of the two, or name "
-                "their raters",
-                line=line,
-            )
-        yield label
+    with closing(_csv_rows(name) if is_csv else json_lines(name, MAX_LINE_BYTES)) as rows:
+        for line, row in rows:
+            try:
+                label = _label(row, rater)
+            except InputError as error:
+                raise error.at(line=line) from None
+            about = (label.item,) if label.item else (label.sample, label.target)
+            first = seen.setdefault((label.rater, *about), line)
+            if first != line:
+                raise InputError(
+                    f"this claim is labeled on line {first:,} already: keep one of the two, or "
+                    "name their raters",
+                    line=line,
+                )
+            yield label
 
 
-def _csv_rows(name: str) -> Iterator[tuple[int, dict[str, object]]]:
+def _csv_rows(name: str) -> Generator[tuple[int, dict[str, object]], None, None]:
     tab = "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else None
-    records = csv_records(name, tab, MAX_LINE_BYTES)
-    line, header = next(records, (1, []))
-    header = [column.strip().lower() for column in header]
-    for column in sorted(set(header)):
-        if column and header.count(column) > 1:
-            raise InputError(f"the header has the column {column!r} twice", line=line)
-    if "label" not in header or not {"item", "claim", "target"} & set(header):
-        raise InputError(
-            f"no labels: the columns label and item, or label, sample and claim, are needed, there "
-            f"are {', '.join(header) or 'none'}",
-            line=line,
-        )
-    for line, cells in records:
-        if not any(cell.strip() for cell in cells):
-            continue
-        if any(cell.strip() for cell in cells[len(header) :]):
+    with closing(csv_records(name, tab, MAX_LINE_BYTES)) as records:
+        line, header = next(records, (1, []))
+        header = [column.strip().lower() for column in header]
+        for column in sorted(set(header)):
+            if column and header.count(column) > 1:
+                raise InputError(f"the header has the column {column!r} twice", line=line)
+        if "label" not in header or not {"item", "claim", "target"} & set(header):
             raise InputError(
-                f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold "
-                "the delimiter or a line break",
+                "no labels: the columns label and item, or label, sample and claim, are needed, "
+                f"there are {', '.join(header) or 'none'}",
                 line=line,
             )
-        # Spreadsheets leave out empty cells at the end of a row.
-        missing = [""] * (len(header) - len(cells))
-        values = zip(header, [*cells, *missing], strict=False)
-        yield line, {column: bare(cell) for column, cell in values}
+        for line, cells in records:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if any(cell.strip() for cell in cells[len(header) :]):
+                raise InputError(
+                    f"the row has {len(cells)} cells, the header {len(header)}: quote cells that "
+                    "hold the delimiter or a line break",
+                    line=line,
+                )
+            # Spreadsheets leave out empty cells at the end of a row.
+            missing = [""] * (len(header) - len(cells))
+            values = zip(header, [*cells, *missing], strict=False)
+            yield line, {column: bare(cell) for column, cell in values}
 
 
 def _label(row: dict[str, object], rater: str) -> Label:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 from array import array
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from itertools import pairwise
 from math import isfinite, isnan
 from typing import Literal, get_args
@@ -158,16 +159,17 @@ class _Ranking:
 def _read_qrels(path: str) -> dict[str, dict[str, float]]:
     judged: dict[str, dict[str, float]] = {}
     beir = False
-    for line, text in _lines(path):
-        fields = _split(text, len(_BEIR_HEADER) if beir else _QRELS_COLUMNS)
-        if not judged and not beir and _is_beir_header(fields):
-            beir = True
-            continue
-        try:
-            query, document, grade = _judgement(fields, text, beir=beir)
-            _judge(judged.setdefault(query, {}), query, document, grade)
-        except InputError as error:
-            raise error.at(path=path, line=line) from None
+    with closing(_lines(path)) as lines:
+        for line, text in lines:
+            fields = _split(text, len(_BEIR_HEADER) if beir else _QRELS_COLUMNS)
+            if not judged and not beir and _is_beir_header(fields):
+                beir = True
+                continue
+            try:
+                query, document, grade = _judgement(fields, text, beir=beir)
+                _judge(judged.setdefault(query, {}), query, document, grade)
+            except InputError as error:
+                raise error.at(path=path, line=line) from None
     if not judged:
         raise InputError("holds no judgements", path=path)
     return judged
@@ -175,21 +177,22 @@ def _read_qrels(path: str) -> dict[str, dict[str, float]]:
 
 def _read_run(path: str, order: RunOrder) -> dict[str, _Ranking]:
     rankings: dict[str, _Ranking] = {}
-    for line, text in _lines(path):
-        try:
-            query, document, rank, score = _result(text)
-            ranking = rankings.get(query)
-            if ranking is None:
-                ranking = rankings[query] = _Ranking()
-            ranking.add(document, rank, score, order)
-        except InputError as error:
-            raise error.at(path=path, line=line) from None
+    with closing(_lines(path)) as lines:
+        for line, text in lines:
+            try:
+                query, document, rank, score = _result(text)
+                ranking = rankings.get(query)
+                if ranking is None:
+                    ranking = rankings[query] = _Ranking()
+                ranking.add(document, rank, score, order)
+            except InputError as error:
+                raise error.at(path=path, line=line) from None
     if not rankings:
         raise InputError("holds no results", path=path)
     return rankings
 
 
-def _lines(path: str) -> Iterator[tuple[int, str]]:
+def _lines(path: str) -> Generator[tuple[int, str], None, None]:
     try:
         for line, text in text_lines(path):
             if text.strip():

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import pairwise
@@ -239,13 +240,14 @@ def read_pairs(path: FilePath) -> Iterator[Pair]:
     not supported, and an empty one is left out. Raises `InputError` with the line.
     """
     name = existing_file(path)
-    for line, row in json_lines(name, MAX_LINE_BYTES):
-        try:
-            pair = _pair(row)
-        except InputError as error:
-            raise error.at(path=name, line=line) from None
-        if pair is not None:
-            yield pair
+    with closing(json_lines(name, MAX_LINE_BYTES)) as rows:
+        for line, row in rows:
+            try:
+                pair = _pair(row)
+            except InputError as error:
+                raise error.at(path=name, line=line) from None
+            if pair is not None:
+                yield pair
 
 
 def demo_pairs() -> Iterator[Pair]:

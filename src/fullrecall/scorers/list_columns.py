@@ -129,7 +129,7 @@ def recalls(
         counted = wanted >= 0
         counted[:, 1:] &= wanted[:, 1:] != wanted[:, :-1]  # a reference given twice is one
         ranks = np.full(wanted.shape, width + 1, dtype=np.int64)
-        for column in range(wanted.shape[1] if width else 0):
+        for column in range(wanted.shape[1] if listed.shape[1] else 0):
             same = listed == wanted[:, column : column + 1]
             first = same.argmax(axis=1)
             there = same[np.arange(len(same)), first] & counted[:, column]
