@@ -129,7 +129,7 @@ def test_through_the_command_line(base_url: str, tmp_path: Path) -> None:
     """`fullrecall evaluate --judge openai:…` ends well, each sample scored or counted as not."""
     path = tmp_path / "samples.jsonl"
     path.write_text(json.dumps(SAMPLES[0].to_dict()) + "\n", "utf-8")
-    arguments = ["evaluate", str(path), "--scorer", "claim", "--judge", "openai:smollm2"]
+    arguments = ["evaluate", str(path), "--scorer", "claim_recall", "--judge", "openai:smollm2"]
     result = CliRunner().invoke(app, [*arguments, "--base-url", base_url, "--json"])
     (score,) = json.loads(result.stdout)["scores"]
     assert result.exit_code == (0 if score["scored"] else 2), result.output
