@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.calibration.calibrating import calibrate
     from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
+    from fullrecall.calibration.correction import calibrate
     from fullrecall.calibration.drawing import ToLabel
     from fullrecall.calibration.estimation import Estimate
     from fullrecall.calibration.judged import JudgedClaim, Strata, by_verdict, one_stratum
@@ -45,7 +45,7 @@ _MODULES = {
     "Strata": "judged",
     "ToLabel": "drawing",
     "by_verdict": "judged",
-    "calibrate": "calibrating",
+    "calibrate": "correction",
     "labels_for_width": "needed",
     "one_stratum": "judged",
 }

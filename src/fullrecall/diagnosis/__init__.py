@@ -9,8 +9,8 @@ from fullrecall import lazy
 if TYPE_CHECKING:
     from fullrecall.diagnosis.causes import Cause, Diagnosed
     from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
-    from fullrecall.diagnosis.diagnosing import diagnose
     from fullrecall.diagnosis.diagnosis import Diagnosis
+    from fullrecall.diagnosis.investigation import diagnose
 
 __all__ = [
     "Cause",
@@ -31,7 +31,7 @@ _MODULES = {
     "Diagnosed": "causes",
     "Diagnosis": "diagnosis",
     "Effect": "change",
-    "diagnose": "diagnosing",
+    "diagnose": "investigation",
 }
 
 if not TYPE_CHECKING:

@@ -114,8 +114,9 @@ def slices_of(  # noqa: PLR0917 - what `Report.slices` has, in its order
     members, without = parted(rows, groups, by)
     name = by if isinstance(by, str) else _name(by)
     if not members:
-        known = ", ".join(fields(row.sample for row in rows)) or "none"
-        raise ReportError(f"no sample has {name!r} to slice by: choose one of {known}")
+        known = ", ".join(fields(row.sample for row in rows))
+        way_out = f"choose one of {known}" if known else "give the samples metadata or groups"
+        raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
     made = [
         slice_of(value, of, place, measure, 1 - (1 - confidence) / len(members))
         for value, of in members.items()
