@@ -30,7 +30,7 @@ from fullrecall import (
     scorers,
 )
 from fullrecall.errors import InputError, ParameterError, ReportError, RunStopped
-from fullrecall.evaluation.batches import score_batch
+from fullrecall.distributed.batches import score_batch
 from fullrecall.evaluation.store import Store
 from fullrecall.judges import Cascade, EmbeddedJudge, LexicalJudge, Panel, VerbatimJudge
 from fullrecall.models import ChatRequest, Completion, Failure, Message

@@ -20,7 +20,7 @@ from fullrecall.dataframes import is_frame
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
-from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
+from fullrecall.distributed.tables import ColumnType, Table, empty_frame, table_of
 from fullrecall.measures import Measure
 from fullrecall.models.retries import MOST, Retries
 from fullrecall.report import frames
