@@ -29,8 +29,8 @@ from fullrecall import (
     evaluate,
     scorers,
 )
+from fullrecall.distributed.batches import score_batch
 from fullrecall.errors import InputError, ParameterError, ReportError, RunStopped
-from fullrecall.evaluation.batches import score_batch
 from fullrecall.evaluation.store import Store
 from fullrecall.judges import Cascade, EmbeddedJudge, LexicalJudge, Panel, VerbatimJudge
 from fullrecall.models import ChatRequest, Completion, Failure, Message

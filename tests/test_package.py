@@ -168,6 +168,7 @@ ORDER = (
     ("datasets", "collections"),
     ("diagnosis",),
     ("evaluation",),
+    ("distributed",),
     ("testset",),
     ("testing",),
     ("demo",),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fullrecall.cli.budgeting import budget_of
+from fullrecall.cli.budget_options import budget_of
 from fullrecall.cli.judge import KINDS, JudgeOptions
 from fullrecall.cli.options import (
     above_zero,
@@ -307,7 +307,7 @@ def evaluate(
     ] = False,
 ) -> None:
     """Score the samples of a file and print what they add up to; see `HELP`."""
-    from fullrecall.cli.running import Request, expanded, run_evaluation
+    from fullrecall.cli.job import Request, expanded, run_evaluation
     from fullrecall.evaluation.run import RunOptions
 
     shown = cuts(ks)

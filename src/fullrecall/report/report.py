@@ -287,11 +287,11 @@ class Report:
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
         `ReportError` where the report keeps no rows, or no judge made a recall of it.
         """
-        from fullrecall.calibration import by_verdict, drawing, sheet
+        from fullrecall.calibration import by_verdict, draw, sheet
 
         if path is not None:
             sheet.check(path)
-        drawn = drawing.to_label(
+        drawn = draw.to_label(
             self,
             n,
             seed=seed,

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.dataframes import is_frame
+from fullrecall.distributed.tables import ColumnType, Table, empty_frame, table_of
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
-from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
 from fullrecall.measures import Measure
 from fullrecall.models.retries import MOST, Retries
 from fullrecall.report import frames
