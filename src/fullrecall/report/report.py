@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from fullrecall.dataframes import Backend
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.report.bounds import CONFIDENCE
@@ -19,7 +20,6 @@ from fullrecall.result import Method, Status
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
@@ -304,22 +304,27 @@ class Report:
             sheet.write(drawn, path)
         return drawn
 
-    def to_pandas(self, *measures: Measure) -> pd.DataFrame:
-        """Return one row per sample and one column per measure of each score.
+    def to_frame(self, *measures: Measure, backend: Backend = "pandas") -> Any:
+        """Return a data frame: one row per sample and one column per measure of each score.
 
-        Columns are named `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that
-        `summary` reads. A score's status and reason stand beside them. No value is NaN without a
-        status that says why. Raises `MissingExtraError` without pandas.
+        `backend` is the library that it is of: "pandas", "polars", or "pyarrow". Columns are named
+        `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that `summary` reads. A
+        score's status and reason stand beside them. No value is missing without a status that says
+        why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
+        is not installed.
         """
         from fullrecall.report import frames
 
-        return frames.scores(self, measures)
+        return frames.scores(self, measures, backend)
 
-    def findings_to_pandas(self) -> pd.DataFrame:
-        """Return one row per target: found or not, at which rank, with which credit."""
+    def findings_to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return one row per target: found or not, at which rank, with which credit.
+
+        The library is chosen, and errors are raised, as in `to_frame`.
+        """
         from fullrecall.report import frames
 
-        return frames.findings(self)
+        return frames.findings(self, backend)
 
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, one JSON object: the summary and each sample's scores.
@@ -337,7 +342,7 @@ class Report:
         measures: Sequence[Measure] = (),
         delimiter: str = ",",
     ) -> str:
-        """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
+        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
 
         A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
         begins with a byte order mark, for Excel; where a comma is the decimal sign, Excel expects
