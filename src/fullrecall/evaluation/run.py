@@ -205,7 +205,13 @@ def _asker(retriever: RetrieverLike, run: Run) -> Asker:
     from fullrecall.evaluation.retrievers import Asker, as_retriever
 
     limits = run.limits
-    return Asker(as_retriever(retriever), limits.max_concurrency, limits.timeout, run.seconds_left)
+    return Asker(
+        as_retriever(retriever),
+        limits.max_concurrency,
+        limits.timeout,
+        run.seconds_left,
+        run.interruption,
+    )
 
 
 async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Sample]:
