@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import fullrecall
 from fullrecall import (
     BatchScorer,
+    Budget,
     ClaimRecall,
     IdRecall,
     LLMJudge,
@@ -414,7 +415,14 @@ class TestMistakes:
             ({"timeout": -1}, "timeout"),
             ({"retries": -1}, "a whole number >= 0"),
             ({"rename": {"a": "no_field"}}, "no_field"),
-            ({"store": 7}, "store must be a path here, got int: each worker opens it"),
+            (
+                {"store": 7},
+                "store must be a path or a redis:// URL here, got int",
+            ),
+            ({"store": "redis://:pw@host/0"}, "URL without a password.*set REDIS_PASSWORD"),
+            ({"rate": 5}, "budget and rate need store='redis://…', .*got store=None"),
+            ({"budget": Budget(calls=5), "store": "a.sqlite"}, "budget and rate need store="),
+            ({"store": "redis://host/0", "rate": 0}, "rate must be a number of requests per sec"),
         ],
     )
     def test_options_are_checked_at_once(self, options: Any, problem: str) -> None:
@@ -426,7 +434,7 @@ class TestMistakes:
         """It is this process's own."""
         with (
             Store(tmp_path / "answers.sqlite") as store,
-            pytest.raises(ParameterError, match="store must be a path here, got Store"),
+            pytest.raises(ParameterError, match="a path or a redis:// URL here, got Store"),
         ):
             BatchScorer(IdRecall(), store=store)  # type: ignore[arg-type]
 

@@ -321,7 +321,7 @@ class TestFailures:
     @pytest.mark.parametrize("keep", ["rows", "summary"])
     def test_always(self, keep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """The report of the others, incomplete, with the error; a later success makes it whole."""
-        how = scorer(keep=keep) if keep == "summary" else BatchScorer(IdRecall(), position="place")
+        how = scorer() if keep == "summary" else BatchScorer(IdRecall(), position="place")
         with monkeypatch.context() as patch:
             self.failing(patch, lambda positions: 20 in positions)
             made = [how(table(range(start, start + 16))) for start in (0, 16, 32)]

@@ -8,9 +8,10 @@ batches is the one that `evaluate` returns, or says what it lacks.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fullrecall.datasets.rows import Rename
+    from fullrecall.evaluation.budget import Budget
+    from fullrecall.usage import Spent
 
 ROW = "fullrecall_row"
 """The column with a sample's whole result, as a saved report has it, one JSON object each."""
@@ -93,9 +96,13 @@ class BatchScorer:
       reported as missing, with the error; "raise" raises it, for the engine to try again.
     - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
       are of one batch, so that as many requests may be on their way as there are workers times
-      `max_concurrency`. `store` is a file on a disk that the workers of one machine share.
-
-    There is no budget: it bounds one run, and each batch is one.
+      `max_concurrency`.
+    - `store`: a file on a disk that the workers of one machine share, or the URL of a Redis server
+      for those of many: `redis://host:6379/0`. An answer that one has paid for, no other asks for.
+      The server's password is read from REDIS_PASSWORD, here and in the workers.
+    - `budget`: what all workers may spend together, until this scorer is made anew; `spent` tells
+      how much that is. `rate`: requests per second that all of them send together. Both need a
+      store on a server.
 
     Raises `ParameterError` for an argument out of its range. Calls raise `InputError` for a
     column that no sample has, or a position that is none: no matter of a row.
@@ -116,6 +123,11 @@ class BatchScorer:
     deadline: float | None = field(default=None, kw_only=True)
     retries: Retries | int = field(default=MOST, kw_only=True)
     store: str | Path | None = field(default=None, kw_only=True)
+    budget: Budget | None = field(default=None, kw_only=True)
+    rate: float | None = field(default=None, kw_only=True)
+    _job: str = field(
+        default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         from fullrecall.datasets.rows import Columns  # readers are no part of `import fullrecall`
@@ -137,11 +149,12 @@ class BatchScorer:
         if self.store is not None:
             if not isinstance(self.store, (str, Path)):
                 raise ParameterError(
-                    f"store must be a path here, got {type(self.store).__name__}: each worker "
-                    "opens it"
+                    f"store must be a path or a redis:// URL here, got "
+                    f"{type(self.store).__name__}: each worker opens it"
                 )
-            # Workers may run in another directory.
-            object.__setattr__(self, "store", str(Path(self.store).absolute()))
+            if not self._is_served:  # workers may run in another directory
+                object.__setattr__(self, "store", str(Path(self.store).absolute()))
+        self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
         Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
         Columns(self.rename)
         if self.position in (*self._score_columns, ROW, PROBLEM, TOTALS, KEY):
@@ -356,13 +369,51 @@ class BatchScorer:
         return rows, problems
 
     @property
+    def spent(self) -> Spent | None:
+        """What all workers have sent and paid so far; None without a budget or a rate."""
+        budget = self._options["budget"]
+        return None if budget is None else budget.spent()
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        # The job is left out: two scorers that do the same are the same to Dask.
+        parts = (getattr(self, each.name) for each in fields(self) if each.name not in _NO_TOKEN)
+        return (self._identity.to_dict(), *map(str, parts))
+
+    @property
+    def _is_served(self) -> bool:
+        return isinstance(self.store, str) and self.store.startswith(_SCHEMES)
+
+    @property
     def _options(self) -> dict[str, Any]:
+        """The options of `evaluate`: what workers share is given with the job that they are of."""
+        store: Any = None
+        budget: Any = None
+        if self._is_served:
+            from fullrecall.evaluation.served_store import Server
+
+            store = Server(str(self.store), self._job)
+        elif self.store is not None:
+            from fullrecall.evaluation.store import JobFile
+
+            store = JobFile(str(self.store), self._job)
+        if self.budget is not None or self.rate is not None:
+            if not self._is_served:
+                raise ParameterError(
+                    "budget and rate need store='redis://…', a server that all workers share: "
+                    f"got store={self.store!r}"
+                )
+            from fullrecall.evaluation.budget import Budget
+            from fullrecall.evaluation.shared_account import JobBudget
+
+            given = vars(self.budget or Budget())
+            budget = JobBudget(**given, server=store, rate=self.rate)
         return {
             "max_concurrency": self.max_concurrency,
             "timeout": self.timeout,
             "deadline": self.deadline,
             "retries": self.retries,
-            "store": self.store,
+            "store": store,
+            "budget": budget,
             "progress": False,
         }
 
@@ -518,6 +569,10 @@ class BatchScorer:
             raise ReportError(f"row {number}: {error}") from None
         return plain
 
+
+_SCHEMES = ("redis://", "rediss://", "unix://")
+
+_NO_TOKEN = ("scorers", "retries", "_job")
 
 _FAILED = '{"failed":'
 """How the text of a row begins of which the batch failed."""
