@@ -400,8 +400,12 @@ def targets_of(findings: Findings) -> Sequence[Target]:
 
 def same_targets(findings: Findings, others: Findings) -> bool:
     """Return whether both have the same targets in the same order, where that is seen at once."""
+    if type(findings) is SingleFindings and type(others) is SingleFindings:
+        return findings.ids == others.ids and findings.grades == others.grades
     if isinstance(findings, WholeFindings) and isinstance(others, WholeFindings):
         return findings.references == others.references
+    if type(findings) is LateFindings and type(others) is LateFindings:
+        return findings.targets == others.targets
     return False
 
 

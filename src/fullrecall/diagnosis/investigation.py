@@ -200,9 +200,7 @@ class _Looking:
         return self.scored[name, nth]
 
 
-def _missing(
-    place: int, row: Row, k: int | None
-) -> Iterator[tuple[int, int, Finding, bool]]:
+def _missing(place: int, row: Row, k: int | None) -> Iterator[tuple[int, int, Finding, bool]]:
     """Yield each finding of a score to look into: its place, its number, and whether it is found.
 
     What was found is looked into where it is known what of the list was read.
