@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -137,6 +137,10 @@ class ColumnFindings(Sequence[Finding]):
         """Return the rank at which each target that was found is found in full, in no order."""
 
     @abstractmethod
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        """Return the rank at which each target is found in full, in order; None: never."""
+
+    @abstractmethod
     def _finding(self, position: int) -> Finding:
         """Return the finding of one target."""
 
@@ -153,6 +157,12 @@ class ColumnFindings(Sequence[Finding]):
         if found is None:
             found = self.found_ranks
         return len(found) if k is None else bisect_right(found, k)
+
+    def missed_within(self, k: int | None) -> Iterator[int]:
+        """Yield the places of the targets that are not found in full within the first `k` ranks."""
+        for place, rank in enumerate(self._ranks_in_order()):
+            if rank is None or (k is not None and rank > k):
+                yield place
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -216,6 +226,9 @@ class WholeFindings(ColumnFindings):
     def _first_ranks(self) -> list[int]:
         return [ranks[0] for ranks in self.ranks if ranks]
 
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        return [ranks[0] if ranks else None for ranks in self.ranks]
+
     def _finding(self, position: int) -> Finding:
         (any_of, grade), ranks = self.references[position], self.ranks[position]
         return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
@@ -268,6 +281,9 @@ class SingleFindings(WholeFindings):
     def _first_ranks(self) -> list[int]:
         return list(self.rank_of.values())
 
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        return map(self.rank_of.get, self.ids)
+
 
 class LateFindings(ColumnFindings):
     """Findings of which the first ranks are known, and the rest is worked out when it is read.
@@ -306,6 +322,9 @@ class LateFindings(ColumnFindings):
 
     def _first_ranks(self) -> list[int]:
         return [first for first in self._firsts if first is not None]
+
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        return self._firsts
 
     def _finding(self, position: int) -> Finding:
         if position not in self._made:
@@ -381,8 +400,12 @@ def targets_of(findings: Findings) -> Sequence[Target]:
 
 def same_targets(findings: Findings, others: Findings) -> bool:
     """Return whether both have the same targets in the same order, where that is seen at once."""
+    if type(findings) is SingleFindings and type(others) is SingleFindings:
+        return findings.ids == others.ids and findings.grades == others.grades
     if isinstance(findings, WholeFindings) and isinstance(others, WholeFindings):
         return findings.references == others.references
+    if type(findings) is LateFindings and type(others) is LateFindings:
+        return findings.targets == others.targets
     return False
 
 
