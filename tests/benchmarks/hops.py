@@ -1,8 +1,8 @@
 """How far one judged sample travels: coroutine frames above the model, and calls on the way.
 
 A sample with one claim is scored by `evaluate` through a model that answers at once. When the model
-is asked, the coroutines that wait for it are counted, from the sample's task down; then the calls of
-functions of fullrecall, how many functions, in how many modules: of the whole run, and of what a
+is asked, the coroutines that wait for it are counted, from the sample's task down; then the calls
+of functions of fullrecall, how many functions, in how many modules: of the whole run, and of what a
 run of two samples takes beyond a run of one.
 """
 
