@@ -10,9 +10,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
 from fullrecall.sample import Reference
 
@@ -269,25 +269,40 @@ class SingleFindings(WholeFindings):
         return list(self.rank_of.values())
 
 
-class LateFindings(ColumnFindings):
-    """Findings of which the first ranks are known, and the rest is worked out when it is read.
+class Matches(Protocol):
+    """Where the targets of one sample are found, worked out when it is asked; must not raise.
 
-    Recall needs no more than the first rank of each target; precision and evidence need to look
-    at every context. `firsts[i]` is the rank at which `targets[i]` is found whole, None if it is
-    not; `make(i)` returns its finding, must not raise, and is called once.
+    `lengthy` tells whether that takes long, and lets other threads run meanwhile.
     """
 
-    __slots__ = ("_firsts", "_made", "_make", "_targets")
+    @property
+    def lengthy(self) -> bool: ...  # noqa: D102 - above
 
-    def __init__(
-        self,
-        targets: Sequence[Target],
-        firsts: Sequence[int | None],
-        make: Callable[[int], Finding],
-    ) -> None:
+    def found_by(self, place: int, k: int | None, /) -> bool:
+        """Return whether the target at this place is found whole within `k` ranks, or at all."""
+        ...
+
+    def first(self, place: int, /) -> int | None:
+        """Return the rank at which it is found first; None if it is not found."""
+        ...
+
+    def finding(self, place: int, /) -> Finding:
+        """Return its finding."""
+        ...
+
+
+class LateFindings(ColumnFindings):
+    """Findings of which no more is worked out than what is read.
+
+    Recall needs to know which targets are found, recall at k which of them within k; precision
+    and evidence need to look at every context.
+    """
+
+    __slots__ = ("_made", "_matches", "_targets")
+
+    def __init__(self, targets: Sequence[Target], matches: Matches) -> None:
         self._targets = targets
-        self._firsts = firsts
-        self._make = make
+        self._matches = matches
         self._made: dict[int, Finding] = {}
         self._sorted = None
 
@@ -300,16 +315,27 @@ class LateFindings(ColumnFindings):
         return self._targets
 
     @property
+    def lengthy(self) -> bool:
+        """Whether it takes long to work out what is not known yet, beside other threads."""
+        return self._matches.lengthy
+
+    @property
     def relevant_ranks(self) -> Sequence[int]:
         """The ranks that support any target, ascending, each once: makes the findings."""
         return sorted({rank for finding in self for rank in finding.ranks})
 
+    def found_within(self, k: int | None) -> int:
+        """Return how many targets are found in full within the first `k` ranks."""
+        found_by = self._matches.found_by
+        return sum([found_by(place, k) for place in range(len(self._targets))])
+
     def _first_ranks(self) -> list[int]:
-        return [first for first in self._firsts if first is not None]
+        firsts = map(self._matches.first, range(len(self._targets)))
+        return [first for first in firsts if first is not None]
 
     def _finding(self, position: int) -> Finding:
         if position not in self._made:
-            self._made[position] = self._make(position)
+            self._made[position] = self._matches.finding(position)
         return self._made[position]
 
 

@@ -9,7 +9,14 @@ from hashlib import sha256
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Finding, Findings, RankedFindings, Target, WholeFindings, targets_of
+from fullrecall.findings import (
+    ColumnFindings,
+    Finding,
+    Findings,
+    RankedFindings,
+    Target,
+    targets_of,
+)
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.measure import KINDS
 from fullrecall.usage import Usage
@@ -142,7 +149,7 @@ class Result:
         """One sentence for a human: why there is no score, or what the score stands for."""
         if self.status is not Status.SCORED or not len(self.findings):
             return self.note
-        if isinstance(self.findings, WholeFindings):  # the kind that most results have: by columns
+        if isinstance(self.findings, ColumnFindings):  # the kind that most results have
             found, partly = self.findings.found_within(None), False
         else:
             found = sum(finding.found_at() for finding in self.findings)
