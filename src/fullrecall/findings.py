@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
@@ -221,26 +221,47 @@ class WholeFindings(ColumnFindings):
         return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
+def ranks_of(retrieved: Sequence[str | None], ids: Sequence[str]) -> tuple[list[int], bool]:
+    """Return the first rank of each of the `ids` that was retrieved, ascending.
+
+    And whether a context stands among them that has no ID.
+    """
+    sought: set[str | None] = {None, *ids}
+    hits, some_without = [], False
+    for rank, one in enumerate(retrieved, start=1):
+        if one in sought:
+            sought.remove(one)  # of several equal IDs the first is the one that counts
+            if one is None:
+                some_without = True
+            else:
+                hits.append(rank)
+    return hits, some_without
+
+
 class SingleFindings(WholeFindings):
     """Findings of single IDs: a run over ten thousand samples makes no object for any of them.
 
-    `ids` are distinct. `rank_of` gives the rank of those that were found, which differ, and
-    nothing of the others. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None.
+    `ids` are distinct, and are found at `hits`: ranks of `retrieved`, ascending, one for each ID
+    that was found. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None.
     """
 
-    __slots__ = ("grades", "ids", "rank_of")
+    __slots__ = ("grades", "hits", "ids", "retrieved")
 
+    hits: list[int]
     references: Sequence[Reference]
     ranks: tuple[tuple[int, ...], ...]
 
     def __init__(
-        self, ids: Sequence[str], rank_of: Mapping[str | None, int], grades: Sequence[float] | None
+        self,
+        ids: Sequence[str],
+        hits: list[int],
+        retrieved: Sequence[str | None],
+        grades: Sequence[float] | None,
     ) -> None:
         self.ids = ids
-        self.rank_of = rank_of
+        self.hits = hits
+        self.retrieved = retrieved
         self.grades = grades
-        self._relevant = None
-        self._sorted = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -251,8 +272,8 @@ class SingleFindings(WholeFindings):
             grades = repeat(1.0) if self.grades is None else self.grades
             self.references = [Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)]
         elif name == "ranks":
-            ranks = map(self.rank_of.get, self.ids)
-            self.ranks = tuple([() if rank is None else (rank,) for rank in ranks])
+            rank_of = {self.retrieved[rank - 1]: (rank,) for rank in self.hits}
+            self.ranks = tuple([rank_of.get(one, ()) for one in self.ids])
         else:
             raise AttributeError(name)
         return getattr(self, name)
@@ -260,13 +281,19 @@ class SingleFindings(WholeFindings):
     @property
     def relevant_ranks(self) -> Sequence[int]:
         """The ranks that support any target, ascending, each once."""
-        found = self._sorted
-        if found is None:
-            found = self._sorted = sorted(self.rank_of.values())
-        return found
+        return self.hits
+
+    @property
+    def found_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found in full, ascending."""
+        return self.hits
+
+    def found_within(self, k: int | None) -> int:
+        """Return how many targets are found in full within the first `k` ranks."""
+        return len(self.hits) if k is None else bisect_right(self.hits, k)
 
     def _first_ranks(self) -> list[int]:
-        return list(self.rank_of.values())
+        return self.hits
 
 
 class Matches(Protocol):

@@ -57,6 +57,7 @@ class Method:
         return f"{self.name}.{measure.name}"
 
 
+_FREE = Usage()
 _UNSCORED = Status.UNSCORED  # an attribute of an enum takes as long as a measure
 
 
@@ -77,7 +78,7 @@ class Result:
     retrieved: int = 0
     note: str = ""
     unmeasured: tuple[tuple[str, str], ...] = ()
-    usage: Usage = Usage()  # noqa: RUF009 - a tuple: it cannot be changed
+    usage: Usage = _FREE
     ranks: tuple[int, ...] | None = None
 
     def __init__(  # noqa: PLR0917 - the fields, in their order
@@ -88,20 +89,24 @@ class Result:
         retrieved: int = 0,
         note: str = "",
         unmeasured: tuple[tuple[str, str], ...] = (),
-        usage: Usage = Usage(),  # noqa: B008 - a tuple: it cannot be changed
+        usage: Usage = _FREE,
         ranks: tuple[int, ...] | None = None,
     ) -> None:
         # One is made for each score of each sample: what a frozen dataclass does takes five times
-        # as long.
+        # as long. What is at its default stands in the class.
         fields = self.__dict__
         fields["method"] = method
         fields["status"] = status
         fields["findings"] = findings
         fields["retrieved"] = retrieved
-        fields["note"] = note
-        fields["unmeasured"] = unmeasured
-        fields["usage"] = usage
-        fields["ranks"] = ranks
+        if note:
+            fields["note"] = note
+        if unmeasured:
+            fields["unmeasured"] = unmeasured
+        if usage is not _FREE:
+            fields["usage"] = usage
+        if ranks is not None:
+            fields["ranks"] = ranks
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
