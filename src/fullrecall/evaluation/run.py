@@ -234,6 +234,7 @@ def _reporting(
         on_progress=options.on_progress,
     )
     run.beat = meter.beat
+    run.totaled = report.totaled
 
     def add(row: Row) -> None:
         report.add(row)

@@ -488,6 +488,13 @@ class Report:
         """Whether the report has the samples one by one, and not their totals only."""
         return self._rows is not None
 
+    @property
+    def totaled(self) -> Sequence[Sequence[Measure]]:
+        """The measures of each score that are totaled as rows are added: none where rows stay."""
+        if self._rows is not None:
+            return [()] * len(self.methods)
+        return [tuple(score.totals) for score in self._tallies.scores]
+
     def _with(self, rows: Iterable[Row]) -> Report:
         """Return a report of some of the rows, which lacks what this one lacks."""
         part = Report.of(self.methods, rows)
