@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
+import socket
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -212,3 +215,47 @@ def endpoint(installed: Callable[..., None]) -> Iterator[Endpoint]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@pytest.fixture(scope="session")
+def redis_server(
+    installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Start a Redis server on a free loopback port, with nothing on the disk."""
+    installed("redis", "fullrecall[redis]")
+    binary = shutil.which("redis-server")
+    if binary is None:
+        pytest.fail("-m engines needs redis-server: apt-get install redis-server")
+    import redis
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
+        cwd=tmp_path_factory.mktemp("redis"),
+        stdout=subprocess.DEVNULL,
+    )
+    client = redis.Redis(port=port)
+    try:
+        for _ in range(300):
+            try:
+                client.ping()
+                break
+            except redis.ConnectionError:
+                time.sleep(0.1)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        client.close()
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def redis_url(redis_server: str) -> str:
+    """Return the address of a server that knows nothing."""
+    import redis
+
+    with redis.Redis.from_url(redis_server) as client:
+        client.flushall()
+    return redis_server

@@ -34,8 +34,13 @@ class Table(Protocol):
 
     names: list[Any]
 
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        ...
+
     def rows(self) -> Iterator[dict[Any, object]]:
-        """Yield the rows as mappings, in order."""
+        """Yield the rows as mappings, in order; a cell that cannot be read is its `InputError`."""
         ...
 
     def column(self, name: str) -> list[Any]:
@@ -82,8 +87,12 @@ class _Frame:
         self._frame = eager(frame)
         self.names = list(self._frame.columns)
 
+    @property
+    def count(self) -> int:
+        return len(self._frame)
+
     def rows(self) -> Iterator[dict[Any, object]]:
-        return frame_rows(self._frame)
+        return frame_rows(self._frame, keep_errors=True)
 
     def column(self, name: str) -> list[Any]:
         return self._frame[name].to_list()
@@ -116,6 +125,7 @@ class _Columns:
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(f"a batch's columns are of one length, got {lengths}")
+        self.count = next(iter(lengths.values()), 0)
 
     def rows(self) -> Iterator[dict[Any, object]]:
         for values in zip(*self._columns.values(), strict=True):

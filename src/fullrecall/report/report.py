@@ -43,6 +43,11 @@ class Report:
         """What the run that made this report sent and paid; None for one that was loaded."""
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
+        self.bad_rows: dict[int, str] = {}
+        """Rows of a batch that are no samples, by position, and why: unscored, and counted so.
+
+        At most the first 1,000 where the report keeps no rows.
+        """
         self._rows: list[Row] | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
         self._counted: tuple[Measure, ...] | None = None
@@ -55,6 +60,18 @@ class Report:
         for row in rows:
             report.add(row)
         return report
+
+    @classmethod
+    def counted(cls, methods: Sequence[Method], tallies: Tallies) -> Report:
+        """Return a report without rows, of which these are the totals."""
+        report = cls(methods, keep_rows=False)
+        report._tallies = tallies
+        return report
+
+    @property
+    def tallies(self) -> Tallies:
+        """What the summary is made from: a report without rows has nothing else."""
+        return self._counts()
 
     def add(self, row: Row) -> None:
         """Add one sample's results."""
@@ -470,6 +487,13 @@ class Report:
     def keeps_rows(self) -> bool:
         """Whether the report has the samples one by one, and not their totals only."""
         return self._rows is not None
+
+    @property
+    def totaled(self) -> Sequence[Sequence[Measure]]:
+        """The measures of each score that are totaled as rows are added: none where rows stay."""
+        if self._rows is not None:
+            return [()] * len(self.methods)
+        return [tuple(score.totals) for score in self._tallies.scores]
 
     def _with(self, rows: Iterable[Row]) -> Report:
         """Return a report of some of the rows, which lacks what this one lacks."""

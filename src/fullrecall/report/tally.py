@@ -9,6 +9,7 @@ from typing import Any, Self
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, parse
 from fullrecall.report.groups import SampleIds, groups_of
+from fullrecall.report.late import work_out_all
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
 from fullrecall.report.settlement import Settlements
@@ -19,6 +20,9 @@ from fullrecall.retrieval import failures
 
 OTHER = "other reasons"
 """What stands for the reasons that are not kept apart."""
+
+_NUMBERS = 3
+"""What is summed of a group: how many values, their sum, and the gaps."""
 
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
@@ -170,6 +174,11 @@ class Tallies:
     def add_all(self, rows: Sequence[Row]) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
         groups = groups_of([row.sample for row in rows])
+        work_out_all(
+            (result, score.totals.keys())
+            for row in rows
+            for score, result in zip(self.scores, row.results, strict=True)
+        )
         for row, group in zip(rows, groups, strict=True):
             self._add(row, group)
         for name in {row.sample.id for row in rows if row.sample.group is None}:
@@ -189,6 +198,37 @@ class Tallies:
         self.samples += other.samples
         self.retrievals.update(other.retrievals)
         self.ids.merge(other.ids)
+
+    def take_groups(self) -> dict[str, list[int]]:
+        """Take the sums of groups out, and return them by the group's name.
+
+        Each is a list of three numbers (how many, their sum, the gaps) for each measure of each
+        score, in order.
+        """
+        every = self._every
+        taken: dict[str, list[int]] = {}
+        for place, totals in enumerate(every):
+            for group, sums in totals.take_groups().items():
+                row = taken.setdefault(group, [0] * (_NUMBERS * len(every)))
+                row[_NUMBERS * place : _NUMBERS * (place + 1)] = sums
+        return taken
+
+    def put_groups(self, sums: Mapping[str, Sequence[int]]) -> None:
+        """Add sums of groups, as `take_groups` returns them."""
+        for place, totals in enumerate(self._every):
+            for group, row in sums.items():
+                count, total, gaps = row[_NUMBERS * place : _NUMBERS * (place + 1)]
+                if count or gaps:
+                    totals.put_group(group, count, total, gaps)
+
+    def fold_groups(self) -> None:
+        """Make one value of each group, of which all samples must be there; forget the names."""
+        for totals in self._every:
+            totals.fold()
+
+    @property
+    def _every(self) -> list[Totals]:
+        return [totals for score in self.scores for totals in score.totals.values()]
 
     def summaries(self, measures: Sequence[Measure] = ()) -> list[ScoreSummary]:
         """Return the means of each score, of all measures that are counted or of these.

@@ -9,14 +9,14 @@ from fullrecall.context import Context
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target, WholeFindings, targets_of
 from fullrecall.measures import Measure
 from fullrecall.report.page.causes import Causes
-from fullrecall.report.page.encoding import utf16_offset
+from fullrecall.report.page.encoding import ScriptJson, script_json, utf16_offset
 from fullrecall.report.page.readings import Cell, Reading, Rows
 from fullrecall.report.page.tables import (
     CONTEXTS_IN_BLOCK,
     Contexts,
     Texts,
-    as_json,
     given,
+    metadata_text,
     rounded,
 )
 from fullrecall.report.row import Row
@@ -24,15 +24,21 @@ from fullrecall.sample import Sample
 
 
 class Details:
-    """The details of the samples of a page, in the order in which they are added."""
+    """The details of the samples of a page, in the order in which they are added.
+
+    `texts_per_block` is known once `blocks` has yielded all.
+    """
 
     contexts_per_block = CONTEXTS_IN_BLOCK
 
-    def __init__(self, causes: Causes) -> None:
+    def __init__(self, causes: Causes, samples_per_block: int) -> None:
         self._causes = causes
+        self._size = samples_per_block
+        self.texts_per_block: list[int] = []
         self._texts = Texts()
         self._contexts = Contexts(self._texts)
         self._samples: list[dict[str, Any]] = []
+        self._written: list[ScriptJson] = []
 
     def add(self, rows: Rows, one: Row, readings: Sequence[Reading]) -> list[list[int]]:
         """Add a sample; return the causes in it, each with the place of the score."""
@@ -42,23 +48,35 @@ class Details:
         entry = given(
             q=number(sample.user_input),
             a=number(sample.reference or None),
-            m=number(as_json(sample.metadata)) if sample.metadata else None,
+            m=number(metadata_text(sample.metadata)),
         )
         entry["x"] = [
             None if row is None else self._side(row, side, readings, found)
             for side, row in enumerate(rows)
         ]
         self._samples.append(entry)
+        if len(self._samples) == self._size:
+            self._write()
         return [list(pair) for pair in sorted(found)]
 
-    def blocks(self, size: int) -> Iterator[tuple[str, Any]]:
-        """Yield each block of data with its ID: details of `size` samples, contexts, texts."""
-        for nth, start in enumerate(range(0, len(self._samples), size)):
-            yield f"details-{nth}", self._samples[start : start + size]
+    def blocks(self) -> Iterator[tuple[str, ScriptJson]]:
+        """Yield each block of data with its ID: details of samples, contexts, texts."""
+        self._write()
+        for nth, samples in enumerate(self._written):
+            yield f"details-{nth}", samples
         for nth, contexts in enumerate(self._contexts.blocks()):
-            yield f"contexts-{nth}", contexts
+            yield f"contexts-{nth}", ScriptJson(contexts)
+        self.texts_per_block = []
         for nth, texts in enumerate(self._texts.blocks()):
-            yield f"texts-{nth}", texts
+            self.texts_per_block.append(len(texts))
+            yield f"texts-{nth}", script_json(texts)
+
+    def _write(self) -> None:
+        # At once, before there are so many objects that collecting garbage takes longer than
+        # making them.
+        if self._samples:
+            self._written.append(script_json(self._samples))
+            self._samples = []
 
     def _side(
         self, row: Row, side: int, readings: Sequence[Reading], found: set[tuple[int, int]]
