@@ -173,10 +173,13 @@ class TestOrder:
             async def acomplete(self, request: ChatRequest) -> Completion:
                 is_first = not self.sent
                 completion = await super().acomplete(request)
-                while is_first and len(self.sent) < 30:
-                    await asyncio.sleep(0.001)
+                if len(self.sent) == 30:
+                    others.set()
+                if is_first:
+                    await others.wait()
                 return completion
 
+        others = asyncio.Event()
         model = FirstIsLast()
         done = []
         asked = [
