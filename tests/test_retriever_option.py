@@ -115,6 +115,7 @@ def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (":search", "expected MODULE:NAME"),
         ("app:", "expected MODULE:NAME"),
         ("app:other", "cannot load 'app:other': app has no other"),
+        ("app:serch", "cannot load 'app:serch': app has no serch: did you mean search?"),
         ("app:DOCUMENTS", "expected a function, got 'app:DOCUMENTS', a dict"),
         ("app:Index", "expected a function or an instance, got the class 'app:Index'"),
         ("nowhere:search", "cannot load 'nowhere:search': ModuleNotFoundError: No module named"),

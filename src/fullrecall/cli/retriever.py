@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -53,7 +54,9 @@ def _loaded(given: str) -> Any:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise _wrong(f"cannot load {given!r}: {place} has no {name}")
+            near = get_close_matches(part, dir(found), 1)
+            meant = f": did you mean {near[0]}?" if near else ""
+            raise _wrong(f"cannot load {given!r}: {place} has no {name}{meant}")
         found = getattr(found, part)
     return found
 
