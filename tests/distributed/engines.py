@@ -1,4 +1,4 @@
-"""How each engine runs a scorer over a file: as the documentation says, with settings for a test."""
+"""How each engine runs a scorer over a file: as the documentation says, set up for a test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-
 from faults import FaultyScorer
 
 BATCH = 1_000
@@ -18,8 +17,11 @@ BATCH = 1_000
 @contextmanager
 def ray_started(cpus: int = 2) -> Iterator[Any]:
     """Start Ray in this machine."""
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_register_timeout_seconds": "300"}
-    os.environ["RAY_worker_niceness"] = "0"
+    os.environ |= {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_register_timeout_seconds": "300",
+        "RAY_worker_niceness": "0",
+    }
     import ray
     import ray.data
 
@@ -43,7 +45,9 @@ def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) ->
     samples = ray.data.read_parquet(str(path))
     scores = samples.map_batches(scorer, batch_size=batch, batch_format="pyarrow")
     if scorer.keep == "summary":
-        scores = scores.groupby("fullrecall_key", num_partitions=4).map_groups(scorer.merged, batch_format="pyarrow")
+        scores = scores.groupby("fullrecall_key", num_partitions=4).map_groups(
+            scorer.merged, batch_format="pyarrow"
+        )
     return scores.iter_batches(batch_format="pyarrow", batch_size=None)
 
 
@@ -80,7 +84,9 @@ def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False
     samples = spark.read.parquet(str(path))
     scores = samples.mapInArrow(scorer.kept if kept else scorer.over, scorer.schema)
     if scorer.keep == "summary":
-        scores = scores.groupBy("fullrecall_key").applyInArrow(scorer.merged, scorer.schema)
+        grouped = scores.groupBy("fullrecall_key")
+        # Spark counts a method's `self` as an argument, and would pass the key too.
+        scores = grouped.applyInArrow(lambda table: scorer.merged(table), scorer.schema)
     return scores.toArrow()
 
 
@@ -111,5 +117,3 @@ def in_dask(scorer: FaultyScorer, path: Path) -> Any:
     if scorer.keep == "summary":
         scores = scores.shuffle("fullrecall_key").map_partitions(scorer.merged, meta=scorer.meta)
     return scores.compute()
-
-

@@ -19,7 +19,7 @@ SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
 """Of the rows, what each row group has: half of the work is in one."""
 
 
-class Fault(RuntimeError):
+class FaultError(RuntimeError):
     """What goes wrong on purpose."""
 
 
@@ -44,9 +44,9 @@ class FaultyScorer(BatchScorer):
         if self.slow in has and self._first("slow"):
             time.sleep(20)
         if self.always in has:
-            raise Fault("this partition always fails")
+            raise FaultError("this partition always fails")
         if self.once in has and self._first("once"):
-            raise Fault("this partition fails once")
+            raise FaultError("this partition fails once")
         return super()._scored(table, positions)
 
     def _first(self, what: str) -> bool:
