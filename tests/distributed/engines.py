@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from faults import FaultyScorer
+from tests.distributed.faults import FaultyScorer
 
 BATCH = 1_000
 
@@ -31,7 +31,7 @@ def ray_started(cpus: int = 2) -> Iterator[Any]:
         include_dashboard=False,
         configure_logging=False,
         log_to_driver=False,
-        runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}},
+        runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parents[2])}},
     )
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
@@ -55,7 +55,7 @@ def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) ->
 def spark_started(folder: Path, master: str, **settings: str) -> Iterator[Any]:
     """Start Spark in this machine, on loopback only."""
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
     from pyspark.sql import SparkSession
 
     given = {
@@ -86,7 +86,7 @@ def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False
     if scorer.keep == "summary":
         grouped = scores.groupBy("fullrecall_key")
         # Spark counts a method's `self` as an argument, and would pass the key too.
-        scores = grouped.applyInArrow(lambda table: scorer.merged(table), scorer.schema)
+        scores = grouped.applyInArrow(lambda table: scorer.merged(table), scorer.schema)  # noqa: PLW0108
     return scores.toArrow()
 
 
@@ -96,7 +96,7 @@ def dask_started(workers: int = 2) -> Iterator[Any]:
     import dask
     from distributed import Client, LocalCluster
 
-    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
     config = {"distributed.scheduler.allowed-failures": 5, "distributed.worker.daemon": False}
     with (
         dask.config.set(config),
