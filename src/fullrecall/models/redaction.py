@@ -233,7 +233,13 @@ def _without_beginning(message: str) -> str:
             at = bare.find(begins, at + 1)
         if at >= 0:
             longest = max(longest, len(bare) - at)
-    return re.sub(rf"(?:[^\\]\\*+){{{longest}}}\Z", REDACTED, message) if longest else message
+    if not longest:
+        return message
+    end = len(message)
+    while longest:
+        end -= 1
+        longest -= message[end] != "\\"
+    return message[:end] + REDACTED
 
 
 def _forms(secret: str) -> Iterator[str]:
