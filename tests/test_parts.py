@@ -14,14 +14,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall import BatchScorer, ClaimRecall, IdRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall import (
+    BatchScorer,
+    ClaimRecall,
+    IdRecall,
+    LLMJudge,
+    Report,
+    Sample,
+    TextRecall,
+    evaluate,
+)
 from fullrecall.distributed import batches
 from fullrecall.distributed.parts import Parts
 from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, runs_of, without
 from fullrecall.distributed.whole import planned_runs
 from fullrecall.errors import InputError, ReportError
 from fullrecall.judges.prompts import Prompts
-from fullrecall.measures import Recall
+from fullrecall.measures import Recall, nDCG
 from fullrecall.report import Gate
 from fullrecall.testing import ScriptedChatModel
 
@@ -464,3 +473,78 @@ def test_a_scorer_of_totals_is_pickled() -> None:
     """It works the same in a worker."""
     again = pickle.loads(pickle.dumps(scorer()))  # noqa: S301
     assert again(table(range(9))) == scorer()(table(range(9)))
+
+
+class TestColumns:
+    """Arrow columns of IDs are counted as arrays: the totals are the same, to the byte."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        rows=st.lists(
+            st.fixed_dictionaries({
+                "retrieved_ids": st.none() | st.lists(st.sampled_from("abcdefgh"), max_size=12),
+                "expected_ids": st.none() | st.lists(st.sampled_from("abcxyz"), max_size=4),
+                "id": st.none() | st.sampled_from(["q1", "q2", "", "é"]),
+                "group": st.none() | st.sampled_from(["g1", "g2", ""]),
+                "user_input": st.none() | st.just("question"),
+            }),
+            max_size=30,
+        ),
+        whole=st.booleans(),
+        part_size=st.sampled_from([3, 1_000]),
+    )  # fmt: skip
+    def test_as_row_by_row(
+        self, rows: list[dict[str, Any]], part_size: int, *, whole: bool
+    ) -> None:
+        """Rows with gaps, without references, in groups, with repeated IDs; whole numbers too."""
+        pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+        if whole:
+            for each in rows:
+                for name in ("retrieved_ids", "expected_ids"):
+                    each[name] = each[name] and [ord(one) for one in each[name]]
+        ids = pa.list_(pa.int64() if whole else pa.string())
+        kinds = {name: pa.string() for name in ("id", "group", "user_input")}
+        kinds |= {"retrieved_ids": ids, "expected_ids": ids, "place": pa.int64()}
+        numbered = [each | {"place": place} for place, each in enumerate(rows)]
+        arrow = pa.Table.from_pylist(numbered, schema=pa.schema(kinds.items()))
+        how = scorer(part_size=part_size)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(BatchScorer, "_count_columns", lambda *_: None)
+            expected = how(arrow).to_pydict()
+        assert how(arrow).to_pydict() == expected
+
+    @pytest.mark.parametrize(
+        ("change", "counted"),
+        [
+            ({}, True),
+            ({"metadata": [{"a": 1}] * 3}, False),
+            ({"reference_contexts": [["a"]] * 3}, False),
+            ({"expected_ids": [["a"], ["a", None], ["b"]]}, False),
+            ({"expected_ids": [["a"], [""], ["b"]]}, False),
+            ({"expected_ids": [[1.5], [1.5], [1.5]]}, False),
+            ({"group": [True, False, True]}, False),
+            ({"retrieved_ids": [["a"], None, ["b"]]}, True),
+        ],
+    )
+    def test_which_columns(self, change: dict[str, Any], *, counted: bool) -> None:
+        """Whatever rows are needed for is read row by row."""
+        pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+        columns = {"place": [0, 1, 2], "retrieved_ids": [["a"]] * 3, "expected_ids": [["a"]] * 3}
+        read = batches.table_of(pa.table(columns | change))
+        how = scorer()
+        assert (how._count_columns(read, how._tallies) is not None) == counted
+
+    @pytest.mark.parametrize(
+        "how",
+        [
+            scorer(measures=[Recall @ 5, nDCG @ 10]),
+            scorer(measures=[Recall(weight="grade")]),
+            BatchScorer([IdRecall(), TextRecall()], keep="summary", position="place"),
+        ],
+    )
+    def test_which_scorers(self, how: BatchScorer) -> None:
+        """Other measures and scorers look at findings."""
+        pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
+        columns = {"place": [0], "retrieved_ids": [["a"]], "expected_ids": [["a"]]}
+        read = batches.table_of(pa.table(columns))
+        assert how._count_columns(read, how._tallies) is None

@@ -19,7 +19,8 @@ from fullrecall import BatchScorer, ClaimRecall, LLMJudge
 from fullrecall.models.openai import OpenAIChatModel
 
 if TYPE_CHECKING:
-    from conftest import Endpoint, Job
+    from conftest import Job
+    from tests.distributed.loopback import Endpoint
 
 pytestmark = [
     pytest.mark.engines,

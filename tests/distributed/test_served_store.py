@@ -26,7 +26,7 @@ from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Status
 
 if TYPE_CHECKING:
-    from conftest import Endpoint
+    from tests.distributed.loopback import Endpoint
 
 pytestmark = pytest.mark.engines
 

@@ -27,9 +27,11 @@ from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
 from fullrecall.datasets import read, read_spans, read_trec, with_references
+from fullrecall.datasets.row_count import row_count
 from fullrecall.datasets.traces import Joined
 from fullrecall.datasets.trec import RunOrder
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
+from fullrecall.evaluation.progress import Counted
 from fullrecall.evaluation.retrievers import RetrieverLike
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
@@ -200,6 +202,17 @@ def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
         raise error.at(path=str(request.files[0])) from None
 
 
+def _counted(samples: Iterable[Sample], request: Request) -> Iterable[Sample]:
+    """Return the samples, and with them how many there are where the files tell: for a display."""
+    shown = not (request.quiet or request.as_json)
+    if not shown or request.run or request.id_key or request.references or request.format:
+        return samples
+    counts = [row_count(file) for file in request.files]
+    if None in counts:
+        return samples
+    return Counted(iter(samples), range(sum(number or 0 for number in counts)))
+
+
 def _scored(
     samples: Iterable[Sample],
     scorers: list[FindingScorer],
@@ -225,7 +238,7 @@ def _scored(
             }
             if asked is not None:  # what it prints is no part of what this command prints
                 opened.enter_context(redirect_stdout(sys.stderr))
-            outcome.report = evaluate(samples, scorers, **options)
+            outcome.report = evaluate(_counted(samples, request), scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
         outcome.report.stopped = ending(stopped)

@@ -40,7 +40,7 @@ from fullrecall.scorers.scorer import Scorer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fullrecall.datasets.rows import Rename
+    from fullrecall.datasets.rows import Columns, Rename
     from fullrecall.evaluation.budget import Budget
     from fullrecall.usage import Spent
 
@@ -293,10 +293,9 @@ class BatchScorer:
 
     def _scored(self, table: Table, positions: list[int]) -> Any:
         if self.keep == "summary":
-            whole, every = self._whole, self._segments(positions)
-            rows = list(table.rows()) if len(every) > 1 else table.rows()
-            for runs, places in every:
-                self._add_totals(whole, rows, positions, runs, places)
+            whole = self._whole
+            for runs, places, part in self._segments(table, positions):
+                self._add_totals(whole, part, places, runs)
             return table.like(self._totals_columns(whole), self._types, beside=False)
         scored, problems = self._evaluated(table, positions)
         return table.like(self._rows(scored, problems, positions), self._types, beside=True)
@@ -320,44 +319,61 @@ class BatchScorer:
         columns[PROBLEM], columns[ROW] = [f"batch failed: {why}"] * count, [text] * count
         return table.like(columns, names, beside=True)
 
-    def _segments(self, positions: Sequence[int]) -> list[tuple[Runs, range | None]]:
-        """Return the parts that a batch's rows make: their runs, and who is in; None for all."""
+    def _segments(
+        self, table: Table, positions: list[int]
+    ) -> Iterator[tuple[Runs, list[int], Table]]:
+        """Yield the parts that a batch's rows make: their runs, their positions, and a table."""
         runs = runs_of(positions)
-        made = segments(runs, self.part_size) if runs else []
-        if len(made) == 1:
-            return [(runs, None)]
-        return [(part, range(part[0][0], part[0][1] + 1)) for part in made]
+        every = segments(runs, self.part_size) if runs else []
+        if len(every) == 1:
+            yield runs, positions, table
+            return
+        for part in every:
+            places = range(part[0][0], part[0][1] + 1)
+            numbers = [number for number, row in enumerate(positions) if row in places]
+            yield part, [positions[number] for number in numbers], table.taken(numbers)
 
-    def _add_totals(
-        self,
-        whole: Whole,
-        rows: Iterable[dict[Any, object]],
-        positions: list[int],
-        runs: Runs,
-        places: range | None,
-    ) -> None:
-        """Score the rows at `places`, and add what they come to."""
+    def _add_totals(self, whole: Whole, table: Table, positions: list[int], runs: Runs) -> None:
+        """Score a table, and add what it comes to."""
+        tallies = self._tallies
+        numbers = self._count_columns(table, tallies)
+        if numbers is not None:  # all others are counted
+            table, positions = table.taken(numbers), [positions[number] for number in numbers]
         problems: dict[int, tuple[Sample, str]] = {}
-        report = evaluate(
-            self._samples(rows, positions, problems, places),
-            self._tuple,
-            keep="summary",
-            measures=self.measures,
-            **self._options,
-        )
-        tallies = report.tallies
+        if positions:
+            report = evaluate(
+                self._samples(table.rows(), positions, problems),
+                self._tuple,
+                keep="summary",
+                measures=self.measures,
+                **self._options,
+            )
+            tallies.merge(report.tallies)
         for number, (sample, problem) in problems.items():
             tallies.add(Row(number + 1, sample, unscored(self._tuple, problem)))
         sums, groups = parted(tallies, self.buckets)
         whole.add(runs, sums, groups)
         whole.add_bad_rows({positions[n]: problem for n, (_, problem) in problems.items()})
 
+    def _count_columns(self, table: Table, tallies: Tallies) -> list[int] | None:
+        """Count what columns are enough for; return the rows that are left, None for all."""
+        if table.arrow is None:
+            return None
+        from fullrecall.distributed import id_columns
+
+        measures = [measure for score in tallies.scores for measure in score.totals]
+        if not id_columns.asks_for_columns(self._tuple, measures):
+            return None
+        found = id_columns.fields_of(table.arrow, self._columns())
+        left = None if found is None else id_columns.count(found, tallies)
+        return None if left is None else left.tolist()
+
     def _evaluated(
         self, table: Table, positions: list[int]
     ) -> tuple[list[Row], dict[int, tuple[Sample, str]]]:
         """Return all rows of a batch, and which of them are no samples, and why."""
         problems: dict[int, tuple[Sample, str]] = {}
-        samples = self._samples(table.rows(), positions, problems, None)
+        samples = self._samples(table.rows(), positions, problems)
         scored = iter(evaluate(samples, self._tuple, keep="rows", **self._options).rows)
         rows: list[Row] = []
         for number in range(table.count):
@@ -422,22 +438,18 @@ class BatchScorer:
         rows: Iterable[dict[Any, object]],
         positions: list[int],
         problems: dict[int, tuple[Sample, str]],
-        places: range | None,
     ) -> Iterator[Sample]:
-        """Yield the samples at `places`, or all; put what is none among `problems`, by its number.
+        """Yield the samples; put what is none among `problems`, by its number.
 
         Numbers count from 0. Raises `InputError` for what is wrong with all rows, and for the
         first that is no sample if that is wanted.
         """
         from fullrecall.datasets.frames import without_gaps
-        from fullrecall.datasets.rows import Columns
 
-        columns = Columns({**(self.rename or {}), **self._no_field})
+        columns = self._columns()
         some = False
         for number, row in enumerate(rows):
             some = True
-            if places is not None and positions[number] not in places:
-                continue
             sample, problem = sample_or_problem(row, columns, without_gaps)
             if not problem:
                 yield sample
@@ -448,9 +460,11 @@ class BatchScorer:
         if some:
             columns.check_all_met()
 
-    @property
-    def _no_field(self) -> dict[str, None]:
-        return {} if self.position is None else {self.position: None}
+    def _columns(self) -> Columns:
+        from fullrecall.datasets.rows import Columns
+
+        own = {} if self.position is None else {self.position: None}
+        return Columns({**(self.rename or {}), **own})
 
     def _rows(
         self,

@@ -69,7 +69,7 @@ class GroupSums:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back."""
-        return {"groups": {group: list(sums) for group, sums in self.sums.items()}}
+        return {"groups": {group: list(sums) for group, sums in sorted(self.sums.items())}}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> GroupSums:

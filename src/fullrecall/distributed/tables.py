@@ -47,6 +47,15 @@ class Table(Protocol):
         """Return a column's values as Python's own."""
         ...
 
+    def taken(self, numbers: list[int]) -> Table:
+        """Return a table of the rows with these numbers, from 0."""
+        ...
+
+    @property
+    def arrow(self) -> Any:
+        """The table as Arrow's, if it is one; else None."""
+        ...
+
     def like(
         self, columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, beside: bool
     ) -> Any:
@@ -97,6 +106,14 @@ class _Frame:
     def column(self, name: str) -> list[Any]:
         return self._frame[name].to_list()
 
+    def taken(self, numbers: list[int]) -> Table:
+        return _Frame(self._frame[numbers].to_native())
+
+    @property
+    def arrow(self) -> Any:
+        native = self._frame.to_native()
+        return native if type(native).__module__.partition(".")[0] == "pyarrow" else None
+
     def like(
         self, columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, beside: bool
     ) -> Any:
@@ -113,6 +130,8 @@ class _Frame:
 
 
 class _Columns:
+    arrow = None
+
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         self._columns = columns
         self.names = list(columns)
@@ -130,6 +149,11 @@ class _Columns:
     def rows(self) -> Iterator[dict[Any, object]]:
         for values in zip(*self._columns.values(), strict=True):
             yield dict(zip(self.names, values, strict=True))
+
+    def taken(self, numbers: list[int]) -> Table:
+        return _Columns(
+            {name: [column[number] for number in numbers] for name, column in self._columns.items()}
+        )
 
     def column(self, name: str) -> list[Any]:
         column = self._columns[name]

@@ -59,7 +59,7 @@ _BY_NAME = (
 _DEEPEST = 8
 """How many causes behind an exception are looked at."""
 
-_READ = 16_384
+_READ = 8_192
 """Characters of what a client says that are looked through for secrets."""
 
 _LONGEST = 300

@@ -38,8 +38,11 @@ _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
 _PUBLIC = frozenset({"api-version", "version"})
 """Parameters of an address that say what is asked, and not who asks."""
 
+_HEADERS = frozenset({"default_headers", "default_query"})
+"""Fields of a framework's model of which every value may say who asks."""
+
 _SECRET_NAME = re.compile(
-    r"key|token(?!s)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
+    r"key|token(?!s|iz)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
 )
 
 _PATTERNS = (
@@ -130,6 +133,19 @@ def hide_values(named: Mapping[str, object], *, all_of_them: bool = False) -> No
         _hide_value(
             value, all_of_them=all_of_them, named=_SECRET_NAME.search(str(name)) is not None
         )
+
+
+def hide_fields(model: object) -> None:
+    """Hide the keys, headers and addresses that a model of a framework has in its fields."""
+    for name, value in getattr(model, "__dict__", {}).items():
+        reveal = getattr(value, "get_secret_value", None)
+        if callable(reveal):
+            _hide_value(reveal(), all_of_them=True, named=True)
+        elif isinstance(value, str) and "://" in value:
+            hide_url(value)
+        elif isinstance(value, (str, Mapping)):
+            _hide_value(value, all_of_them=name in _HEADERS, named=bool(_SECRET_NAME.search(name)))
+    watch_logs()
 
 
 def _hide_value(value: object, *, all_of_them: bool, named: bool) -> None:
@@ -233,7 +249,13 @@ def _without_beginning(message: str) -> str:
             at = bare.find(begins, at + 1)
         if at >= 0:
             longest = max(longest, len(bare) - at)
-    return re.sub(rf"(?:[^\\]\\*+){{{longest}}}\Z", REDACTED, message) if longest else message
+    if not longest:
+        return message
+    end = len(message)
+    while longest:
+        end -= 1
+        longest -= message[end] != "\\"
+    return message[:end] + REDACTED
 
 
 def _forms(secret: str) -> Iterator[str]:

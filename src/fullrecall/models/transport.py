@@ -27,7 +27,7 @@ Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 MOST_BYTES = 2 << 20
 """Of a reply: its text may have 200,000 characters, escaped and beside the model's thoughts."""
 
-MOST_ERROR_BYTES = 16 << 10
+MOST_ERROR_BYTES = 8 << 10
 """Of a reply that is an error: more says no more."""
 
 _PIECE = 64 << 10

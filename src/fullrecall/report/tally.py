@@ -67,6 +67,26 @@ class Tally:
         self._settled.add(result)
         self._proof.add(result)
 
+    def add_values(
+        self, values: Sequence[Sequence[float] | None], groups: Sequence[str | None] | None
+    ) -> None:
+        """Count the values of samples that no judge has scored, a value for each measure.
+
+        None in place of them is a sample that is undefined.
+        """
+        named = groups or [None] * len(values)
+        defined = [each for each in zip(values, named, strict=True) if each[0] is not None]
+        missing = len(values) - len(defined)
+        if defined:
+            self._counts[Status.SCORED] += len(defined)
+        if missing:
+            self._counts[Status.UNDEFINED] += missing
+            self._undefined.update(dict.fromkeys(self.totals, missing))
+        for place, totals in enumerate(self.totals.values()):
+            counted = Counter([(row[place], group) for row, group in defined if row is not None])
+            for (value, group), times in counted.items():
+                totals.add(value, group, times=times)
+
     def merge(self, other: Tally) -> None:
         """Add what another part has counted of the same score by the same measures."""
         self._counts.update(other._counts)
@@ -97,10 +117,10 @@ class Tally:
 
         return {
             "method": plain_method(self.method),
-            "counts": {str(status): count for status, count in self._counts.items()},
-            "reasons": dict(self._reasons),
+            "counts": {str(status): count for status, count in sorted(self._counts.items())},
+            "reasons": dict(sorted(self._reasons.items())),
             "measures": {m.name: totals.to_dict() for m, totals in self.totals.items()},
-            "undefined": {m.name: count for m, count in self._undefined.items()},
+            "undefined": {m.name: self._undefined[m] for m in self.totals if m in self._undefined},
             "settled": self._settled.to_dict(),
             "proof": self._proof.to_dict(),
         }
@@ -170,6 +190,24 @@ class Tallies:
         if group is None and row.sample.id is not None:
             self.ids.add(row.sample.id)
         self._add(row, group)
+
+    def add_values(
+        self,
+        values: Sequence[Sequence[float] | None],
+        ids: Sequence[str | None] | None,
+        groups: Sequence[str | None] | None,
+    ) -> None:
+        """Count samples of one score by their values, one for each measure; None is undefined.
+
+        `ids` and `groups` are those of the samples, None where no sample has one.
+        """
+        (score,) = self.scores
+        score.add_values(values, groups)
+        self.samples += len(values)
+        if ids is not None:
+            for place, name in enumerate(ids):
+                if name is not None and (groups is None or groups[place] is None):
+                    self.ids.add(name)
 
     def add_all(self, rows: Sequence[Row]) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
@@ -255,7 +293,7 @@ class Tallies:
         return {
             "samples": self.samples,
             "ids": self.ids.digests,
-            "retrievals": dict(self.retrievals),
+            "retrievals": dict(sorted(self.retrievals.items())),
             "tallies": [score.to_dict() for score in self.scores],
         }
 

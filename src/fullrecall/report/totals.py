@@ -126,8 +126,8 @@ class Totals:
         self._groups: dict[str, list[int]] = {}
         self._folded: _Folded | None = None
 
-    def add(self, value: float | None, group: str | None = None, times: int = 1) -> None:
-        """Add one sample's value, or a gap if it is None; that of `times` samples of one group."""
+    def add(self, value: float | None, group: str | None = None, *, times: int = 1) -> None:
+        """Add one sample's value, or a gap if it is None; or those of `times` samples."""
         if group is not None:
             sums = self._groups.setdefault(group, [0, 0, 0])
             if value is None:

@@ -7,10 +7,11 @@ once, however many samples hold it, and is named by its number.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import Any
+from typing import Any, TypeAlias
 
 from fullrecall.report.page.causes import Causes
 from fullrecall.report.page.choices import Choice, first_shown, labels_of
@@ -75,7 +76,7 @@ def payload(  # noqa: PLR0917 - what a page is made of
     The page opens with the choice that `causes` were told for, else with the headline.
     """
     details = Details(causes, SAMPLES_IN_BLOCK)
-    totals = [[[[0, 0] for _ in choices] for _ in columns] for _ in sides]
+    totals = [[Counter[_Counted]() for _ in columns] for _ in sides]
     entries: list[str] = []
     first = first_shown(choices, columns, causes.labels)
     failing = _Failures(first)
@@ -86,7 +87,9 @@ def payload(  # noqa: PLR0917 - what a page is made of
         found = details.add(rows, one, readings)
         entries.append(_entry(rows, one, readings, found, groupings.of(position)))
         failing.add(position, rows, one, readings)
-        _add(totals, readings)
+        for each in readings:
+            for side, cell in each.cells.items():
+                totals[side][each.nth][cell.missed, cell.targets] += 1
     blocks = dict(details.blocks())
     index: dict[str, Any] = {
         "sides": list(sides),
@@ -107,7 +110,7 @@ def payload(  # noqa: PLR0917 - what a page is made of
     return Payload(
         [("index", written), *blocks.items()],
         first,
-        [[[Misses(*one) for one in score] for score in side] for side in totals],
+        [[_summed(score, len(choices)) for score in side] for side in totals],
         failing.told(),
     )
 
@@ -138,14 +141,19 @@ def _score(
     }
 
 
-def _add(totals: list[list[list[list[int]]]], readings: Sequence[Reading]) -> None:
-    for one in readings:
-        for side, cell in one.cells.items():
-            for so_far, missed, targets in zip(
-                totals[side][one.nth], cell.missed, cell.targets, strict=True
-            ):
-                so_far[0] += missed
-                so_far[1] += targets
+_Counted: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""By each choice: what a score of a sample missed, and of how many targets."""
+
+
+def _summed(counts: Mapping[_Counted, int], choices: int) -> list[Misses]:
+    """Return the sums over all samples, by each choice."""
+    return [
+        Misses(
+            sum(missed[nth] * times for (missed, _), times in counts.items()),
+            sum(targets[nth] * times for (_, targets), times in counts.items()),
+        )
+        for nth in range(choices)
+    ]
 
 
 class _Failures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.findings import ColumnFindings, Findings, restricted
 from fullrecall.measures import Measure
@@ -23,6 +23,9 @@ Rows: TypeAlias = tuple[Row | None, ...]
 
 STATUSES = list(Status)
 """The statuses, each by its number."""
+
+
+_Numbers: TypeAlias = tuple[int, ...]
 
 
 class Misses(NamedTuple):
@@ -43,8 +46,8 @@ class Cell(NamedTuple):
     result: Result
     read: Result
     values: Sequence[float | None]
-    missed: Sequence[int]
-    targets: Sequence[int]
+    missed: tuple[int, ...]
+    targets: tuple[int, ...]
     whole: bool
     json: str
 
@@ -70,7 +73,7 @@ class Reader:
             for measure in self._measures
         )
         # Of ten thousand samples, most have found as much at the same ranks as another one.
-        self._figures: dict[tuple[int, ...], _Figures] = {}
+        self._figures: dict[tuple[Any, ...], _Figures] = {}
 
     def read(self, rows: Rows) -> Reading:
         """Return what the page reads of a sample."""
@@ -88,14 +91,15 @@ class Reader:
 
     def _of(self, read: Result) -> _Figures:
         findings = read.findings
-        if (
-            not self._by_ranks
-            or read.status is not Status.SCORED
-            or read.ranks is not None
-            or not isinstance(findings, ColumnFindings)
-        ):
+        if not self._by_ranks or read.status is not Status.SCORED or read.ranks is not None:
             return _figures(read, self._measures)
-        key = (len(findings), *findings.found_ranks)
+        key: tuple[Any, ...]
+        if type(findings) is tuple:
+            key = tuple([finding.steps for finding in findings])
+        elif isinstance(findings, ColumnFindings):
+            key = (len(findings), *findings.found_ranks)
+        else:
+            return _figures(read, self._measures)
         known = self._figures.get(key)
         if known is None:
             known = self._figures[key] = _figures(read, self._measures)
@@ -122,14 +126,14 @@ class _Figures(NamedTuple):
     """The fields of a `Cell` that do not name its result."""
 
     values: Sequence[float | None]
-    missed: Sequence[int]
-    targets: Sequence[int]
+    missed: tuple[int, ...]
+    targets: tuple[int, ...]
     whole: bool
     json: str
 
 
 def _figures(read: Result, measures: Sequence[Measure]) -> _Figures:
-    missed: Sequence[int] = [0] * len(measures)
+    missed: tuple[int, ...] = (0,) * len(measures)
     targets, whole = missed, False
     values: list[float | None] = [None] * len(measures)
     if read.status is not Status.UNSCORED:
@@ -142,7 +146,7 @@ def _figures(read: Result, measures: Sequence[Measure]) -> _Figures:
     return _Figures(values, missed, targets, whole, numbers)
 
 
-def _misses(findings: Findings, measures: Sequence[Measure]) -> tuple[list[int], list[int], bool]:
+def _misses(findings: Findings, measures: Sequence[Measure]) -> tuple[_Numbers, _Numbers, bool]:
     """Return what each measure counts as missed, and of how many; and whether each counts all."""
     missed, targets, whole = [], [], True
     counted: Findings | None = None
@@ -153,7 +157,7 @@ def _misses(findings: Findings, measures: Sequence[Measure]) -> tuple[list[int],
             size, whole = len(own), whole and own is findings
         missed.append(size - (len(found) if measure.k is None else bisect_right(found, measure.k)))
         targets.append(size)
-    return missed, targets, whole
+    return tuple(missed), tuple(targets), whole
 
 
 def _found(findings: Findings) -> Sequence[int]:

@@ -117,7 +117,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str | None:
 
 def rounded(value: float | None) -> float | None:
     """Return a number with as many digits as a page needs."""
-    return None if value is None else float(f"{value:.6g}")
+    return value if value is None or value == 1.0 else float(f"{value:.6g}")
 
 
 def given(**fields: Any) -> dict[str, Any]:

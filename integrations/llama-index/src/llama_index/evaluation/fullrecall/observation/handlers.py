@@ -38,6 +38,10 @@ from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Pro
 from llama_index.evaluation.fullrecall.observation.strays import note_stray
 from llama_index.evaluation.fullrecall.responses import is_response, response_text, source_nodes
 
+# An enumeration's member takes as long to look up as all else that a check does.
+_OTHER, _RETRIEVAL, _POSTPROCESSING = Kind.OTHER, Kind.RETRIEVAL, Kind.POSTPROCESSING
+_SYNTHESIS, _ENGINE, _TOOL = Kind.SYNTHESIS, Kind.ENGINE, Kind.TOOL
+
 _logger = logging.getLogger(__name__)
 _lock = Lock()
 _moments = count(1)
@@ -107,10 +111,11 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         if not seen_by:
             return
         owner = None if instance is None else id(instance)
-        step = Step(kind, id_, parent_id, type(instance).__name__, owner, next(_moments), role)
+        name = type(instance).__name__
+        step = Step(kind, role, id_, parent_id, name, owner, next(_moments))
         for recording in seen_by:
             recording.add(step, instance)
-        if kind is not Kind.OTHER:
+        if kind is not _OTHER:
             _running[id_] = step, seen_by
             try:
                 _entered(step, instance, bound_args, seen_by)
@@ -199,7 +204,7 @@ def _begins_call(kind: Kind, instance: object, seen_by: list[Recording], entry: 
     if entry.is_part:
         return not seen_by and kind in _READING
     # Such as `query`, which calls `_query`: one call, though both are steps.
-    if kind is not Kind.ENGINE and kind is not Kind.RETRIEVAL:
+    if kind is not _ENGINE and kind is not _RETRIEVAL:
         return False
     return all(recording.root is not instance for recording in seen_by)
 
@@ -207,7 +212,7 @@ def _begins_call(kind: Kind, instance: object, seen_by: list[Recording], entry: 
 def _entered(
     step: Step, instance: object, bound_args: BoundArguments, seen_by: list[Recording]
 ) -> None:
-    if step.kind is Kind.TOOL:
+    if step.kind is _TOOL:
         step.name = str(cast("BaseTool", instance).metadata.name)
     step.question = _question(bound_args)
     if step.kind in _READING:
@@ -216,12 +221,12 @@ def _entered(
 
 
 def _ended(step: Step, result: object, seen_by: list[Recording]) -> None:
-    if step.kind in (Kind.ENGINE, Kind.SYNTHESIS):
+    if step.kind in (_ENGINE, _SYNTHESIS):
         step.answer = _answer(result)
         # What a synthesizer was given tells more than the sources that its engine names.
-        names = step.kind is Kind.ENGINE and is_response(result) and not _was_read(step, seen_by)
+        names = step.kind is _ENGINE and is_response(result) and not _was_read(step, seen_by)
         result = source_nodes(result) if names else None  # type: ignore[arg-type]
-    if step.kind is Kind.TOOL and isinstance(result, ToolOutput):
+    if step.kind is _TOOL and isinstance(result, ToolOutput):
         result = result.raw_output
     if seen_by and is_node_list(result):
         step.handed = _seen(result, seen_by)
@@ -243,10 +248,10 @@ def _was_read(engine: Step, seen_by: list[Recording]) -> bool:
     for step in reversed(list(steps.values())):
         if step is engine:
             return False
-        if step.kind is not Kind.SYNTHESIS or not (step.given and step.given.items):
+        if step.kind is not _SYNTHESIS or not (step.given and step.given.items):
             continue
         above = steps.get(step.parent or "")
-        while above is not None and (above.kind is Kind.OTHER or above.owner == engine.owner):
+        while above is not None and (above.kind is _OTHER or above.owner == engine.owner):
             if above is engine:
                 return True
             above = steps.get(above.parent or "")
@@ -274,10 +279,10 @@ def _runs(span: str | None, kind: Kind) -> bool:
 
 
 def _retrieved(event: RetrievalEndEvent, seen_by: list[Recording]) -> None:
-    if _runs(event.span_id, Kind.RETRIEVAL):
+    if _runs(event.span_id, _RETRIEVAL):
         return  # It has a span, which ends with what it returns.
     # Told by code that is no retriever of LlamaIndex's: a step of its own, without a span.
-    own = _own_step(Kind.RETRIEVAL, event.span_id, "retrieval")
+    own = _own_step(_RETRIEVAL, event.span_id, "retrieval")
     own.question = _text(event.str_or_query_bundle)
     own.handed = _seen(event.nodes, seen_by)
     own.ended = next(_moments)
@@ -286,9 +291,9 @@ def _retrieved(event: RetrievalEndEvent, seen_by: list[Recording]) -> None:
 
 
 def _reranking(event: ReRankStartEvent, seen_by: list[Recording]) -> None:
-    if _runs(event.span_id, Kind.POSTPROCESSING):
+    if _runs(event.span_id, _POSTPROCESSING):
         return  # It has a span, which tells more.
-    own = _own_step(Kind.POSTPROCESSING, event.span_id, "reranker")
+    own = _own_step(_POSTPROCESSING, event.span_id, "reranker")
     own.given = _seen(event.nodes, seen_by)
     for recording in seen_by:
         recording.add(own)
@@ -300,7 +305,7 @@ def _reranked(event: ReRankEndEvent, seen_by: list[Recording]) -> None:
         step
         for recording in seen_by
         for step in reversed(list(recording.steps.values()))
-        if step.key.startswith(_EVENT) and step.kind is Kind.POSTPROCESSING
+        if step.key.startswith(_EVENT) and step.kind is _POSTPROCESSING
         if step.parent == event.span_id and step.handed is None and step.given is not None
         if handed.ids <= step.given.ids
     )
@@ -325,14 +330,14 @@ def _note_of(kind: type[BaseEvent]) -> Callable[[Any, list[Recording]], None] | 
 
 _EVENT = "event-"
 
-_READING = (*INNER, Kind.SYNTHESIS)
+_READING = (*INNER, _SYNTHESIS)
 """The steps that are given lists."""
 
 
 def _own_step(kind: Kind, parent: str | None, name: str) -> Step:
     """Return a step that has no span of its own."""
     began = next(_moments)
-    return Step(kind, f"{_EVENT}{began}", parent, name, None, began)
+    return Step(kind, None, f"{_EVENT}{began}", parent, name, None, began)
 
 
 def _finish(call: _Call, result: object) -> None:

@@ -27,14 +27,20 @@ def choosers(instances: Iterable[Any]) -> frozenset[int]:
         if any(map(_finds_objects, set(map(type, fields.values())))):
             held = [value for value in fields.values() if isinstance(value, ObjectRetriever)]
             found += [one.retriever for one in held]
-        if isinstance(instance, RetrieverRouterQueryEngine):
+        kind: Any = type(instance)
+        if _finds_an_engine(kind):
             found.append(fields.get("_retriever"))
-    return frozenset(id(one) for one in found if one is not None)
+    return frozenset(map(id, found))
 
 
 @lru_cache(maxsize=4096)
 def _finds_objects(kind: Any) -> bool:
     return issubclass(kind, ObjectRetriever)
+
+
+@lru_cache(maxsize=4096)
+def _finds_an_engine(kind: Any) -> bool:
+    return issubclass(kind, RetrieverRouterQueryEngine)
 
 
 def are_no_contexts(nodes: Sequence[Snapshot]) -> bool:

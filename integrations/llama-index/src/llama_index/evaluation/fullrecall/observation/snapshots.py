@@ -114,7 +114,7 @@ class Known:
         if rows.keys().isdisjoint(objects):
             rows.update(zip(objects, _copies(nodes, scores), strict=True))
         else:
-            now = nodes, scores, _contents(list(map(_STATE, nodes)), nodes)
+            now = nodes, scores, _contents(map(_STATE, nodes), nodes)
             last = self._lists.get(objects)
             if last is not None and _equal(now, last[0]):
                 return last[1]
@@ -144,7 +144,7 @@ def _copies(nodes: Sequence[BaseNode], scores: Sequence[float | None]) -> Iterat
     return zip(nodes, scores, _contents(states, nodes), map(Snapshot, parts), strict=True)
 
 
-def _contents(states: Sequence[_State], nodes: Sequence[BaseNode]) -> tuple[_Content, ...]:
+def _contents(states: Iterable[_State], nodes: Sequence[BaseNode]) -> tuple[_Content, ...]:
     kinds = set(map(type, nodes))
     if len(kinds) == 1:
         return tuple(map(_reading(kinds.pop()), states))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -72,7 +72,6 @@ _ROLES: tuple[tuple[type, Role], ...] = (
 )
 
 
-@dataclass(slots=True, eq=False)
 class Step:
     """One step of a call, and what is known of it.
 
@@ -86,13 +85,7 @@ class Step:
     - `answer`: the text that an engine or a synthesizer returned.
     """
 
-    kind: Kind
-    key: str
-    parent: str | None
-    name: str
-    owner: int | None
-    began: int
-    role: Role | None = None
+    # Of the class, until a step has its own: a step is made for each span of a call.
     ended: int | None = None
     question: str | None = None
     given: Nodes | None = None
@@ -100,14 +93,23 @@ class Step:
     answer: str | None = None
     error: str | None = None
 
+    def __init__(  # noqa: PLR0917 - by place, which takes half as long as by name
+        self, kind: Kind, role: Role | None, key: str, parent: str | None, name: str,
+        owner: int | None, began: int,
+    ) -> None:  # fmt: skip
+        self.kind = kind
+        self.role = role
+        self.key = key
+        self.parent = parent
+        self.name = name
+        self.owner = owner
+        self.began = began
+
     def fixed(self) -> Step:
         """Return the step as it is now: itself, where nothing of it changes any more."""
         if self.ended is not None or self.kind is Kind.OTHER:
             return self
-        return Step(
-            self.kind, self.key, self.parent, self.name, self.owner, self.began, self.role, None,
-            self.question, self.given, self.handed, self.answer, self.error,
-        )  # fmt: skip
+        return copy(self)
 
 
 def kind_of(key: str, instance: object) -> tuple[Kind, Role | None]:
