@@ -9,6 +9,7 @@ from typing import Any, Self
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, parse
 from fullrecall.report.groups import SampleIds, groups_of
+from fullrecall.report.late import work_out_all
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
 from fullrecall.report.settlement import Settlements
@@ -211,6 +212,11 @@ class Tallies:
     def add_all(self, rows: Sequence[Row]) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
         groups = groups_of([row.sample for row in rows])
+        work_out_all(
+            (result, score.totals.keys())
+            for row in rows
+            for score, result in zip(self.scores, row.results, strict=True)
+        )
         for row, group in zip(rows, groups, strict=True):
             self._add(row, group)
         for name in {row.sample.id for row in rows if row.sample.group is None}:
