@@ -62,12 +62,14 @@ class Proposal:
         return self.kind in _ONLY_ADDS
 
 
-_BOUNDS = frozenset({
-    ChangeKind.INDEX_MISSING,
-    ChangeKind.MERGE_CHUNKS,
-    ChangeKind.MEND_CALLS,
-    ChangeKind.READ_ALL,
-})
+_BOUNDS = frozenset(
+    {
+        ChangeKind.INDEX_MISSING,
+        ChangeKind.MERGE_CHUNKS,
+        ChangeKind.MEND_CALLS,
+        ChangeKind.READ_ALL,
+    }
+)
 _ONLY_ADDS = _BOUNDS | {
     ChangeKind.LARGER_K,
     ChangeKind.KEEP_MORE,
@@ -154,7 +156,12 @@ class Baseline:
             low = lower_bound(counts.low, alpha, least=least)
             found = Interval(low, upper_bound(counts.high, alpha), confidence)
         return Effect(
-            f"{self.label(place)}{proposal.of}", before, before + gained.mean, gained.mean, found, gained.samples
+            f"{self.label(place)}{proposal.of}",
+            before,
+            before + gained.mean,
+            gained.mean,
+            found,
+            gained.samples,
         )
 
     def _totals(self, values: NDArray[np.float64], known: NDArray[np.bool_]) -> Totals:
