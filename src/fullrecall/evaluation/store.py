@@ -191,11 +191,12 @@ class Store:
             _encoded(completion.detail),
             _encoded(completion.text),
         )
-        row = (key, model, time.time(), *fields, checksum_of(key, *fields), completion.requests)
+        name = _readable(model)
+        row = (key, name, time.time(), *fields, checksum_of(key, *fields), completion.requests)
         statement = self._statement(_KEEP_COMPLETION, key)
 
         def act(connection: sqlite3.Connection) -> None:
-            connection.execute(_KEEP_NAME, (model,))
+            connection.execute(_KEEP_NAME, (name,))
             connection.execute(statement, row)
             if lease is not None:
                 self._end(connection, key, lease)
@@ -471,6 +472,11 @@ def _in_words(error: BaseException) -> str:
         sqlite3.SQLITE_BUSY: f"another process has held it for {PATIENCE:.0f} s",
         sqlite3.SQLITE_CORRUPT: "it is damaged",
     }.get(code, str(error) or type(error).__name__)
+
+
+def _readable(name: str) -> str:
+    """Return a name as SQLite takes it: half a surrogate pair has no place in its texts."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
 
 
 def _encoded(text: str) -> bytes:
