@@ -24,9 +24,7 @@ def has_absent_number(claim: Passage, contexts: Sequence[Passage], found: Match)
     absent = [
         position
         for position, word in enumerate(claim.words)
-        if word.is_number
-        and word.written[0].isdigit()
-        and not credit[word.key]
+        if word.is_number and word.written[0].isdigit() and not credit[word.key]
     ]
     if not absent:
         return False
