@@ -12,8 +12,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fullrecall import BatchScorer, Report
-from fullrecall.distributed.ranges import Runs
+from tests.distributed.loopback import Endpoint
+
+from fullrecall import BatchScorer, Budget, ClaimRecall, IdRecall, LLMJudge, Report, evaluate
+from fullrecall.datasets import read
+from fullrecall.distributed.ranges import Runs, joined
+from fullrecall.distributed.ranges import count as count_of
+from fullrecall.models.openai import OpenAIChatModel
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
 """Of the rows, what each row group has: half of the work is in one."""
@@ -114,16 +119,75 @@ def write_judged(path: Path, rows: int, texts: int) -> None:
             writer.write_table(pa.table(table, schema=schema), row_group_size=len(some) or 1)
 
 
+def ids_job(folder: Path, rows: int, **options: Any) -> tuple[FaultyScorer, Path]:
+    """Return a scorer of totals that has every fault, and the file for it."""
+    path, marks = folder / "ids.parquet", folder / "marks"
+    marks.mkdir()
+    write_ids(path, rows)
+    faulty = FaultyScorer(
+        IdRecall(), position="row", keep="summary", part_size=max(10, rows // 100),
+        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, **options,
+    )  # fmt: skip
+    return faulty, path
+
+
+def check_ids(scorer: FaultyScorer, report: Report, path: Path, rows: int) -> None:
+    """Fail unless the report is that of one run over the rows that it does not say it lacks."""
+    assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
+    assert report.stopped is not None
+    assert "FaultError: this partition always fails" in report.stopped
+    missing = lost(report, rows)
+    assert missing[-1][1] == rows - 1
+    left = {row for first, last in missing for row in range(first, last + 1)}
+    there = (each for row, each in enumerate(read(path, rename={"row": None})) if row not in left)
+    expected = evaluate(there, IdRecall(), progress=False, keep="summary").summary().to_dict()
+    found = report.summary().to_dict()
+    assert found["samples"] == expected["samples"] == rows - len(left)
+    assert found["scores"] == expected["scores"]
+
+
+def judged_job(
+    folder: Path, endpoint: Endpoint, url: str, *, rows: int, texts: int, calls: int
+) -> tuple[FaultyScorer, Path]:
+    """Return a scorer with a judge, one budget and one rate, and the file for it."""
+    path, marks = folder / "judged.parquet", folder / "judged-marks"
+    marks.mkdir()
+    write_judged(path, rows, texts)
+    model = OpenAIChatModel("m", base_url=endpoint.base_url)
+    faulty = FaultyScorer(
+        ClaimRecall(judge=LLMJudge(model)), position="row", keep="summary", part_size=20,
+        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5,
+        store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
+    )  # fmt: skip
+    return faulty, path
+
+
+def check_judged(
+    scorer: FaultyScorer, report: Report, endpoint: Endpoint, *, rows: int, calls: int
+) -> None:
+    """Fail unless each answer was paid once, within the budget, and all that was paid is there."""
+    assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
+    assert report.stopped is not None
+    missing = count_of(lost(report, rows))
+    summary = report.summary()[0]
+    assert scorer.spent is not None
+    assert endpoint.asked.total() + endpoint.turned_away <= scorer.spent.calls <= calls
+    assert set(endpoint.asked.values()) == {1}
+    assert summary.scored + summary.unscored == rows - missing
+    if summary.unscored:
+        assert summary.reasons.keys() == {f"the budget of {calls:,} calls is used up"}
+        assert scorer.spent.calls == calls
+
+
 def lost(report: Report, rows: int) -> Runs:
     """Return the rows that a report says it lacks, from its own sentence."""
-    from fullrecall.distributed.ranges import runs_of
-
     if report.stopped is None:
         return ()
     told = report.stopped.split(" rows are missing: ")[1].split(";")[0]
-    numbers: list[int] = []
+    assert f"of {rows:,} rows" in report.stopped
+    assert "more range" not in told
+    found = []
     for each in told.split(", "):
         first, _, last = each.replace(",", "").partition(" to ")
-        numbers += range(int(first), int(last or first) + 1)
-    assert f"of {rows:,}" in report.stopped
-    return runs_of(numbers)
+        found.append((int(first), int(last or first)))
+    return joined(found)

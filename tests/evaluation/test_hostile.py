@@ -279,6 +279,9 @@ ENVELOPES = {
         usage={"prompt_tokens": float("nan"), "completion_tokens": float("inf")}
     ),
     "huge usage": right_but(usage={"prompt_tokens": 2**63, "completion_tokens": 10**300}),
+    "usage beyond floats": right_but(
+        usage={"prompt_tokens": 10**400, "completion_tokens": -(10**400)}
+    ),
     "usage as floats": right_but(usage={"prompt_tokens": 100.0, "completion_tokens": 5.0}),
 }
 

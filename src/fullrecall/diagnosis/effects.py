@@ -40,13 +40,16 @@ class Proposal:
 
     A value that is None stands for one that cannot be computed; its row is left out. `lists` are
     the contexts that each row would have, None for a row where they are not known, and None as a
-    whole where the change is not one of what is retrieved.
+    whole where the change is not one of what is retrieved. `before` is given where the change is
+    not measured from recall as it is, and `of` then says recall of what.
     """
 
     kind: ChangeKind
     action: str
     after: Mapping[int, Values]
     lists: Iterable[Sequence[Context] | None] | None = None
+    before: Mapping[int, Values] | None = None
+    of: str = ""
 
     @property
     def at_most(self) -> bool:
@@ -59,7 +62,14 @@ class Proposal:
         return self.kind in _ONLY_ADDS
 
 
-_BOUNDS = frozenset({ChangeKind.INDEX_MISSING, ChangeKind.MERGE_CHUNKS, ChangeKind.MEND_CALLS})
+_BOUNDS = frozenset(
+    {
+        ChangeKind.INDEX_MISSING,
+        ChangeKind.MERGE_CHUNKS,
+        ChangeKind.MEND_CALLS,
+        ChangeKind.READ_ALL,
+    }
+)
 _ONLY_ADDS = _BOUNDS | {
     ChangeKind.LARGER_K,
     ChangeKind.KEEP_MORE,
@@ -129,6 +139,8 @@ class Baseline:
         import numpy as np
 
         old, new = self._columns[place], np.array(after, dtype=np.float64)
+        if proposal.before is not None:
+            old = np.array(proposal.before[place], dtype=np.float64)
         known = ~np.isnan(old) & ~np.isnan(new)
         gained = self._totals((new - old)[known], known)
         before = self._totals(old[known], known).mean
@@ -144,7 +156,12 @@ class Baseline:
             low = lower_bound(counts.low, alpha, least=least)
             found = Interval(low, upper_bound(counts.high, alpha), confidence)
         return Effect(
-            self.label(place), before, before + gained.mean, gained.mean, found, gained.samples
+            f"{self.label(place)}{proposal.of}",
+            before,
+            before + gained.mean,
+            gained.mean,
+            found,
+            gained.samples,
         )
 
     def _totals(self, values: NDArray[np.float64], known: NDArray[np.bool_]) -> Totals:

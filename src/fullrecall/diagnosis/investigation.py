@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from fullrecall.context import Context, ContextLike, as_context
-from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds
+from fullrecall.diagnosis.bounds import BOUNDED, Miss, bounds, reading
 from fullrecall.diagnosis.case import Case, Find, Item, Limits, retrieved
 from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.corpus import Corpus, CorpusLike
@@ -120,6 +120,7 @@ def diagnose(
         *proposer.proposals(),
         *id_proposals(baseline, rescored, search.ids),
         *bounds(baseline, bounded),
+        *reading(baseline, bounded),
     ]
     return Diagnosis(
         tuple(misses),

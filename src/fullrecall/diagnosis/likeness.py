@@ -8,12 +8,14 @@ other (monthly, annual). Only texts that agree in all of these are compared lett
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
 
 from fullrecall.context import Context
+from fullrecall.judges.language import language_of
 from fullrecall.judges.lexical.opposites import OPPOSITES
 from fullrecall.judges.lexical.rivals import rivals
 from fullrecall.judges.lexical.words import read_words
@@ -88,7 +90,44 @@ def difference(one: str, other: str) -> str:
         for other_word in added:
             if other_word in excluded:
                 return f"{other_word!r} for {word!r}"
+    return _elsewhere(one, other)
+
+
+_DENIALS = frozenset(
+    "nicht kein keine keinen keinem keiner keines nie niemals nichts ohne weder "  # German
+    "ne pas jamais aucun aucune rien sans ni nunca ningún ninguna ninguno nada sin tampoco "
+    "non mai nessun nessuno nessuna niente senza né não nenhum nenhuma sem nem "
+    "niet geen nooit niets zonder ikke ingen aldri aldrig inte inget inga uten uden utan "
+    "nie bez żaden żadna brak nikdy není nejsou ei eivät ilman nem nincs değil yok hiç "
+    "не нет ни никогда без нельзя".split()
+)
+"""Words that deny in other languages than English."""
+
+_TYPO = 70.0
+"""From this share of letters on, one word is the other one misspelled or inflected."""
+
+
+def _elsewhere(one: str, other: str) -> str:
+    """Return in what two texts of another language than English differ, as far as it shows.
+
+    Which words exclude each other is known of English alone: elsewhere a word in place of another
+    one is a difference.
+    """
+    if one.casefold() == other.casefold() or language_of(one) in (None, "en"):
+        return ""
+    from rapidfuzz import fuzz
+
+    ours, theirs = (Counter(_WORDS.findall(text.casefold())) for text in (one, other))
+    lacking, added = ours - theirs, theirs - ours
+    if not _DENIALS.isdisjoint(lacking | added):
+        return "one of them denies it"
+    for word in sorted(lacking):
+        if added and all(fuzz.ratio(word, new) < _TYPO for new in added):
+            return f"{min(added)!r} for {word!r}"
     return ""
+
+
+_WORDS = re.compile(r"[^\W\d_]+")
 
 
 @lru_cache(maxsize=4_096)

@@ -46,6 +46,8 @@ from fullrecall.result import Method, Result
 _MOST_TOGETHER = 1_000  # rows in one transaction
 _RENEW_SECONDS = LEASE_SECONDS / 4
 
+_GONE = "it was deleted or replaced while it was in use"
+
 _KEEP_NAME = "INSERT OR IGNORE INTO names (name) VALUES (?)"
 # What was kept first stays: processes that asked the same go on with the same answer.
 _KEEP_COMPLETION = """INSERT OR IGNORE INTO completions
@@ -204,11 +206,12 @@ class Store:
             _encoded(completion.detail),
             _encoded(completion.text),
         )
-        row = (key, model, time.time(), *fields, checksum_of(key, *fields), completion.requests)
+        name = _readable(model)
+        row = (key, name, time.time(), *fields, checksum_of(key, *fields), completion.requests)
         statement = self._statement(_KEEP_COMPLETION, key)
 
         def act(connection: sqlite3.Connection) -> None:
-            connection.execute(_KEEP_NAME, (model,))
+            connection.execute(_KEEP_NAME, (name,))
             connection.execute(statement, row)
             if lease is not None:
                 self._end(connection, key, lease)
@@ -385,7 +388,7 @@ class Store:
 
     def _commit(self, jobs: Sequence[_Job]) -> list[Any]:
         if _identity(self.path) != self._file:
-            raise StoreError("it was deleted or replaced while it was in use")
+            raise StoreError(_GONE)
         if self._writing is None:  # after a fork
             self._writing = writing(self.path)
             self._synced = False
@@ -408,8 +411,10 @@ class Store:
 
     def _stop(self, error: BaseException) -> None:
         """Remember the first reason why nothing is kept any more."""
+        is_gone = self._file is not None and _identity(self.path) != self._file
         self.problem = self.problem or (
-            f"the store {self.path} keeps nothing from here on ({_in_words(error)}): the run goes "
+            f"the store {self.path} keeps nothing from here on "
+            f"({_GONE if is_gone else _in_words(error)}): the run goes "
             "on, and what it pays for now is in its results alone"
         )
 
@@ -511,6 +516,11 @@ def completion_of(plain: dict[str, Any]) -> Completion:
     """Return what `plain_completion` made."""
     failure = plain["failure"]
     return Completion(**{**plain, "failure": None if failure is None else Failure(failure)})
+
+
+def _readable(name: str) -> str:
+    """Return a name as SQLite takes it: half a surrogate pair has no place in its texts."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
 
 
 def _encoded(text: str) -> bytes:

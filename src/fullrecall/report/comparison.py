@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
@@ -26,7 +26,7 @@ from fullrecall.report.pairs import (
     paired,
     same_methods,
 )
-from fullrecall.report.report import Report
+from fullrecall.report.report import Report, diagnosed
 from fullrecall.report.row import Row
 from fullrecall.report.sign_flips import RESAMPLES
 from fullrecall.report.summary import default_measures
@@ -266,18 +266,22 @@ class Comparison(Sequence[ScoreComparison]):
         self,
         path: str | Path | None = None,
         *,
-        diagnoses: tuple[Diagnosis | None, Diagnosis | None] = (None, None),
+        diagnoses: tuple[Diagnosis | None, Diagnosis | None] | Literal[False] | None = None,
         title: str | None = None,
     ) -> str:
         """Return the comparison as one HTML page, and write it to `path` if one is given.
 
-        The page is whole, as that of `Report.to_html`: the differences with their intervals, the
-        curves before and after, and every sample with both retrievals side by side. `diagnoses`,
-        of the report before and of the one after, add why each target was missed.
+        The page is whole, as that of `Report.to_html`. It answers first what fails now that did
+        not, why, and what to change; then the differences with their intervals, the curves before
+        and after, slices, and every sample with both retrievals side by side. `diagnoses`, of the
+        report before and of the one after, say why each target was missed; None diagnoses the one
+        after by what it alone tells, False leaves it out.
         """
         from fullrecall.report.page import comparison_page, write
 
-        page = comparison_page(self, diagnoses=diagnoses, title=title)
+        if diagnoses is None:
+            diagnoses = None, diagnosed(self.after, self.measures)
+        page = comparison_page(self, diagnoses=diagnoses or (None, None), title=title)
         if path is not None:
             write(page, path)
         return page

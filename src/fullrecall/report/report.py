@@ -410,10 +410,7 @@ class Report:
         from fullrecall.report.page import report_page, write
 
         if diagnosis is None:
-            from fullrecall.diagnosis import diagnose
-
-            whole = not measures or any(m in measures for m in map(_headline, self.methods))
-            diagnosis = diagnose(self, k=None if whole else measures[0].k)
+            diagnosis = diagnosed(self, measures)
         page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
         if path is not None:
             write(page, path)
@@ -528,8 +525,15 @@ class Report:
         return tallies
 
 
-def _headline(method: Method) -> Measure:
-    return method.headline
+def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
+    """Return why targets were missed, by what the report alone tells.
+
+    At the k of the measure that a page of these `measures` opens with.
+    """
+    from fullrecall.diagnosis import diagnose
+
+    whole = not measures or any(method.headline in measures for method in report.methods)
+    return diagnose(report, k=None if whole else measures[0].k)
 
 
 def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:

@@ -40,13 +40,14 @@ class Payload:
     """The data of a page as JSON, each block by the ID that the script reads it by.
 
     `misses[side][score][choice]` are those of all scored samples, `failing` those of the choice
-    that the page opens with.
+    that the page opens with, and `turned` what of it changed between the sides.
     """
 
     blocks: list[tuple[str, ScriptJson]]
     first: int
     misses: list[list[list[Misses]]]
     failing: Failing
+    turned: Turned
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,21 @@ class Failing:
     samples: int
     scored: int
     unscored: int
+    worst: Sequence[tuple[str, str, int]]
+
+
+@dataclass(frozen=True)
+class Turned:
+    """What became of the samples from the first side to the last, of the `compared` ones.
+
+    `newly` miss something on the last side and missed nothing on the first, `mended` the other way
+    round, `still` on both. `worst` is that of the first of these; see `Failing`.
+    """
+
+    compared: int
+    newly: int
+    mended: int
+    still: int
     worst: Sequence[tuple[str, str, int]]
 
 
@@ -112,6 +128,7 @@ def payload(  # noqa: PLR0917 - what a page is made of
         first,
         [[_summed(score, len(choices)) for score in side] for side in totals],
         failing.told(),
+        failing.turned(),
     )
 
 
@@ -163,6 +180,9 @@ class _Failures:
         self._choice = choice
         self._missing: list[tuple[float, int, int, str, str]] = []
         self._scored = self._unscored = 0
+        # Of what both ends measured: whether it missed something there, with the place above.
+        self._turns: Counter[tuple[bool, bool]] = Counter()
+        self._newly: list[tuple[float, int, int, str, str]] = []
 
     def add(self, position: int, rows: Rows, one: Row, readings: Sequence[Reading]) -> None:
         """Count a sample."""
@@ -176,19 +196,35 @@ class _Failures:
             return
         self._scored += 1
         missed = max(cell.missed[choice] for cell in cells)
+        told = (min(values), -missed, position, one.label, _brief(one.sample.user_input))
         if missed:
-            question = _brief(one.sample.user_input)
-            self._missing.append((min(values), -missed, position, one.label, question))
+            self._missing.append(told)
+        earlier = [each.cells[0] for each in readings if 0 in each.cells]
+        if any(cell.values[choice] is not None for cell in earlier):
+            missed_before = any(cell.missed[choice] for cell in earlier)
+            self._turns[missed_before, bool(missed)] += 1
+            if missed and not missed_before:
+                self._newly.append(told)
 
     def told(self) -> Failing:
         """Return what was counted, with the worst of them."""
-        worst = nsmallest(FAILING_SHOWN, self._missing)
-        return Failing(
-            len(self._missing),
-            self._scored,
-            self._unscored,
-            [(label, question, position) for *_, position, label, question in worst],
+        return Failing(len(self._missing), self._scored, self._unscored, _worst(self._missing))
+
+    def turned(self) -> Turned:
+        """Return what changed from the first side to the last."""
+        turns = self._turns
+        return Turned(
+            turns.total(),
+            turns[False, True],
+            turns[True, False],
+            turns[True, True],
+            _worst(self._newly),
         )
+
+
+def _worst(of: Sequence[tuple[float, int, int, str, str]]) -> list[tuple[str, str, int]]:
+    worst = nsmallest(FAILING_SHOWN, of)
+    return [(label, question, position) for *_, position, label, question in worst]
 
 
 def _entry(

@@ -26,6 +26,7 @@ from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
+from llama_index.evaluation.fullrecall.observation.kin import recordings_beside
 from llama_index.evaluation.fullrecall.observation.recording import (
     Recording,
     is_any_open,
@@ -35,7 +36,6 @@ from llama_index.evaluation.fullrecall.observation.recording import (
 from llama_index.evaluation.fullrecall.observation.registry import Entry, attached
 from llama_index.evaluation.fullrecall.observation.snapshots import Nodes, is_node_list
 from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Prompt, Step, kind_of
-from llama_index.evaluation.fullrecall.observation.strays import note_stray
 from llama_index.evaluation.fullrecall.responses import is_response, response_text, source_nodes
 
 # An enumeration's member takes as long to look up as all else that a check does.
@@ -49,11 +49,11 @@ _moments = count(1)
 
 
 class _Call(NamedTuple):
-    """A call of an attached object that has not ended."""
+    """A call of an attached object that has not ended; a stray one, where it is of none."""
 
     recording: Recording
     token: Token[tuple[Recording, ...] | None]
-    entry: Entry
+    entry: Entry | None
 
 
 _running: dict[str, tuple[Step, list[Recording]]] = {}
@@ -93,21 +93,26 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         """Note that a step begins, and what nodes it was given."""
         entry = attached(instance)
         current = recordings.get()
-        if current is None and parent_id is None and (entry is None or entry.is_part):
-            # It may be a step of a recording of another context: this one never had any.
-            if is_any_open():
-                note_stray(kind_of(id_, instance)[0], instance, _question(bound_args))
-            elif entry is None:
-                return
-        if entry is None and not current:
+        # It may be a step of a recording of another context, where this one never had any.
+        is_bare = current is None and parent_id is None and is_any_open()
+        if entry is None and not current and not is_bare:
             return
         kind, role = kind_of(id_, instance)
         seen_by = [recording for recording in current or () if not recording.ended]
-        if entry is not None and _begins_call(kind, instance, seen_by, entry):
-            recording = Recording(instance, _question(bound_args))
+        begins = entry is not None and _begins_call(kind, instance, seen_by, entry)
+        beside = (
+            recordings_beside(kind, instance, _question(bound_args))
+            if is_bare and (entry is None or entry.is_part)
+            else []
+        )
+        if begins or beside:
+            root = instance if begins else None
+            recording = Recording(root, _question(bound_args), is_stray=not begins)
             token = recordings.set((*seen_by, recording))
-            _calls[id_] = _Call(recording, token, entry)
+            _calls[id_] = _Call(recording, token, entry if begins else None)
             seen_by.append(recording)
+            for one in beside:
+                one.add_stray(recording)
         if not seen_by:
             return
         owner = None if instance is None else id(instance)
@@ -226,8 +231,13 @@ def _ended(step: Step, result: object, seen_by: list[Recording]) -> None:
         # What a synthesizer was given tells more than the sources that its engine names.
         names = step.kind is _ENGINE and is_response(result) and not _was_read(step, seen_by)
         result = source_nodes(result) if names else None  # type: ignore[arg-type]
-    if step.kind is _TOOL and isinstance(result, ToolOutput):
-        result = result.raw_output
+    if step.kind is _TOOL:
+        result = result.raw_output if isinstance(result, ToolOutput) else result
+        named = source_nodes(result) if is_response(result) else result
+        if seen_by and is_node_list(named):
+            step.returned = tuple(map(id, named))
+            for recording in seen_by:
+                recording.known.hold(tuple(named))
     if seen_by and is_node_list(result):
         step.handed = _seen(result, seen_by)
 
@@ -341,16 +351,17 @@ def _own_step(kind: Kind, parent: str | None, name: str) -> Step:
 
 
 def _finish(call: _Call, result: object) -> None:
-    if not call.entry.is_part:
+    deliver = () if call.entry is None else call.entry.deliver
+    if call.entry is not None and not call.entry.is_part:
         call.recording.end()
     try:
         recordings.reset(call.token)
     except ValueError:
         # Ended in another context than it began in: the recording has ended there too.
         _logger.debug("a call ended in another context")
-    for deliver in call.entry.deliver:
+    for one in deliver:
         try:
-            deliver.take(call.recording, result)
+            one.take(call.recording, result)
         except Exception as error:  # noqa: BLE001 - told in the record
             _failed(error, [call.recording])
 

@@ -82,6 +82,7 @@ class Step:
       step that has ended changes.
     - `given`, `handed`: the nodes that it got, and those that it returned (an engine's source
       nodes); None where it has none of the kind, has not ended, or failed.
+    - `returned`: the identities of the nodes that a tool returned, or that its answer names.
     - `answer`: the text that an engine or a synthesizer returned.
     """
 
@@ -90,6 +91,7 @@ class Step:
     question: str | None = None
     given: Nodes | None = None
     handed: Nodes | None = None
+    returned: tuple[int, ...] = ()
     answer: str | None = None
     error: str | None = None
 

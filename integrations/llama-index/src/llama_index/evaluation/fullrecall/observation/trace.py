@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from llama_index.evaluation.fullrecall.observation.selection import are_no_contexts
 from llama_index.evaluation.fullrecall.observation.snapshots import Nodes
 from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Prompt, Step
+from llama_index.evaluation.fullrecall.observation.strays import Problem
 
 _INDEX_OF_TEXTS = "SummaryIndexRetriever"
 """What LlamaIndex's evaluators read contexts with that they got as texts."""
@@ -20,13 +21,15 @@ class Evidence(NamedTuple):
     """What a recording has when it ends: steps, in the order in which they began, and prompts.
 
     `choosers` are the identities of the retrievers that find something else than contexts, `root`
-    is that of the object that was called, None for a block.
+    is that of the object that was called, None for a block. `problems` say what ran beside it and
+    may belong to it.
     """
 
     steps: Sequence[Step]
     prompts: Sequence[Prompt]
     choosers: frozenset[int] = frozenset()
     root: int | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 class Trace:
@@ -44,6 +47,7 @@ class Trace:
 
     def __init__(self, evidence: Evidence) -> None:
         steps = evidence.steps
+        self.problems = evidence.problems
         self._by_key = {step.key: step for step in steps}
         chosen = self._selections(evidence)
         self.steps = [step for step in steps if step.kind is not Kind.OTHER and step not in chosen]
