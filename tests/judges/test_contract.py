@@ -236,7 +236,10 @@ def _merged(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
         return verdicts
     at = drawn.randrange(len(verdicts) - 1)
     one, other = verdicts[at : at + 2]
-    both = {**drawn.choice([one, other]), "citations": [*(one["citations"] or []), *(other["citations"] or [])]}
+    both = {
+        **drawn.choice([one, other]),
+        "citations": [*(one["citations"] or []), *(other["citations"] or [])],
+    }
     both["begins"] = drawn.choice([f"{one['begins']} {other['begins']}", str(one["begins"])[:10]])
     return [*verdicts[:at], both, *verdicts[at + 2 :]]
 

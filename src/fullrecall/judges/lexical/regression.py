@@ -302,9 +302,7 @@ class _Joined(NamedTuple):
         """Return both together; None if they share no name or rare word, or one adds nothing."""
         if not any(
             mine and theirs and unit.word.weight >= _LINKING
-            for unit, mine, theirs in zip(
-                self.match.units, self.credit, other.credit, strict=True
-            )
+            for unit, mine, theirs in zip(self.match.units, self.credit, other.credit, strict=True)
         ):
             return None
         credit = tuple(map(max, self.credit, other.credit))

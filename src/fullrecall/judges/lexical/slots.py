@@ -25,7 +25,9 @@ _HELD = 0.5  # of the name's weight, for a sentence to have it
 _APART = 1  # words that may stand between a name and the word beside it: "the", "Mr"
 _NAME_LEAST, _FIRST_LEAST = 1.0, 2.0  # what a name's rarest word weighs; as a sentence's first word
 _NEAR = 6  # words: two names so near each other somewhere may be one
-_SAME = frozenset(map(stem, "or born aka known called named formerly nicknamed also as the".split()))
+_SAME = frozenset(
+    map(stem, "or born aka known called named formerly nicknamed also as the".split())
+)
 _PLACES = 12  # of a word in a context
 
 _Covered: TypeAlias = Mapping[Sentence, AbstractSet[int]]
@@ -65,9 +67,7 @@ def _covered(contexts: Sequence[Passage], found: Match) -> _Covered:
     return covered
 
 
-def _says_it_without(
-    name: AbstractSet[int], found: Match, covered: _Covered
-) -> Sentence | None:
+def _says_it_without(name: AbstractSet[int], found: Match, covered: _Covered) -> Sentence | None:
     """Return the sentence that covers most of the rest; None if one of those has the name."""
     weights = [unit.word.weight for unit in found.units]
     rest = sum(weights) - sum(weights[unit] for unit in name)
