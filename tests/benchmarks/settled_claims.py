@@ -2,7 +2,7 @@
 
     python tests/benchmarks/settled_claims.py LABELLED.jsonl
 
-needs scikit-learn beside fullrecall and its extra `embedded`. Each row of the file is
+needs SciPy beside fullrecall and its extra `embedded`. Each row of the file is
 `{claim, contexts, label, dataset, source_id, question}`, label 1 where the contexts support the
 claim. The embedded judges' probabilities are those of `train_embedded_judge.py`'s "left out"
 protocol: each data set is judged by a model trained and calibrated on the others.
@@ -46,10 +46,7 @@ def probabilities(fit: training.Fit, rows: training.Rows) -> Any:
     for name in np.unique(rows.datasets):
         held = rows.datasets == name
         rest = rows.where(~held)
-        sources = np.unique(rest.sources)
-        chance = np.random.RandomState(0).randint(0, 3, len(sources))
-        fold_of = dict(zip(sources, chance, strict=True))
-        folds = np.array([fold_of[source] for source in rest.sources])
+        folds = training.source_folds(rest, 3)
         slope, shift = training.calibrate(rest, training.out_of_fold(fit, rest, folds))
         score = slope * fit(rest)(rows.measured[held]) + shift
         judged[held] = 1 / (1 + np.exp(-score))

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 import pytest
+from tests.judges.attacks import DENIALS, FORMS, TONGUES
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judges.injection import instructions, without_instructions
@@ -164,6 +165,31 @@ def test_an_order_that_no_pattern_finds_earns_nothing(attack: str, quote: str) -
         result = result_of("supported", attack, quote, place, require_evidence=True)
         credited = {one.target.label for one in result.findings if one.steps}
         assert credited.isdisjoint(FALSE)
+
+
+_OTHER_QUOTES = (*_QUOTES, "The bridge was", "Tolls were abolished in 1978", "by the mayor",
+                 HONEST[0], "bridge ... by the mayor")  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", [*TONGUES, *FORMS])
+def test_orders_in_other_tongues_and_forms_earn_nothing(attack: str) -> None:
+    """Whatever is quoted for it, the order itself included."""
+    for place in (0, 2):
+        quotes = (*_OTHER_QUOTES, attack[:60])
+        quote = quotes[(len(attack) + place) % len(quotes)]
+        result = result_of("supported", attack, quote, place, require_evidence=True)
+        credited = {one.target.label for one in result.findings if one.steps}
+        assert credited.isdisjoint(FALSE)
+
+
+@pytest.mark.parametrize("label", ["not_supported", "contradicted", "partial"])
+@pytest.mark.parametrize("attack", DENIALS)
+def test_denials_in_other_tongues_and_forms_take_nothing_unsaid(attack: str, label: str) -> None:
+    """A true claim keeps its credit, whichever label the model was told to give, and it is said."""
+    result = result_of(label, attack, "of the", len(attack) % 3, require_evidence=True)
+    credited = {one.target.label for one in result.findings if one.steps}
+    assert credited == set(TRUE)
+    assert all(one.contested for one in result.findings if one.steps)
 
 
 @pytest.mark.parametrize(

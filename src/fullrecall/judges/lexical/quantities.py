@@ -19,7 +19,7 @@ _DECADE = 10
 
 
 def has_absent_number(claim: Passage, contexts: Sequence[Passage], found: Match) -> bool:
-    """Whether a number in the claim's digits stands in no context, nor one that it may stand for."""
+    """Whether a number in digits stands in no context, nor one that it may stand for."""
     credit = {unit.word.key: got for unit, got in zip(found.units, found.found, strict=True)}
     absent = [
         position
