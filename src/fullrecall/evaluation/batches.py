@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.dataframes import is_frame
 from fullrecall.errors import InputError, ParameterError, ReportError
+from fullrecall.evaluation.column_counts import count_columns
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers, evaluate
 from fullrecall.evaluation.tables import ColumnType, Table, empty_frame, table_of
@@ -112,6 +113,9 @@ class BatchScorer:
                 f"no column {self.position!r}, which position names: there are "
                 f"{', '.join(map(repr, table.names))}"
             )
+        counted = self._counted(table)
+        if counted is not None:
+            return table.like(self._totals(counted), self._types, beside=False)
         positions: list[int] = []
         report = evaluate(
             self._samples(table, positions),
@@ -213,6 +217,14 @@ class BatchScorer:
 
     def _empty(self, *, keep_rows: bool = True) -> Report:
         return Report(self._methods, keep_rows=keep_rows, measures=self.measures)
+
+    def _counted(self, table: Table) -> Report | None:
+        """Return the totals of a batch that is counted by columns; None for any other."""
+        if self.keep == "rows" or self.store is not None or self.deadline is not None:
+            return None
+        report = self._empty(keep_rows=False)
+        done = count_columns(table, self.rename, self.position, self._tuple, report)
+        return report if done else None
 
     def _samples(self, table: Table, positions: list[int]) -> Iterator[Sample]:
         from fullrecall.datasets.frames import without_gaps

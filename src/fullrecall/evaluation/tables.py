@@ -42,6 +42,10 @@ class Table(Protocol):
         """Return a column's values as Python's own."""
         ...
 
+    def arrow(self) -> Any | None:
+        """Return the same as an Arrow table; None where that is not at hand."""
+        ...
+
     def like(
         self, columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, beside: bool
     ) -> Any:
@@ -88,6 +92,16 @@ class _Frame:
     def column(self, name: str) -> list[Any]:
         return self._frame[name].to_list()
 
+    def arrow(self) -> Any | None:
+        try:
+            import pyarrow as pa
+        except ImportError:
+            return None
+        try:
+            return self._frame.to_arrow()
+        except (TypeError, ValueError, pa.ArrowException):  # a column of several types
+            return None
+
     def like(
         self, columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, beside: bool
     ) -> Any:
@@ -125,6 +139,9 @@ class _Columns:
         column = self._columns[name]
         values: list[Any] = column.tolist() if hasattr(column, "tolist") else list(column)
         return values
+
+    def arrow(self) -> Any | None:
+        return None
 
     def like(
         self,

@@ -467,6 +467,11 @@ class Report:
         return self._rows is not None
 
     @property
+    def tallies(self) -> Tallies | None:
+        """What rows are added up in as they come; None where they are kept."""
+        return None if self._rows is not None else self._tallies
+
+    @property
     def totaled(self) -> Sequence[Sequence[Measure]]:
         """The measures of each score that are totaled as rows are added: none where rows stay."""
         if self._rows is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, parse
+from fullrecall.measures.ranks import RankMeasure, RankRows, counts_ranks
 from fullrecall.report.groups import SampleIds, groups_of
 from fullrecall.report.late import work_out_all
 from fullrecall.report.proof import Proof
@@ -17,6 +19,8 @@ from fullrecall.report.summary import Estimate, ScoreSummary, default_measures
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import failures
+
+_SCORED, _UNDEFINED = Status.SCORED, Status.UNDEFINED
 
 OTHER = "other reasons"
 """What stands for the reasons that are not kept apart."""
@@ -63,6 +67,36 @@ class Tally:
                     totals.add(value, group)
         self._settled.add(result)
         self._proof.add(result)
+
+    @cached_property
+    def _by_ranks(self) -> list[tuple[RankMeasure, Measure, Totals]]:
+        return [(RankMeasure(measure), measure, total) for measure, total in self.totals.items()]
+
+    def add_ranks(
+        self, hits: list[int], targets: int, retrieved: int, group: str | None = None
+    ) -> None:
+        """Count a result of single IDs of grade 1 by the ranks at which they are found."""
+        self._counts[_SCORED if targets else _UNDEFINED] += 1
+        for by_rank, measure, totals in self._by_ranks:
+            value = by_rank.of(hits, targets, retrieved)
+            if value is None:
+                self._undefined[measure] += 1
+            else:
+                totals.add(value, group)
+
+    def add_rank_rows(self, rows: RankRows) -> None:
+        """Count the results of many samples without a group in the same way."""
+        scored = int((rows.targets > 0).sum())
+        for status, count in ((_SCORED, scored), (_UNDEFINED, len(rows.targets) - scored)):
+            if count:
+                self._counts[status] += count
+        for by_rank, measure, totals in self._by_ranks:
+            for one in by_rank.distinct(rows):
+                value = by_rank.of(one.hits, one.targets, one.retrieved)
+                if value is None:
+                    self._undefined[measure] += one.times
+                else:
+                    totals.add(value, None, one.times)
 
     def merge(self, other: Tally) -> None:
         """Add what another part has counted of the same score by the same measures."""
@@ -181,6 +215,27 @@ class Tallies:
         for name in {row.sample.id for row in rows if row.sample.group is None}:
             if name is not None:
                 self.ids.add(name)
+
+    @property
+    def counts_ranks(self) -> bool:
+        """Whether all measures that are counted can be read of ranks alone."""
+        return all(counts_ranks(measure) for score in self.scores for measure in score.totals)
+
+    def add_ranks(
+        self, hits: list[int], targets: int, retrieved: int, name: str | None, group: str | None
+    ) -> None:
+        """Count a sample of this ID, in which all scores found single IDs of grade 1 so."""
+        self.samples += 1
+        if group is None and name is not None:
+            self.ids.add(name)
+        for score in self.scores:
+            score.add_ranks(hits, targets, retrieved, group)
+
+    def add_rank_rows(self, rows: RankRows) -> None:
+        """Count samples without a group, in which all scores found single IDs of grade 1 so."""
+        self.samples += len(rows.targets)
+        for score in self.scores:
+            score.add_rank_rows(rows)
 
     def merge(self, other: Tallies) -> None:
         """Add another part; raises `ReportError` where it is counted by other measures."""

@@ -47,20 +47,20 @@ class Totals:
         # Of each group: how many values, their sum, and the gaps.
         self._groups: dict[str, list[int]] = {}
 
-    def add(self, value: float | None, group: str | None = None) -> None:
-        """Add one sample's value, or a gap if it is None."""
+    def add(self, value: float | None, group: str | None = None, times: int = 1) -> None:
+        """Add one sample's value, or a gap if it is None; or as many samples of equal values."""
         if group is not None:
             sums = self._groups.setdefault(group, [0, 0, 0])
             if value is None:
-                sums[2] += 1
+                sums[2] += times
             else:
-                sums[0] += 1
-                sums[1] += int(value * _AS_FLOAT)
+                sums[0] += times
+                sums[1] += int(value * _AS_FLOAT) * times
         elif value is None:
-            self._gaps += 1
+            self._gaps += times
         else:
             new = self._new
-            new[value] = new.get(value, 0) + 1
+            new[value] = new.get(value, 0) + times
             if len(new) > _MOST_NEW:
                 self._sum_up()
 
