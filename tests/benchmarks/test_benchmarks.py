@@ -48,36 +48,45 @@ def test_every_way_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
 
 
 @with_script("readme")
-def test_the_page_has_a_row_for_each_published_measurement(script: Any) -> None:
-    """What the page shows is what the script measures, row by row, at whatever size."""
-    rows = script.rows(queries=8, samples=1, rounds=1)
-    assert script.published(script.PAGE.read_text("utf-8")).keys() == {row.title for row in rows}
+def test_the_pages_show_what_was_measured(script: Any) -> None:
+    """README.md and the page have the figures of figures.json, of just what is measured."""
+    said = script.published()
+    pages = {path.name: path.read_text("utf-8") for path in (script.PAGE, script.README)}
+    assert script.wrong_pages(pages, said) == []
+    rows = script.rows(queries=8, samples=1, rounds=1, peers=False)
+    assert [row.title for row in rows] == [row.title for row in said]
+    changed = [script.Row(said[0].title, {script.OURS: script.Ratio(99, 99, 99)}), *said[1:]]
+    assert script.wrong_pages(pages, changed)
 
 
 @with_script("readme")
-def test_a_page_that_differs_from_what_is_measured_is_refused(script: Any) -> None:
+def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> None:
     """Within the spread of the rounds it passes; beyond, with a row less or more, it does not."""
-    ours = script.Row("a", {"fullrecall": script.Ratio(2.0, 1.8, 2.4)})
-    other = script.Row(
-        "b", {"fullrecall": script.Ratio(5.0, 4.0, 6.0), "peer": script.Ratio(4, 4, 4)}
-    )
-    empty = f"# Page\n\n{script.BEGIN}\n{script.END}\n\nBelow.\n"
-    page = script.written(empty, [ours, other])
+    ratio = script.Ratio
+    ours = script.Row("a", {"fullrecall": ratio(2.0, 1.8, 2.4)}, readme=True)
+    times = {"fullrecall": ratio(5.0, 4.0, 6.0), "peer": ratio(4, 4, 4)}
+    other = script.Row("b", times, {"limit": ratio(1, 1, 1)})
+    page = f"# Page\n\n{script.BEGIN}\n{script.END}\n\nBelow.\n"
+    page = script.written(page, script.page_table([ours, other]))
     assert page.startswith("# Page\n\n")
     assert page.endswith("\n\nBelow.\n")
-    assert "| 5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer |" in page
-    assert script.disagreements(page, [ours, other]) == []
-    slower = script.Row("a", {"fullrecall": script.Ratio(3.1, 3.0, 3.2)})
-    faster = script.Row("a", {"fullrecall": script.Ratio(1.4, 1.3, 1.5)})
-    assert script.disagreements(page, [slower, other]) == [
-        "a: the page says 2.00 (1.80-2.40), measured 3.10 (3.00-3.20)"
+    assert "| 5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer | limit 1.00 (1.00-1.00) |" in page
+    assert "| a | 2 | - |" in script.readme_table([ours, other])
+    assert script.disagreements([ours, other], [ours, other]) == []
+    slower = script.Row("a", {"fullrecall": ratio(3.1, 3.1, 3.2)})
+    faster = script.Row("a", {"fullrecall": ratio(1.4, 1.3, 1.4)})
+    assert script.disagreements([ours, other], [slower, other]) == [
+        "a: published 2.00 (1.80-2.40), measured 3.10 (3.10-3.20)"
     ]
-    assert len(script.disagreements(page, [faster, other])) == 1
-    assert script.disagreements(page, [ours]) == ["b: is no longer measured"]
+    assert script.disagreements([ours, other], [slower, other], slack=2.0) == []
+    assert len(script.disagreements([ours, other], [faster, other])) == 1
+    assert script.disagreements([ours, other], [ours]) == ["b: is no longer measured"]
     third = script.Row("c", ours.times)
-    assert script.disagreements(page, [ours, other, third]) == ["c: is not on the page"]
+    assert script.disagreements([ours, other], [ours, other, third]) == ["c: is not published"]
+    first = script.Row("b", {"fullrecall": ratio(5, 4, 6), "peer": ratio(7, 7, 7)})
+    assert script.disagreements([first], [other]) == ["b: published as first, but peer is"]
     with pytest.raises(ValueError, match="must have a table"):
-        script.published("# Page\n")
+        script.shown("# Page\n")
 
 
 @with_script("id_recall")

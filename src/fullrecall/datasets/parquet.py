@@ -65,7 +65,7 @@ def parquet_rows(
             if columns is not None:
                 columns.check_header(header)
                 wanted = [column for column in header if columns.field(column) is not None]
-            yield from arrow_rows(file.iter_batches(batch_size, columns=wanted))
+            yield from arrow_rows(file.iter_batches(batch_size, columns=wanted, use_threads=False))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
 

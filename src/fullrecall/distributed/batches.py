@@ -357,14 +357,14 @@ class BatchScorer:
 
     def _count_columns(self, table: Table, tallies: Tallies) -> list[int] | None:
         """Count what columns are enough for; return the rows that are left, None for all."""
-        if table.arrow is None:
+        arrow = table.arrow
+        if arrow is None:
             return None
         from fullrecall.distributed import id_columns
 
-        measures = [measure for score in tallies.scores for measure in score.totals]
-        if not id_columns.asks_for_columns(self._tuple, measures):
+        if not id_columns.asks_for_columns(self._tuple, tallies):
             return None
-        found = id_columns.fields_of(table.arrow, self._columns())
+        found = id_columns.fields_of(arrow, self._columns())
         left = None if found is None else id_columns.count(found, tallies)
         return None if left is None else left.tolist()
 

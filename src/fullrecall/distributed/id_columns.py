@@ -1,16 +1,16 @@
 """Totals of ID recall over whole Arrow columns: what `evaluate` totals, with no object for a row.
 
-Only where nothing else is asked: `IdRecall` alone, read by plain recall at any k, of columns that
-hold what their type says. Rows with a missing list are left to whoever reads row by row.
+Only where nothing else is asked: `IdRecall`, read by measures of ranks, of columns that hold what
+their type says. Rows with a missing list are left to whoever reads row by row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.datasets.rows import FIELDS, Columns
-from fullrecall.measures import Measure, Recall
 from fullrecall.report.tally import Tallies
 from fullrecall.scorers import list_columns
 from fullrecall.scorers.ids import IdRecall
@@ -26,14 +26,9 @@ _IGNORED = ("user_input", "reference", "response")
 """Texts that change nothing of what is totaled."""
 
 
-def asks_for_columns(scorers: Sequence[Scorer], measures: Sequence[Measure]) -> bool:
-    """Whether columns are enough for these scorers, read by these measures."""
-    one = scorers[0]
-    return (
-        len(scorers) == 1
-        and type(one) is IdRecall
-        and all(measure.whole == Recall for measure in measures)
-    )
+def asks_for_columns(scorers: Sequence[Scorer], tallies: Tallies) -> bool:
+    """Whether columns are enough for these scorers and for what is counted of them."""
+    return all(type(scorer) is IdRecall for scorer in scorers) and tallies.counts_ranks
 
 
 def fields_of(table: Any, columns: Columns) -> Mapping[str, Any] | None:
@@ -81,17 +76,23 @@ def count(found: Mapping[str, Any], tallies: Tallies) -> NDArray[np.signedintege
         retrieved, references = (column.filter(there) for column in (retrieved, references))
         names = {name: column.filter(there) for name, column in names.items()}
     lists = list_columns.as_lists(retrieved, references)
-    if lists is None:
-        return None
-    (score,) = tallies.scores
-    measures = list(score.totals)
-    recalls = list_columns.recalls(*lists, tuple(measure.k for measure in measures))
-    if recalls is None:
+    ranked = None if lists is None else list_columns.first_ranks(*lists)
+    if ranked is None:
         return None
     ids, groups = (
         names[name].cast(pa.string()).to_pylist() if name in names else None for name in _NAMES
     )
-    tallies.add_values(recalls, ids, groups)
+    if groups is None or not any(group is not None for group in groups):
+        for rows in ranked:
+            tallies.add_rank_rows(rows)
+        for name in ids or ():
+            if name is not None:
+                tallies.ids.add(name)
+        return left
+    named = zip(ids or repeat(None), groups, strict=False)
+    for rows in ranked:
+        for hits, targets, retrieved in rows.told():
+            tallies.add_ranks(hits, targets, retrieved, *next(named))
     return left
 
 

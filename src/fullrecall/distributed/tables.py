@@ -52,8 +52,8 @@ class Table(Protocol):
         ...
 
     @property
-    def arrow(self) -> Any:
-        """The table as Arrow's, if it is one; else None."""
+    def arrow(self) -> Any | None:
+        """The same as an Arrow table; None where that is not at hand."""
         ...
 
     def like(
@@ -110,9 +110,15 @@ class _Frame:
         return _Frame(self._frame[numbers].to_native())
 
     @property
-    def arrow(self) -> Any:
-        native = self._frame.to_native()
-        return native if type(native).__module__.partition(".")[0] == "pyarrow" else None
+    def arrow(self) -> Any | None:
+        try:
+            import pyarrow as pa
+        except ImportError:
+            return None
+        try:
+            return self._frame.to_arrow()
+        except (TypeError, ValueError, pa.ArrowException):  # a column of several types
+            return None
 
     def like(
         self, columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, beside: bool

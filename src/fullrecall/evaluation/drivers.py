@@ -56,6 +56,10 @@ def _silent() -> None:
     """Show nothing."""
 
 
+def _uncounted(_: int) -> None:
+    """Show nothing."""
+
+
 @dataclass
 class Run:
     """One run: what is scored how, within which limits, and what it has spent."""
@@ -64,6 +68,8 @@ class Run:
     limits: Limits = field(default_factory=Limits)
     interruption: Interruption = field(default_factory=Interruption)
     beat: Callable[[], None] = _silent
+    count: Callable[[int], None] = _uncounted
+    """Shows that there is a sample more, with so many scores, which has no row."""
     totaled: Sequence[Sequence[Measure]] = ()
     """The measures of each score that are read as soon as there is a row."""
 

@@ -94,10 +94,15 @@ class Meter:
 
     def add(self, row: Row) -> None:
         """Count a row, and show it."""
-        self._done += 1
         for result in row.results:
             self._scored += result.status is Status.SCORED
             self._unscored += result.status is Status.UNSCORED
+        self.count(0)
+
+    def count(self, scored: int) -> None:
+        """Count a sample with so many scores, and show it."""
+        self._done += 1
+        self._scored += scored
         if self._on_progress is not None:
             self._on_progress(self.progress())
         if self._bar is not None:

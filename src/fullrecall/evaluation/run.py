@@ -132,7 +132,7 @@ def evaluate(
     with (
         interruptible() as run.interruption,
         _reporting(run, given, samples) as (report, add),
-        closing(_retrieved(samples, given.retriever, run)) as drawn,
+        closing(_retrieved(samples, given, run, report)) as drawn,
     ):
         for row in rows_of(drawn, run):
             add(row)
@@ -180,12 +180,20 @@ _show_options(aevaluate)
 
 
 def _retrieved(
-    samples: Iterable[SampleLike], retriever: RetrieverLike | None, run: Run
+    samples: Iterable[SampleLike], options: Options, run: Run, report: Report
 ) -> Generator[Sample]:
-    """Return samples with what the retriever, if there is one, returns for each."""
-    if retriever is None:
-        return as_samples(samples)
-    return _asker(retriever, run).asked(as_samples(samples))
+    """Return samples with what the retriever, if there is one, returns for each.
+
+    Without those that are counted at once, where only the totals of ID recall are kept.
+    """
+    if options.retriever is not None:
+        return _asker(options.retriever, run).asked(as_samples(samples))
+    if not report.keeps_rows and options.sink is None:
+        from fullrecall.evaluation.id_counts import IdCounts, only_ids, uncounted
+
+        if only_ids(run, report.tallies):
+            return uncounted(_items(samples), IdCounts(report.tallies), run, as_sample_at)
+    return as_samples(samples)
 
 
 @asynccontextmanager
@@ -239,7 +247,7 @@ def _reporting(
         log_every=options.log_every,
         on_progress=options.on_progress,
     )
-    run.beat = meter.beat
+    run.beat, run.count = meter.beat, meter.count
     run.totaled = report.totaled
 
     def add(row: Row) -> None:
@@ -275,14 +283,18 @@ def _ending(report: Report, run: Run, meter: Meter) -> Iterator[None]:
 
 def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
     """Yield the items of `samples` as `Sample`s; `InputError` names the first that is none."""
+    for position, item in enumerate(_items(samples), start=1):
+        yield as_sample_at(item, position)
+
+
+def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         one = isinstance(samples, (Mapping, Sample))
         way_out = "wrap it in a list" if one else "fullrecall.datasets.read(path) reads a file"
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
-    for position, item in enumerate(samples, start=1):
-        yield as_sample_at(item, position)
+    yield from samples
 
 
 def as_sample_at(item: object, position: int) -> Sample:

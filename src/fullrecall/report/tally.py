@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, parse
+from fullrecall.measures.ranks import RankMeasure, RankRows, counts_ranks
 from fullrecall.report.groups import SampleIds, groups_of
 from fullrecall.report.late import work_out_all
 from fullrecall.report.proof import Proof
@@ -17,6 +19,8 @@ from fullrecall.report.summary import Estimate, ScoreSummary, default_measures
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import failures
+
+_SCORED, _UNDEFINED = Status.SCORED, Status.UNDEFINED
 
 OTHER = "other reasons"
 """What stands for the reasons that are not kept apart."""
@@ -67,25 +71,35 @@ class Tally:
         self._settled.add(result)
         self._proof.add(result)
 
-    def add_values(
-        self, values: Sequence[Sequence[float] | None], groups: Sequence[str | None] | None
-    ) -> None:
-        """Count the values of samples that no judge has scored, a value for each measure.
+    @cached_property
+    def _by_ranks(self) -> list[tuple[RankMeasure, Measure, Totals]]:
+        return [(RankMeasure(measure), measure, total) for measure, total in self.totals.items()]
 
-        None in place of them is a sample that is undefined.
-        """
-        named = groups or [None] * len(values)
-        defined = [each for each in zip(values, named, strict=True) if each[0] is not None]
-        missing = len(values) - len(defined)
-        if defined:
-            self._counts[Status.SCORED] += len(defined)
-        if missing:
-            self._counts[Status.UNDEFINED] += missing
-            self._undefined.update(dict.fromkeys(self.totals, missing))
-        for place, totals in enumerate(self.totals.values()):
-            counted = Counter([(row[place], group) for row, group in defined if row is not None])
-            for (value, group), times in counted.items():
-                totals.add(value, group, times=times)
+    def add_ranks(
+        self, hits: list[int], targets: int, retrieved: int, group: str | None = None
+    ) -> None:
+        """Count a result of single IDs of grade 1 by the ranks at which they are found."""
+        self._counts[_SCORED if targets else _UNDEFINED] += 1
+        for by_rank, measure, totals in self._by_ranks:
+            value = by_rank.of(hits, targets, retrieved)
+            if value is None:
+                self._undefined[measure] += 1
+            else:
+                totals.add(value, group)
+
+    def add_rank_rows(self, rows: RankRows) -> None:
+        """Count the results of many samples without a group in the same way."""
+        scored = int((rows.targets > 0).sum())
+        for status, count in ((_SCORED, scored), (_UNDEFINED, len(rows.targets) - scored)):
+            if count:
+                self._counts[status] += count
+        for by_rank, measure, totals in self._by_ranks:
+            for one in by_rank.distinct(rows):
+                value = by_rank.of(one.hits, one.targets, one.retrieved)
+                if value is None:
+                    self._undefined[measure] += one.times
+                else:
+                    totals.add(value, times=one.times)
 
     def merge(self, other: Tally) -> None:
         """Add what another part has counted of the same score by the same measures."""
@@ -191,24 +205,6 @@ class Tallies:
             self.ids.add(row.sample.id)
         self._add(row, group)
 
-    def add_values(
-        self,
-        values: Sequence[Sequence[float] | None],
-        ids: Sequence[str | None] | None,
-        groups: Sequence[str | None] | None,
-    ) -> None:
-        """Count samples of one score by their values, one for each measure; None is undefined.
-
-        `ids` and `groups` are those of the samples, None where no sample has one.
-        """
-        (score,) = self.scores
-        score.add_values(values, groups)
-        self.samples += len(values)
-        if ids is not None:
-            for place, name in enumerate(ids):
-                if name is not None and (groups is None or groups[place] is None):
-                    self.ids.add(name)
-
     def add_all(self, rows: Sequence[Row]) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
         groups = groups_of([row.sample for row in rows])
@@ -222,6 +218,27 @@ class Tallies:
         for name in {row.sample.id for row in rows if row.sample.group is None}:
             if name is not None:
                 self.ids.add(name)
+
+    @property
+    def counts_ranks(self) -> bool:
+        """Whether all measures that are counted can be read of ranks alone."""
+        return all(counts_ranks(measure) for score in self.scores for measure in score.totals)
+
+    def add_ranks(
+        self, hits: list[int], targets: int, retrieved: int, name: str | None, group: str | None
+    ) -> None:
+        """Count a sample of this ID, in which all scores found single IDs of grade 1 so."""
+        self.samples += 1
+        if group is None and name is not None:
+            self.ids.add(name)
+        for score in self.scores:
+            score.add_ranks(hits, targets, retrieved, group)
+
+    def add_rank_rows(self, rows: RankRows) -> None:
+        """Count samples without a group, in which all scores found single IDs of grade 1 so."""
+        self.samples += len(rows.targets)
+        for score in self.scores:
+            score.add_rank_rows(rows)
 
     def merge(self, other: Tallies) -> None:
         """Add another part; raises `ReportError` where it is counted by other measures."""

@@ -5,8 +5,10 @@ IDs that are texts become the numbers of their places in one dictionary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+
+from fullrecall.measures.ranks import NOWHERE, RankRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,6 +85,8 @@ def _flat(column: Any) -> tuple[Any, Integers] | None:
         return None
     offsets = whole.offsets.to_numpy().astype("int64")
     values = whole.values.slice(offsets[0], offsets[-1] - offsets[0])
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     return None if values.null_count else (values, offsets - offsets[0])
 
 
@@ -107,6 +111,35 @@ def _codes(found: Any, wanted: Any) -> tuple[Integers, Integers] | None:
     return places.fill_null(-3).to_numpy(), coded.indices.to_numpy()
 
 
+def first_ranks(retrieved: Lists, references: Lists) -> Iterator[RankRows] | None:
+    """Return an iterator over the ranks of all rows, many at once; None if sets are faster."""
+    width = retrieved.longest
+    if width * references.longest > _MOST_COMPARED:
+        return None
+    return _first_ranks(retrieved, references, max(1, _CELLS // max(1, width)))
+
+
+def _first_ranks(retrieved: Lists, references: Lists, step: int) -> Iterator[RankRows]:
+    import numpy as np
+
+    rows = len(references.offsets) - 1
+    for start in range(0, rows, step):
+        stop = min(rows, start + step)
+        listed = retrieved.padded(start, stop, -1)
+        wanted = np.sort(references.padded(start, stop, -2), axis=1)
+        counted = wanted >= 0
+        counted[:, 1:] &= wanted[:, 1:] != wanted[:, :-1]  # a reference given twice is one
+        ranks = np.full(wanted.shape, NOWHERE, dtype=np.int64)
+        for column in range(wanted.shape[1] if listed.shape[1] else 0):
+            same = listed == wanted[:, column : column + 1]
+            first = same.argmax(axis=1)
+            there = same[np.arange(len(same)), first] & counted[:, column]
+            ranks[there, column] = first[there] + 1
+        ranks.sort(axis=1)
+        offsets = retrieved.offsets[start : stop + 1]
+        yield RankRows(counted.sum(axis=1), ranks, offsets[1:] - offsets[:-1])
+
+
 def recalls(
     retrieved: Lists, references: Lists, ks: tuple[int | None, ...]
 ) -> list[Sequence[float] | None] | None:
@@ -116,30 +149,16 @@ def recalls(
     """
     import numpy as np
 
-    width = retrieved.longest
-    if width * references.longest > _MOST_COMPARED:
+    found = first_ranks(retrieved, references)
+    if found is None:
         return None
-    rows = len(references.offsets) - 1
-    step = max(1, _CELLS // max(1, width))
     made: list[Sequence[float] | None] = []
-    for start in range(0, rows, step):
-        stop = min(rows, start + step)
-        listed = retrieved.padded(start, stop, -1)
-        wanted = np.sort(references.padded(start, stop, -2), axis=1)
-        counted = wanted >= 0
-        counted[:, 1:] &= wanted[:, 1:] != wanted[:, :-1]  # a reference given twice is one
-        ranks = np.full(wanted.shape, width + 1, dtype=np.int64)
-        for column in range(wanted.shape[1] if listed.shape[1] else 0):
-            same = listed == wanted[:, column : column + 1]
-            first = same.argmax(axis=1)
-            there = same[np.arange(len(same)), first] & counted[:, column]
-            ranks[there, column] = first[there] + 1
-        total = counted.sum(axis=1)
-        found = [(ranks <= (width if k is None else min(k, width))).sum(axis=1) for k in ks]
-        counts = np.array(found, dtype=np.int64).reshape(len(ks), stop - start).T
-        shares = counts / np.maximum(total, 1)[:, None]
+    for rows in found:
+        start = len(made)
+        counts = np.array([rows.within(k) for k in ks], dtype=np.int64)
+        shares = counts.reshape(len(ks), len(rows.targets)).T / np.maximum(rows.targets, 1)[:, None]
         made += shares.tolist()
-        for row in np.flatnonzero(total == 0):
+        for row in np.flatnonzero(rows.targets == 0):
             made[start + int(row)] = None
     return made
 
