@@ -1,0 +1,248 @@
+"""Streams, cancelled calls and generators: what is dropped, and when, changes no record.
+
+`FULLRECALL_RUNS=200` runs each 200 times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.chat_engine import CondensePlusContextChatEngine
+from llama_index.core.llms import MockLLM
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from fullrecall import IdRecall
+from fullrecall.retrieval import Call
+from llama_index.evaluation.fullrecall import (
+    RecallEvaluator,
+    attach,
+    capture_of,
+    capture_retrievals,
+)
+from llama_index.evaluation.fullrecall.observation import Capture, handlers
+from llama_index.evaluation.fullrecall.observation.recording import recordings
+
+
+def collected() -> None:
+    """Collect what nobody holds, now and then."""
+    if random.random() < 0.05:
+        gc.collect()
+
+
+class Brings(BaseRetriever):
+    """Returns three nodes that name the question, all new objects."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        collected()
+        return [
+            NodeWithScore(node=TextNode(id_=f"{own} {query_bundle.query_str}", text=f"On {own}."))
+            for own in "abc"
+        ]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        await asyncio.sleep(random.random() / 2000)
+        return self._retrieve(query_bundle)
+
+
+class LastFirst(BaseNodePostprocessor):
+    """A reranker: the other way round, the first two."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        collected()
+        return nodes[::-1][:2]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_open() -> Iterator[None]:
+    """After every test, no recording is active here, and no step or call is kept."""
+    yield
+    assert not recordings.get()
+    assert handlers._running == {}
+    assert handlers._calls == {}
+
+
+@pytest.fixture
+def engine() -> RetrieverQueryEngine:
+    """An engine that streams its answer."""
+    return RetrieverQueryEngine.from_args(
+        Brings(), llm=MockLLM(max_tokens=5), node_postprocessors=[LastFirst()], streaming=True
+    )
+
+
+def tree(call: Call) -> str:
+    """Return a call, `LastFirst: c b (Brings: a b c)`; of IDs the first letter."""
+    ids = " ".join(str(context.id)[0] for context in call.contexts or ())
+    parts = f" ({' + '.join(map(tree, call.children))})" if call.children else ""
+    return f"{call.source}: {ids}{parts}"
+
+
+RECORD = ("LastFirst: c b (Brings: a b c)", 0.5)
+
+
+def record(capture: Capture | None, question: str) -> Any:
+    """Return the record of a call that asked `question`, and its recall of two nodes."""
+    assert capture is not None
+    assert capture.question == question
+    wanted = [f"a {question}", f"b {question}"]
+    found = capture.retrieval()
+    score = IdRecall().score(capture.sample(reference_context_ids=wanted)).score
+    # Where the prompt is sent when the stream is read, the call is over: nothing is said then.
+    assert found.read in (None, ("yes", "yes"))
+    return " + ".join(map(tree, found.calls)), score
+
+
+def read(response: Any, how: str) -> None:
+    """Read a stream to its end, in part, or not at all."""
+    words = iter(response.response_gen)
+    if how == "whole":
+        assert "".join(words).split() == ["text"] * 5
+    elif how == "midway":
+        next(words)
+        words.close()
+    elif how == "response":
+        assert capture_of(response.get_response()) is capture_of(response)
+        score = RecallEvaluator().evaluate("q", response.get_response(), expected_ids=["x"]).score
+        assert score == 0.0
+
+
+async def aread(response: Any, how: str) -> None:
+    """Do the same with an async stream."""
+    words = response.async_response_gen()
+    if how == "whole":
+        assert "".join([word async for word in words]).split() == ["text"] * 5
+    elif how == "midway":
+        await anext(words)
+        await words.aclose()
+    elif how == "response":
+        assert capture_of(await response.get_response()) is capture_of(response)
+
+
+HOWS = ("whole", "midway", "dropped", "response")
+
+
+def test_streams_in_threads_have_their_records(engine: RetrieverQueryEngine, runs: int) -> None:
+    """Read to the end, left midway, dropped unread or made a response."""
+
+    def ask(number: int) -> Any:
+        question, how = f"q{number}", HOWS[number % len(HOWS)]
+        response = engine.query(question)
+        collected()
+        read(response, how)
+        capture = capture_of(response)
+        del response
+        collected()
+        return record(capture, question)
+
+    with attach(engine) as attachment, ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(ask, range(runs))) == {RECORD}
+    assert len(attachment.captures) == runs
+
+
+def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs: int) -> None:
+    """Some are cancelled while they are retrieved or read: the others are none the worse."""
+
+    async def ask(number: int) -> Any:
+        question, how = f"q{number}", HOWS[number % len(HOWS)]
+        response = await engine.aquery(question)
+        await aread(response, how)
+        capture = capture_of(response)
+        del response
+        collected()
+        return record(capture, question)
+
+    async def ask_all() -> list[Any]:
+        tasks = [asyncio.create_task(ask(number)) for number in range(runs)]
+        for task in tasks[::3]:
+            await asyncio.sleep(random.random() / 2000)
+            task.cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    with attach(engine) as attachment:
+        results = asyncio.run(ask_all())
+    assert {one for one in results if not isinstance(one, BaseException)} == {RECORD}
+    assert all(isinstance(one, (tuple, asyncio.CancelledError)) for one in results)
+    for capture in attachment.captures:
+        if capture.error is None:
+            assert record(capture, str(capture.question)) == RECORD
+        else:
+            assert capture.error == "CancelledError: "
+            assert capture.sample().retrieval_error == "CancelledError: "
+
+
+def test_chats_that_stream_have_their_records(runs: int) -> None:
+    """A chat engine writes its history while the stream is read, in a thread or a task."""
+
+    def chat() -> CondensePlusContextChatEngine:
+        memory = ChatMemoryBuffer.from_defaults(token_limit=999)
+        return CondensePlusContextChatEngine.from_defaults(
+            Brings(), llm=MockLLM(max_tokens=5), memory=memory, node_postprocessors=[LastFirst()]
+        )
+
+    async def ask(number: int) -> Any:
+        question, engine = f"q{number}", chat()
+        with attach(engine):
+            if number % 2:
+                response: Any = engine.stream_chat(question)
+                list(response.response_gen)
+            else:
+                response = await engine.astream_chat(question)
+                words = response.async_response_gen()
+                await anext(words)
+                await words.aclose()
+        capture = capture_of(response)
+        del response, engine
+        collected()
+        return record(capture, question)
+
+    async def ask_all() -> list[Any]:
+        return await asyncio.gather(*map(ask, range(runs)))
+
+    assert set(asyncio.run(ask_all())) == {RECORD}
+
+
+def test_generators_that_tasks_take_turns_at(engine: RetrieverQueryEngine, runs: int) -> None:
+    """Each is advanced by several tasks, and read to its end, closed, or dropped for good."""
+
+    async def asks(number: int, keep: Callable[[Any], None]) -> AsyncIterator[int]:
+        question = f"q{number}"
+        with capture_retrievals() as capture:
+            nodes = await Brings().aretrieve(question)
+            yield 1
+            LastFirst().postprocess_nodes(nodes)
+            yield 2
+        keep((question, capture))
+        yield 3
+
+    async def advance(number: int, keep: Callable[[Any], None]) -> None:
+        generator: Any = asks(number, keep)
+        for _ in range((1, 2, 3)[number % 3]):
+            await asyncio.create_task(anext(generator))
+            collected()
+        if number % 2:
+            await generator.aclose()
+
+    async def run() -> list[Any]:
+        kept: list[Any] = []
+        await asyncio.gather(*(advance(number, kept.append) for number in range(runs)))
+        gc.collect()
+        await asyncio.sleep(0)
+        return kept
+
+    kept = asyncio.run(run())
+    assert len(kept) == len(range(2, runs, 3))
+    for question, capture in kept:
+        ids = [item.node.node_id for item in capture.retrieved]
+        assert ids == [f"{own} {question}" for own in "abc"]
+        assert capture.error is None
