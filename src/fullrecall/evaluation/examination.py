@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     """A claim with contexts, and whether they support it in full.
 
     `kind` is "labeled", or the detail of a true claim that was made false: "number", "negation",
-    "name", "role", "language"; "language, true" are the true claims beside the last.
+    "name", "confusion", "role", "language"; "language, true" are the true claims beside the last.
     """
 
     claim: str

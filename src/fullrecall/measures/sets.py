@@ -55,8 +55,10 @@ class RecallMeasure(GradedMeasure):
         # The measure that is read most: columns answer it without making a finding.
         if self.needs_only_ranks:
             if type(findings) is SingleFindings:  # told in a fifth of the time of an isinstance
-                size = len(findings.ids)
-                return findings.found_within(self.k) / size if size else self.zero_division
+                size, hits, k = len(findings.ids), findings.hits, self.k
+                if not size:
+                    return self.zero_division
+                return (len(hits) if k is None else bisect_right(hits, k)) / size
             if isinstance(findings, ColumnFindings):
                 size = len(findings)
                 return findings.found_within(self.k) / size if size else self.zero_division
