@@ -410,6 +410,44 @@ def test_the_policy_holds_if_escaping_slips(
     page.close()
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_what_turned_is_counted_and_filtered(opened: Any, *, several: bool) -> None:
+    """The first screen's counts are those of the filters that it leads to, by every measure."""
+
+    def made(seed: int) -> Report:
+        samples = [
+            Sample(
+                id=f"q{nth}",
+                retrieved_context_ids=["x"] * ((nth * seed) % 5) + [f"d{nth}"],
+                reference_context_ids=[f"d{nth}"] + ["gone"] * ((nth * seed) % 7 == 0),
+            )
+            for nth in range(40)
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    before, after = made(1), made(3)
+    pages = Runs({"a": before, "b": made(2), "c": after}) if several else compare(before, after)
+    one = opened(pages.to_html())
+    for measure in ("Recall, all retrieved", "Recall @ 3", "Recall @ 1"):
+        one.measure(measure)
+        counts = {}
+        for outcome in ("newly", "mended", "still"):
+            one.outcome(outcome)
+            shown = one.page.locator("#status").inner_text()
+            counts[outcome] = int(shown.split()[0])
+            name = "still-samples" if outcome == "still" else f"{outcome}-samples"
+            assert one.page.locator(f"#{name}").inner_text() == str(counts[outcome])
+        one.outcome("")
+        missed = {row.sample.id for row in after.rows if row.results[0][PAGE_MEASURES[measure]] < 1}
+        assert counts["newly"] + counts["still"] == len(missed)
+        assert one.page.locator("#newly-worst li").count() == min(5, counts["newly"])
+
+
+PAGE_MEASURES = {
+    "Recall, all retrieved": Recall, "Recall @ 3": Recall @ 3, "Recall @ 1": Recall @ 1
+}  # fmt: skip
+
+
 def test_a_comparison_shows_both_sides(opened: Any, report: Report, after: Report) -> None:
     """What changed is marked and can be filtered; opened, both retrievals stand side by side."""
     one = opened(compare(report, after).to_html())
