@@ -3,10 +3,10 @@
     python tests/benchmarks/calibration.py LABELLED.jsonl
 
 Each row of the file is `{claim, contexts, label, dataset, source_id, question}`, label 1 where the
-contexts support the claim. `LexicalJudge` judges all of them, and the mean of all labels is taken
-for the truth. In each round `--samples` rows are drawn with replacement for a report (0: all rows,
-as they are), `--labels` of its claims are labelled, and the judged mean and both corrections are
-compared with the truth. Rows that share a question share a group.
+contexts support the claim. `LexicalJudge` judges those in English, and the mean of their labels is
+taken for the truth. In each round `--samples` rows are drawn with replacement for a report (0: all
+rows, as they are), `--labels` of its claims are labelled, and the judged mean and both corrections
+are compared with the truth. Rows that share a question share a group.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Tried(NamedTuple):
 def judged(
     rows: Iterable[Mapping[str, Any]], threshold: float | None = None
 ) -> tuple[Report, dict[str, int]]:
-    """Return the report of the built-in judge, and the label of each sample's claim."""
+    """Return the report of the built-in judge, and the label of each sample's claim.
+
+    Claims that it does not judge (in another language, or too short to tell) are in neither.
+    """
     samples, labels = [], {}
     for at, row in enumerate(rows):
         question = row["question"]
@@ -54,7 +57,11 @@ def judged(
             )
         )
     scorer = ClaimRecall(judge=LexicalJudge(threshold=threshold))
-    return evaluate(samples, scorer, progress=False), labels
+    report = evaluate(samples, scorer, progress=False)
+    rows_scored = [row for row in report if row.results[0].score is not None]
+    return Report.of(report.methods, rows_scored), {
+        row.label: labels[row.label] for row in rows_scored
+    }
 
 
 def redrawn(report: Report, labels: Mapping[str, int], samples: int, rng: Any) -> Any:

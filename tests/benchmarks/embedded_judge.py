@@ -4,7 +4,7 @@
 
 Each row of the file is `{claim, contexts, label, dataset, …}`, label 1 where the contexts support
 the claim. The thresholds are the shipped ones: nothing is tuned here. Agreement needs
-scikit-learn (for the AUC). Speed is that of 8 claims against 5, 20 and 80 contexts of 600
+SciPy (for the AUC). Speed is that of 8 claims against 5, 20 and 80 contexts of 600
 characters, made of the file's own texts, alone and together as the judges do, one process. With
 `--details`, the file's true claims with one detail made false: the share still supported.
 """
@@ -30,7 +30,8 @@ _CONTEXTS = (5, 20, 80)
 
 def agreement(judge: LexicalModel, pairs: list[dict[str, Any]]) -> None:
     """Print balanced accuracy and AUC per data set, and their means."""
-    from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+    import numpy as np
+    from train_embedded_judge import auc, balanced_accuracy
 
     by_dataset: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
     for pair in pairs:
@@ -42,8 +43,8 @@ def agreement(judge: LexicalModel, pairs: list[dict[str, Any]]) -> None:
     rows = []
     for name, judged in sorted(by_dataset.items()):
         labels, scores = zip(*judged, strict=True)
-        decided = [score >= judge.threshold for score in scores]
-        rows.append((balanced_accuracy_score(labels, decided), roc_auc_score(labels, scores)))
+        told, given = np.array(labels), np.array(scores)
+        rows.append((balanced_accuracy(told, given, judge.threshold), auc(told, given)))
         print(f"{name:28}{len(judged):6}{rows[-1][0]:19.3f}{rows[-1][1]:7.3f}")
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     print(f"{'mean':28}{len(pairs):6}{means[0]:19.3f}{means[1]:7.3f}")

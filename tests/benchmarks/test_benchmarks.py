@@ -11,7 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from tests.judges.facts import facts
+
+from fullrecall.judges.falsification import falsified
+from fullrecall.judges.lexical import features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,11 +220,42 @@ def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) ->
         }
         for n in range(60)
     ]
-    report, labels = script.judged(rows)
+    other = {**rows[0], "claim": "Der Ort liegt am Fluss.", "contexts": ["Der Ort liegt da."]}
+    report, labels = script.judged([*rows, other])
+    assert len(report) == len(labels) == len(rows)  # not judged: it is German
     found = script.measured(report, labels, samples=samples, n=30, rounds=2)
     assert len(found["prediction-powered, drawn by verdict"]) == 2
     assert all(0 <= one.low <= one.value <= one.high <= 1 for one in found["judged, as it is"])
     assert len(script.table(found, 0.5).splitlines()) == 2 + len(found)
+
+
+@with_script("settled_claims")
+def test_the_judges_are_trained_and_read_by_the_data_sets_left_out(
+    script: Any, tmp_path: Path
+) -> None:
+    """Weights are learned, each data set is judged by the others, and a cascade's rows are made."""
+    pytest.importorskip("wordllama")
+    true = facts(24)
+    false = [(one.false, one.contexts) for one in falsified(true) if one.detail == "name"]
+    rows = [
+        {"claim": claim, "contexts": list(contexts), "label": label, "dataset": f"set {n % 3}",
+         "source_id": f"source {n // 2}", "question": ""}
+        for label, pairs in ((1, true), (0, false))
+        for n, (claim, contexts) in enumerate(pairs)
+    ]  # fmt: skip
+    data = tmp_path / "labelled.jsonl"
+    data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    training = script.training
+    measured, read = training.read(data)
+    signs = {name: features.SIGNS[name] for name in ("coverage", "coverage_3", "names_missing")}
+    read = read._replace(measured=np.array([[one[name] for name in signs] for one in measured]))
+    agreement = training.trained(signs, read)["agreement"]
+    assert set(agreement) == {"set 0", "set 1", "set 2", "mean"}
+    assert agreement["mean"]["balanced_accuracy"] > 0.9
+    judged = script.probabilities(training.fit_signed(list(signs.values())), read)
+    assert ((judged >= 0) & (judged <= 1)).all()
+    assert judged[read.vetoed != ""].max() < 0.5
+    assert script.row("all", judged >= 0, read).startswith(f"| all | 1.000 | {len(rows)} |")
 
 
 class _Endpoint(BaseHTTPRequestHandler):

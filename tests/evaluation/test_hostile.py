@@ -16,6 +16,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,6 +84,13 @@ def replies(body: object, *, answers: bool = False) -> Case:
 def sends(payload: bytes, **headers: str) -> Case:
     """Answer with these bytes."""
     return Case(lambda exchange: exchange.send(200, payload, **headers))
+
+
+def explodes(code: int, encoding: str, size: int) -> Case:
+    """Answer with this status and so many zeros, compressed."""
+    return Case(
+        lambda exchange: exchange.send(code, bomb(encoding, size), Content_Encoding=encoding)
+    )
 
 
 def status(code: int, body: bytes = b'{"error": {"message": "no"}}', **headers: str) -> Case:
@@ -170,9 +178,10 @@ def shortened(exchange: Exchange) -> None:
     exchange.close_connection = True
 
 
-def bomb(size: int) -> bytes:
-    """Return so many zeros, as gzip."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+@cache
+def bomb(encoding: str, size: int) -> bytes:
+    """Return so many zeros, as gzip or deflate: seconds of work, so only when a test needs them."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, {"gzip": 31, "deflate": 15}[encoding])
     zeros = bytes(1 << 20)
     return b"".join(packer.compress(zeros) for _ in range(size >> 20)) + packer.flush()
 
@@ -191,7 +200,7 @@ def verdicts(citations: int, quote: str) -> str:
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-BOMB = bomb(400 << 20)
+BOMBS = {"gzip": 400 << 20, "deflate": 200 << 20}
 VERDICT = '{"id": 1, "verdict": "supported", "together": false, "citations": []}'
 
 TEXTS = {
@@ -277,9 +286,9 @@ ENVELOPES = {
 }
 
 TRANSPORTS = {
-    "a gzip bomb": sends(BOMB, Content_Encoding="gzip"),
+    "a gzip bomb": explodes(200, "gzip", BOMBS["gzip"]),
     "a gzip bomb of members": sends(gzip.compress(bytes(1 << 20)) * 300, Content_Encoding="gzip"),
-    "a deflate bomb": sends(zlib.compress(bytes(200 << 20), 9), Content_Encoding="deflate"),
+    "a deflate bomb": explodes(200, "deflate", BOMBS["deflate"]),
     "100 MB": raw(OK + b"Content-Length: 104857600\r\n\r\n", b"x" * 65_536, forever=True),
     "chunks without end": raw(
         OK + b"Transfer-Encoding: chunked\r\n\r\n",
@@ -334,7 +343,7 @@ TRANSPORTS = {
 
 STATUSES = {
     "400 at length": status(400, json.dumps({"error": {"message": "x" * (1 << 20)}}).encode()),
-    "500 with a bomb": status(500, BOMB, Content_Encoding="gzip"),
+    "500 with a bomb": explodes(500, "gzip", BOMBS["gzip"]),
     "500 as a page": status(500, b"<html>" * 100_000),
     "418": status(418),
     "301 to itself": status(301, b"", Location="/v1/chat/completions"),
@@ -410,8 +419,8 @@ def judged(model: RemoteModel, case: Case) -> Report:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _everything_imported() -> Iterator[None]:
-    """What a first request imports is imported before any is timed.
+def _everything_at_hand() -> Iterator[None]:
+    """What a first request imports is imported before any is timed, and bombs are made.
 
     What the tests before left in memory is no garbage that these ones make: collecting it takes
     longer than any of them.
@@ -422,6 +431,8 @@ def _everything_imported() -> Iterator[None]:
     ):
         ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[0])
         model.close()
+    for encoding, size in BOMBS.items():
+        bomb(encoding, size)
     gc.collect()
     gc.freeze()
     yield

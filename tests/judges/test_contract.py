@@ -7,10 +7,14 @@ or there is none.
 from __future__ import annotations
 
 import json
+import os
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fullrecall import ClaimRecall, Sample
 from fullrecall.judges import LLMJudge
@@ -178,10 +182,17 @@ def result_of(reply: Callable[[Any], str], **parameters: Any) -> Any:
     return ClaimRecall(judge=judge).score(sample)
 
 
+def assert_true(result: Any) -> None:
+    """The score is the true one at every k, and each claim has its own verdict."""
+    assert {k: result[Recall @ k] if k else result.score for k in TRUTH} == TRUTH
+    verdicts = [finding.verdict for finding in result.findings]
+    assert verdicts == ["supported", "supported", "not_supported", "supported"]
+
+
 def test_the_honest_reply_is_scored() -> None:
     """The form that is asked for, at every k."""
     result = result_of(lambda _: GOOD)
-    assert {k: result[Recall @ k] if k else result.score for k in TRUTH} == TRUTH
+    assert_true(result)
     assert len(BENT) >= COUNT
 
 
@@ -191,10 +202,97 @@ def test_a_bent_reply_never_gives_a_wrong_score(bent: str, reasks: int) -> None:
     """Shifted, swapped, merged and cut replies: the true score at every k, or none."""
     result = result_of(lambda _: bent, reasks=reasks)
     if result.status is Status.SCORED:
-        assert {k: result[Recall @ k] if k else result.score for k in TRUTH} == TRUTH
+        assert_true(result)
     else:
         assert result.score is None
         assert result.reason
+
+
+def _renumbered(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
+    """Return the verdicts under each other's numbers, or under a run of others."""
+    numbers = [one["id"] for one in verdicts]
+    drawn.shuffle(numbers)
+    start, step = drawn.choice([(0, 1), (1, 1), (2, 1), (1, 2), (-1, 1), (4, -1)])
+    run = [start + step * at for at in range(len(verdicts))]
+    chosen = drawn.choice([numbers, run])
+    return [{**one, "id": number} for one, number in zip(verdicts, chosen, strict=True)]
+
+
+def _thinned(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
+    return drawn.sample(verdicts, drawn.randint(0, len(verdicts)))
+
+
+def _doubled(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
+    """Return the verdicts and one of them once more, under some number."""
+    if not verdicts:
+        return verdicts
+    again = {**drawn.choice(verdicts), "id": drawn.randint(0, 6)}
+    return [*verdicts[: (at := drawn.randint(0, len(verdicts)))], again, *verdicts[at:]]
+
+
+def _merged(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
+    """Return one verdict in place of two neighbours, with the evidence of both."""
+    if len(verdicts) < 2:
+        return verdicts
+    at = drawn.randrange(len(verdicts) - 1)
+    one, other = verdicts[at : at + 2]
+    both = {
+        **drawn.choice([one, other]),
+        "citations": [*(one["citations"] or []), *(other["citations"] or [])],
+    }
+    both["begins"] = drawn.choice([f"{one['begins']} {other['begins']}", str(one["begins"])[:10]])
+    return [*verdicts[:at], both, *verdicts[at + 2 :]]
+
+
+def _shortened(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
+    """Return the verdicts with as many letters of each echo as was drawn."""
+    letters = drawn.randint(0, 25)
+    return [{**one, "begins": str(one["begins"])[:letters]} for one in verdicts]
+
+
+def _typed(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
+    """Return the verdicts with numbers in another type."""
+    kind = drawn.choice([str, float, lambda n: [n], lambda n: f"#{n}", lambda n: n == 1, hex])
+    return [{**one, "id": kind(one["id"]) if type(one["id"]) is int else None} for one in verdicts]
+
+
+def _lettered(verdicts: Verdicts, drawn: random.Random) -> Verdicts:
+    """Return the verdicts with a field that went astray: gone, empty, or of another's name."""
+    field = drawn.choice(["id", "begins", "citations", "verdict"])
+    chosen = drawn.randrange(len(verdicts) + 1)
+    value = drawn.choice([None, "", [], {}])
+    return [{**one, field: value} if at == chosen else one for at, one in enumerate(verdicts)]
+
+
+def _wrapped(text: str, drawn: random.Random) -> str:
+    """Return a reply cut off, repeated, fenced, or behind thoughts and drafts."""
+    draft = written(_renumbered(honest(), drawn))
+    return drawn.choice([
+        text, text[: drawn.randint(0, len(text))], text[drawn.randint(0, len(text)) :],
+        f"```json\n{text}\n```", f"<think>{draft}</think>{text}", f"{draft}\n{text}",
+        f"{text}\n{draft}", text.replace("{", "{ ", 1), text.replace('"', "'"),
+        text.replace(", ", ",\n  "), text[:-2] + ",]}", f"\ufeff{text}", text.replace("id", "ID"),
+    ])  # fmt: skip
+
+
+BENDS = (_renumbered, _thinned, _doubled, _merged, _shortened, _typed, _lettered)
+
+
+@given(seed=st.integers(min_value=0), bends=st.lists(st.sampled_from(BENDS), max_size=4))
+@settings(max_examples=int(os.environ.get("FULLRECALL_RUNS", "1")) * 60, deadline=None)
+def test_whatever_bends_a_reply_it_never_gives_a_wrong_score(
+    seed: int, bends: list[Callable[[Verdicts, random.Random], Verdicts]]
+) -> None:
+    """Bends upon bends, of verdicts and of the text around them: the true score or none."""
+    drawn = random.Random(seed)
+    verdicts = honest()
+    for bend in bends:
+        verdicts = bend(verdicts, drawn)
+    result = result_of(lambda _: _wrapped(written(verdicts), random.Random(seed)), reasks=0)
+    if result.status is Status.SCORED:
+        assert_true(result)
+    else:
+        assert result.score is None
 
 
 @pytest.mark.parametrize("bent", BENT.values(), ids=BENT)
@@ -210,7 +308,7 @@ def test_a_bent_reply_is_mended_by_the_next(bent: str) -> None:
         return written([one for one in honest() if one["id"] in asked])
 
     result = result_of(reply)
-    assert {k: result[Recall @ k] if k else result.score for k in TRUTH} == TRUTH
+    assert_true(result)
 
 
 @pytest.mark.parametrize(

@@ -8,30 +8,43 @@ from typing import Any
 import pytest
 from tests.judges.facts import facts
 
-from fullrecall.judges.falsification import DETAILS, falsified
+from fullrecall.judges.falsification import DETAILS, Falsified, falsified
 from fullrecall.judges.flow import run
 from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge, regression
+from fullrecall.judges.sentences import sentences
 
-FACTS = facts(500)
-FALSE = list(falsified(FACTS))
-MOST = {"number": 0.10, "negation": 0.20, "name": 0.40, "role": 0.40}
+MOST = {"number": 0.10, "negation": 0.20, "name": 0.40, "confusion": 0.40, "role": 0.40}
 ENOUGH = 250
 
 
+@pytest.fixture(scope="module")
+def true() -> list[tuple[str, list[str]]]:
+    """Return claims with contexts that support them."""
+    return facts(500)
+
+
+@pytest.fixture(scope="module")
+def false(true: list[tuple[str, list[str]]]) -> list[Falsified]:
+    """Return the same claims, each with one detail made false."""
+    return list(falsified(true))
+
+
 @pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
-def test_one_false_detail_is_mostly_seen(judge: LexicalJudge) -> None:
+def test_one_false_detail_is_mostly_seen(
+    judge: LexicalJudge, true: list[tuple[str, list[str]]], false: list[Falsified]
+) -> None:
     """At most 10% with another number, 20% with a "not", 40% with names changed or exchanged."""
     count: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
-    for one in FALSE:
+    for one in false:
         (verdict,), _ = run(judge.attribute([one.false], one.contexts))
         count[one.detail] += 1
         wrong[one.detail] += verdict.label == "supported"
     assert min(count[detail] for detail in DETAILS) >= ENOUGH
     for detail, most in MOST.items():
         assert wrong[detail] / count[detail] <= most, detail
-    true = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in FACTS]
-    assert true.count("supported") / len(true) >= 0.9
+    labels = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in true]
+    assert labels.count("supported") / len(labels) >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -88,10 +101,12 @@ def test_voices_are_told_apart() -> None:
     assert verdict.label == "supported"
 
 
-def test_falsified_claims_are_made_alike_each_time() -> None:
+def test_falsified_claims_are_made_alike_each_time(
+    true: list[tuple[str, list[str]]], false: list[Falsified]
+) -> None:
     """A seed repeats them; no false claim is its original."""
-    assert list(falsified(FACTS[:40], seed=3)) == list(falsified(FACTS[:40], seed=3))
-    assert all(one.claim != one.false for one in FALSE)
+    assert list(falsified(true[:40], seed=3)) == list(falsified(true[:40], seed=3))
+    assert all(one.claim != one.false for one in false)
     german = list(falsified([("Der Turm steht seit 1889 in Rom.", ["Der Turm steht."])]))
     assert [one.detail for one in german] == ["number"]
 
@@ -128,14 +143,69 @@ def test_work_is_linear_in_the_contexts(
     assert work[1] <= 80 * len(claims) * 4
 
 
-def test_three_contexts_together() -> None:
-    """A claim of three parts is found at the last of them, and more contexts change nothing."""
-    claim = "Ana Ruiz founded Lumo in Lisbon, sold Lumo in 1998, and breeds Andalusian horses."
-    parts = ["Ana Ruiz founded Lumo in Lisbon.", "Ana Ruiz sold Lumo in 1998.",
-             "Ana Ruiz breeds Andalusian horses."]  # fmt: skip
-    judge = LexicalJudge(threshold=0.442)  # what all three reach, and no two
+def test_two_contexts_together() -> None:
+    """A claim of two parts is found at the second of them, and more contexts change nothing."""
+    claim = "Ana Ruiz founded Lumo in Lisbon in 1985, and sold Lumo to Bo Holst in 1998."
+    parts = ["Ana Ruiz founded Lumo in Lisbon in 1985.", "Ana Ruiz sold Lumo to Bo Holst in 1998."]
+    judge = LexicalJudge()
     (verdict,), _ = run(judge.attribute([claim], parts))
     assert (verdict.label, verdict.together) == ("supported", True)
-    assert max(citation.context for citation in verdict.citations) == 2
+    assert {citation.context for citation in verdict.citations} == {0, 1}
     more = [*parts, *(contexts[0] for _, contexts in facts(10, seed=5))]
     assert run(judge.attribute([claim], more))[0][0].label == "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "parts"),
+    [
+        (
+            "Ana Ruiz founded Lumo in Lisbon, and the museum of Oldport sold paintings in 1998.",
+            ["Ana Ruiz founded Lumo in Lisbon.", "The museum of Oldport sold paintings in 1998."],
+        ),
+        (
+            "Ana Ruiz founded Lumo in Lisbon, sold Lumo in 1998, and breeds Andalusian horses.",
+            ["Ana Ruiz founded Lumo in Lisbon.", "Ana Ruiz sold Lumo in 1998.",
+             "Ana Ruiz breeds Andalusian horses."],
+        ),
+    ],
+    ids=["nothing in common", "three of them"],
+)  # fmt: skip
+def test_what_contexts_cover_by_chance_is_no_support(claim: str, parts: list[str]) -> None:
+    """Contexts that share no rare word of the claim, or three of them, support nothing jointly."""
+    (verdict,), _ = run(LexicalJudge().attribute([claim], parts))
+    assert verdict.label == "not_supported"
+
+
+def _other_name(count: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return sentences of texts as claims, word for word, one name another of the same text."""
+    verbatim = [(sentences(contexts[0])[0], contexts) for _, contexts in facts(count, seed=21)]
+    return [(one.false, one.contexts) for one in falsified(verbatim) if one.detail == "confusion"]
+
+
+@pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
+def test_a_name_of_the_same_text_in_a_sentence_of_it(judge: LexicalJudge) -> None:
+    """Every word stands in the context: what gives it away is who stands with which predicate."""
+    false = _other_name(ENOUGH)
+    assert len(false) >= ENOUGH
+    verdicts = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in false]
+    assert verdicts.count("supported") / len(verdicts) <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("claim", "context"),
+    [
+        ("Ann Lee founded Lumo in 1990.",
+         "Ann Lee studied in Oldport. She founded Lumo in 1990 with Bo Holst."),
+        ("David Bowie released the album in 1972.",
+         "David Bowie, born David Jones, was a singer. Jones released the album in 1972."),
+        ("The World Health Organization approved the vaccine in May.",
+         "The World Health Organization (WHO) met. WHO approved the vaccine in May."),
+        ("Ann Lee defeated Bo Holst in the final.",
+         "Bo Holst lost the final. Ann Lee defeated him in the final, as Cy Dorn had before."),
+    ],
+    ids=["a pronoun", "said to be one", "an acronym", "a pronoun for the other"],
+)  # fmt: skip
+def test_one_person_under_another_name_is_no_confusion(claim: str, context: str) -> None:
+    """Pronouns, names that are said to be the same, and acronyms stand for who is meant."""
+    (verdict,), _ = run(LexicalJudge().attribute([claim], [context]))
+    assert verdict.label == "supported"

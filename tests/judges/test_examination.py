@@ -16,6 +16,7 @@ from fullrecall.cli import app
 from fullrecall.datasets import read_labels
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.examination import Pair, demo_pairs, examine, read_pairs, write_labels
+from fullrecall.judges.falsification import DETAILS
 from fullrecall.judges.lexical import LexicalJudge
 from fullrecall.testing import ScriptedChatModel
 
@@ -35,7 +36,7 @@ def test_labels_and_details() -> None:
     assert found.balanced_accuracy > 0.9
     assert found.auc > 0.9
     assert 0 < (found.threshold or 0) < 1
-    assert set(found.errors) == {"labeled", "number", "negation", "name", "role", "language"}
+    assert set(found.errors) == {"labeled", "language", *DETAILS}
     count, wrong, unscored = found.errors["language"]
     assert (count, wrong, unscored) == (13, 0, 13)
     assert found.errors["number"][1] == 0

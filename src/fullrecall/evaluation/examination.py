@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from fullrecall.calibration.labels import as_label
 from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.opening import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
     """A claim with contexts, and whether they support it in full.
 
     `kind` is "labeled", or the detail of a true claim that was made false: "number", "negation",
-    "name", "role", "language"; "language, true" are the true claims beside the last.
+    "name", "confusion", "role", "language"; "language, true" are the true claims beside the last.
     """
 
     claim: str

@@ -18,8 +18,9 @@ class ScriptedChatModel:
     the request. A reply is a text, a `Completion`, or an exception to raise.
 
     A verdict must repeat how its target begins. Where a reply has no `begins` at all, each of its
-    verdicts gets that of the target with its number, as a model that keeps the form writes it;
-    with `echo=False` replies stay as they are.
+    verdicts gets that of the target with its number, as a model that keeps the form writes it:
+    whatever number a verdict has, it then fits. So a test of how a judge treats replies that keep
+    no form needs `echo=False`, with which replies stay as they are.
     """
 
     def __init__(

@@ -38,7 +38,8 @@ class LexicalJudge:
     Free and deterministic, and right less often than a large model: `agreement` is its balanced
     accuracy against human labels, measured as `tests/benchmarks/embedded_judge.py` does. A number
     or a name that stands in no context, a "not" that its context lacks, or two names exchanged
-    deny support by themselves. It splits texts into the facts of their sentences, and it cannot
+    deny support by themselves. Two contexts support a claim together where both name the same;
+    what takes three is not found. It splits texts into the facts of their sentences, and it cannot
     tell whether a question is answered.
 
     `languages` are the ISO 639-1 codes of those that it judges: English, for it was measured on no

@@ -16,37 +16,20 @@ _ABOUT = frozenset(
 _BEFORE = 3  # words before a number in which one of these makes it a rough one
 _ROUGHLY = 0.1  # how far a rough number may be from the one that is meant, of it
 _DECADE = 10
-_LIST_MARK = 2  # digits of a list number at most; and what stands before its text: ". "
 
 
 def has_absent_number(claim: Passage, contexts: Sequence[Passage], found: Match) -> bool:
-    """Whether a number in the claim's digits stands in no context, nor one that it may stand for.
-
-    A list number before the claim is none of it.
-    """
+    """Whether a number in digits stands in no context, nor one that it may stand for."""
     credit = {unit.word.key: got for unit, got in zip(found.units, found.found, strict=True)}
     absent = [
         position
         for position, word in enumerate(claim.words)
-        if word.is_number
-        and word.written[0].isdigit()
-        and not credit[word.key]
-        and not _is_list_mark(claim.words, position)
+        if word.is_number and word.written[0].isdigit() and not credit[word.key]
     ]
     if not absent:
         return False
     there = {value for passage in contexts for value in values(passage.words)}
     return not all(may_stand_for(claim.words, position, there) for position in absent)
-
-
-def _is_list_mark(words: Sequence[Word], position: int) -> bool:
-    word = words[position]
-    return (
-        position == 0
-        and len(word.written) <= _LIST_MARK
-        and len(words) > 1
-        and words[1].start - word.end == _LIST_MARK
-    )
 
 
 def may_stand_for(words: Sequence[Word], position: int, there: set[float]) -> bool:

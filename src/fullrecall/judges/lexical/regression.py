@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -22,12 +23,13 @@ from fullrecall.judges.lexical.passages import Passage, Reader
 from fullrecall.judges.lexical.vetoes import veto
 
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
+_LIST_NUMBER = re.compile(r"^\s*\(?\d{1,2}[.)]\s+(?=\S)")
 _LAST_LATIN = "\u024f"
 _VETOED = 0.3  # what is left of the probability of a claim with a detail that no context has
-_KEPT = 4  # sets of contexts that are tried with each further one, those that cover most
-_MOST_TOGETHER = 3
+_KEPT = 4  # contexts that are tried with each further one, those that cover most
 _COVERED = 0.6  # of the claim's weight, for contexts to be tried together
 _ADDED = 0.08  # of it, that each of them must add
+_LINKING = 2.5  # what a word weighs that shows two contexts to speak of the same
 
 
 class Support(NamedTuple):
@@ -44,9 +46,9 @@ class Support(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A claim judged by each context alone, and where none is enough, by those that it needs.
+    """A claim judged by each context alone, and where none is enough, by two jointly.
 
-    `together` are the indices of contexts that support it only jointly, ascending; empty if none.
+    `together` are the indices of two contexts that support it only jointly, ascending; or empty.
     """
 
     alone: list[Support]
@@ -128,8 +130,8 @@ class LexicalModel:
         """Judge the claim by each context alone, and by several where none reaches `least`.
 
         Each text is read once, and time is linear in the contexts: with each one, only the few
-        sets of earlier ones are tried that cover most of the claim. So more contexts never lower
-        what fewer support.
+        earlier ones are tried that cover most of the claim. So more contexts never lower what
+        fewer support.
         """
         least = self.threshold if least is None else least
         each = self._each(claim, contexts, question)
@@ -139,10 +141,14 @@ class LexicalModel:
         matches = [found for _, found in each]
         return Judged(alone, self._together(claim, contexts, question, matches, least))
 
+    def _claim(self, text: str) -> Passage:
+        """Read a claim, without the list number before it."""
+        return self._reader.read(_LIST_NUMBER.sub("", text))
+
     def _each(
         self, claim: str, contexts: Sequence[str], question: str | None
     ) -> list[tuple[Support, Match]]:
-        ours = self._reader.read(claim)
+        ours = self._claim(claim)
         asked = self._reader.read(question) if question else None
         judged = []
         for index, context in enumerate(contexts):
@@ -159,7 +165,11 @@ class LexicalModel:
         matches: Sequence[Match],
         least: float,
     ) -> tuple[int, ...]:
-        """Return the first contexts that support the claim jointly."""
+        """Return the first two contexts that support the claim jointly.
+
+        Two that share no rare word of it speak of different things, and what three cover between
+        them is mostly chance: of labelled claims, as many false ones were supported so as true.
+        """
         kept: list[_Joined] = []
         for index, found in enumerate(matches):
             alone = _Joined.of(index, found)
@@ -171,15 +181,14 @@ class LexicalModel:
                 shown = [contexts[number] for number in best.contexts]
                 if self.support_together(claim, shown, question=question).probability >= least:
                     return best.contexts
-            kept = sorted([*kept, alone, *joined], key=lambda one: -one.weight)
-            kept = [one for one in kept if len(one.contexts) < _MOST_TOGETHER][:_KEPT]
+            kept = sorted([*kept, alone], key=lambda one: -one.weight)[:_KEPT]
         return ()
 
     def support_together(
         self, claim: str, contexts: Sequence[str], *, question: str | None = None
     ) -> Support:
         """Judge the claim by all contexts jointly: it may need several."""
-        ours = self._reader.read(claim)
+        ours = self._claim(claim)
         theirs = [self._reader.read(context) for context in contexts]
         asked = self._reader.read(question) if question else None
         return self._support(ours, theirs, asked, match(ours, theirs), contexts)
@@ -203,14 +212,14 @@ class LexicalModel:
         self, claim: str, contexts: Sequence[str], *, question: str | None = None
     ) -> dict[str, float]:
         """Return the features by name; what the training script learns from."""
-        ours = self._reader.read(claim)
+        ours = self._claim(claim)
         theirs = [self._reader.read(context) for context in contexts]
         asked = self._reader.read(question) if question else None
         return self._measure(ours, theirs, asked, match(ours, theirs))
 
     def veto(self, claim: str, contexts: Sequence[str]) -> str:
         """Return the kind of detail that denies support by itself; empty where none does."""
-        ours = self._reader.read(claim)
+        ours = self._claim(claim)
         theirs = [self._reader.read(context) for context in contexts]
         return veto(ours, theirs, match(ours, theirs))
 
@@ -290,7 +299,12 @@ class _Joined(NamedTuple):
         return cls((index,), found.found, _weighed(found, found.found), found.total, found)
 
     def with_(self, other: _Joined) -> _Joined | None:
-        """Return both together; None where one adds next to nothing to the other."""
+        """Return both together; None if they share no name or rare word, or one adds nothing."""
+        if not any(
+            mine and theirs and unit.word.weight >= _LINKING
+            for unit, mine, theirs in zip(self.match.units, self.credit, other.credit, strict=True)
+        ):
+            return None
         credit = tuple(map(max, self.credit, other.credit))
         weight = _weighed(self.match, credit)
         if weight < max(self.weight, other.weight) + _ADDED * self.total:
