@@ -9,7 +9,8 @@ context is judged, and that its instructions are evidence of nothing.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 
 _SEGMENT = re.compile(r"[^\n.!?。！？]*[\n.!?。！？]?")
 
@@ -54,7 +55,7 @@ _TRUE_STEMS = "true correct false wahr vrai verdader vero vera истин 正确
 
 # Each sign with words of which it needs one: looking for those first is ten times as fast.
 _SIGNS = tuple(
-    (tuple(stems.split()), re.compile(pattern, re.IGNORECASE))
+    (tuple(stems.split()), pattern)
     for stems, pattern in (
         # Leave your orders aside.
         (
@@ -147,6 +148,29 @@ _SIGNS = tuple(
 )
 
 
+_STEMS = tuple(dict.fromkeys(stem for stems, _ in _SIGNS for stem in stems))
+_ASCII_STEMS = tuple(filter(str.isascii, _STEMS))
+"""Each once: many signs need the same, and most texts have no other letters."""
+
+
+@cache
+def _sign(pattern: str, *, is_ascii: bool) -> re.Pattern[str]:
+    """Return a sign to look for: in ASCII in lower case, where case takes a third of the time."""
+    return re.compile(pattern.lower()) if is_ascii else re.compile(pattern, re.IGNORECASE)
+
+
+def _is_sign(segment: str, signs: Sequence[tuple[Sequence[str], str]]) -> bool:
+    """Whether a sentence has one of the signs of which the whole text has the words."""
+    lowered = segment.lower()
+    is_ascii = segment.isascii()
+    looked_in = lowered if is_ascii else segment
+    return any(
+        _sign(pattern, is_ascii=is_ascii).search(looked_in)
+        for stems, pattern in signs
+        if any(stem in lowered for stem in stems)
+    )
+
+
 @lru_cache(maxsize=4_096)
 def instructions(text: str) -> tuple[tuple[int, int], ...]:
     """Return the half-open ranges of the sentences that instruct whoever judges; mostly none.
@@ -154,16 +178,21 @@ def instructions(text: str) -> tuple[tuple[int, int], ...]:
     A sentence between two of them is taken for one too, so that an order in three parts is one.
     """
     lowered = text.lower()
-    signs = [sign for stems, sign in _SIGNS if any(stem in lowered for stem in stems)]
-    if not signs:
+    there = {stem for stem in (_ASCII_STEMS if lowered.isascii() else _STEMS) if stem in lowered}
+    if not there:
         return ()
+    signs = [
+        (present, pattern)
+        for stems, pattern in _SIGNS
+        if (present := [stem for stem in stems if stem in there])
+    ]
     spans: list[tuple[int, int]] = []
     gap: tuple[int, int] | None = None
     for match in _SEGMENT.finditer(text):
         start, end = match.span()
         if start == end or not match[0].strip():
             continue
-        if any(sign.search(match[0]) for sign in signs):
+        if _is_sign(match[0], signs):
             if (gap is not None and spans) or (spans and spans[-1][1] == start):
                 spans[-1] = (spans[-1][0], end)
             else:
