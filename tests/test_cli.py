@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import fullrecall
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.cli import app, demo, evaluation
-from fullrecall.cli import running as cli_running
+from fullrecall.cli import job as cli_job
 from fullrecall.cli.commands import COMMANDS
 from fullrecall.datasets import read
 from fullrecall.measures import RR, Measure, Recall, nDCG
@@ -778,9 +778,25 @@ def test_a_scorer_s_own_failure_is_counted_and_explained(
 
         return [Failing()]
 
-    monkeypatch.setattr(cli_running, "chosen", chosen)
+    monkeypatch.setattr(cli_job, "chosen", chosen)
     result = run("evaluate", file(SAMPLES))
     assert result.exit_code == 0
     assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(
         result.stdout.split()
     )
+
+
+def test_k_means_the_same_in_every_command(file: Callable[..., Path], tmp_path: Path) -> None:
+    """Whoever evaluates with --k compares, sums up, and gates against a baseline with it."""
+    saved = tmp_path / "report.jsonl"
+    run("evaluate", file(SAMPLES), "--output", saved)
+    for command in (["compare", saved, saved], ["summary", saved]):
+        by_k = run(*command, "--k", "3,1", "--json").stdout
+        assert by_k == run(*command, "-m", "recall@1", "-m", "recall@3", "--json").stdout
+        assert "recall@3" in by_k
+        assert by_k != run(*command, "--json").stdout
+        assert run(*command, "--k", 0).exit_code == 2
+    gate = ["gate", saved, "--baseline", saved, "--margin", 1, "--json"]
+    by_k = run(*gate, "--k", 3).stdout
+    assert by_k == run(*gate, "--measure", "recall@3").stdout != run(*gate).stdout
+    assert "needs --min-recall or --baseline" in run("gate", saved, "--k", 3).stderr

@@ -305,7 +305,7 @@ class TestSmallestK:
         assert (answer.k, answer.largest, answer.mean) == (4, 10, 1.0)
         assert (answer.characters, answer.tokens) == (400.0, 100.0)
         assert [tested.k for tested in answer.tested] == [10, 9, 8, 7, 6, 5, 4, 3]
-        assert "k = 4 reaches 0.9" in str(answer)
+        assert "reaches 0.9 at k = 4" in str(answer)
         assert "characters / 4" in str(answer)
 
     def test_tokens_as_they_are_counted(self) -> None:
@@ -322,7 +322,7 @@ class TestSmallestK:
         """What is not retrieved is found at no k, and it is said."""
         answer = self.report(99).smallest_k(0.9)
         assert (answer.k, answer.mean, answer.needed) == (None, 0.0, None)
-        assert "no k up to 10 reaches 0.9: the mean at 10 is 0.000" in answer.reason
+        assert "reaches 0.9 at no k up to 10: the mean at 10 is 0.000" in answer.reason
 
     def test_too_few_samples(self) -> None:
         """All found in ten samples is no proof of 0.9; how many would do is said, and is right."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from math import isfinite
 from typing import Any, NamedTuple
 
 from fullrecall.counts import counted
@@ -19,8 +18,9 @@ def token_count(told: object) -> int:
     """
     if isinstance(told, str):
         return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0  # noqa: PLR2004
-    if isinstance(told, bool) or not isinstance(told, (int, float)) or not isfinite(told):
+    if isinstance(told, bool) or not isinstance(told, (int, float)):
         return 0
+    # Compared first: what is no number fails it, and what is too large for a float never is one.
     return int(told) if 0 <= told <= _MOST_TOKENS and told == int(told) else 0
 
 

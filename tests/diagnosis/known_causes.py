@@ -1,4 +1,4 @@
-"""Misses whose causes are known because they were built: three styles of corpus, twenty of each.
+"""Misses whose causes are known because they were built: five styles of corpus, twenty of each.
 
 Every style has one report by ID, one by text and one by claims, in which the causes are mixed
 with each other and with samples that miss nothing: a cause that is told by how the IDs of the
@@ -7,9 +7,11 @@ whole report fit together must be told in such company.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from urllib.parse import quote
 
 from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
 from fullrecall.collections import documents
@@ -21,8 +23,12 @@ from fullrecall.testing import ContainmentJudge
 EACH = 20
 K = 5
 FILLERS = 60
-STYLES = ("reference", "policies", "records")
-"""API documentation; rules in prose that differ by a number or a name; fields and values."""
+STYLES = ("reference", "policies", "records", "statutes", "sources")
+"""API documentation; rules in prose that differ by a number or a name; fields and values.
+
+The rules were written beside these three. Two more came after them: numbered paragraphs of law in
+German, and source code by its path.
+"""
 
 PRODUCTS = "Aurora Borealis Cascade Dolomite Everest Fjord Glacier Horizon Inlet Juniper".split()
 TOPICS = (
@@ -73,8 +79,11 @@ def pages_of(style: str) -> list[Context]:
         pages = [Context(page.text[:700], id=page.id) for page in long]
         changeable = (c for c in pages if all(variant(c.label, n) != c.label for n in range(4)))
         return list(islice(changeable, 500))
-    made = [_policy(nth) if style == "policies" else _record(nth) for nth in range(440)]
-    return [*made, *map(_notice, range(FILLERS))]
+    make = {
+        "policies": _policy, "records": _record, "statutes": _statute, "sources": _source
+    }[style]  # fmt: skip
+    other = _minutes if style == "statutes" else _notice
+    return [*map(make, range(440)), *map(other, range(FILLERS))]
 
 
 def _notice(nth: int) -> Context:
@@ -86,6 +95,54 @@ def _notice(nth: int) -> Context:
         f"was served late, and nobody wrote down who had brought the {TOPICS[nth * 9 % 41]} list."
     )
     return Context(text, id=f"notice {nth}")
+
+
+SUBJECTS = (
+    "Mieter", "Vermieter", "Käufer", "Verkäufer", "Pächter", "Erbe", "Vormund", "Bürge", "Makler",
+    "Frachtführer", "Lagerhalter", "Verwahrer", "Besteller", "Unternehmer", "Schenker",
+)  # fmt: skip
+DEEDS = (
+    "Kündigung", "Abtretung", "Minderung", "Anfechtung", "Herausgabe", "Verwertung", "Räumung",
+    "Belehrung", "Übergabe", "Prüfung", "Eintragung", "Löschung", "Hinterlegung",
+)  # fmt: skip
+
+
+def _statute(nth: int) -> Context:
+    who, deed = SUBJECTS[nth % 15], DEEDS[nth % 13]
+    other, more = SUBJECTS[(nth * 7 + 4) % 15], DEEDS[(nth * 5 + 3) % 13]
+    text = (
+        f"§ {nth + 101} Pflichten bei {deed}. (1) Der {who} darf die {deed} binnen {nth + 14} "
+        f"Tagen verlangen; die Frist ist gewahrt, wenn die Erklärung dem {other} rechtzeitig "
+        f"zugeht. (2) Über die {more} wird monatlich Rechnung gelegt. Eine Gebühr von "
+        f"{nth % 19 + 3} Euro ist fällig, soweit das Gesetz eine Ausnahme vorsieht. (3) Im "
+        f"Streitfall entscheidet das Gericht."
+    )
+    return Context(text, id=f"Gesetz über {deed} § {nth + 101}")
+
+
+def _minutes(nth: int) -> Context:
+    text = (
+        f"Niederschrift der Sitzung in {TOWNS[nth % 10]}: Es ging lange um {DEEDS[nth % 13]} und "
+        f"{DEEDS[nth * 5 % 13]}, ohne dass man sich einig wurde. {SUBJECTS[nth % 15]} und "
+        f"{SUBJECTS[nth * 4 % 15]} kamen zu Wort, danach gab es Kaffee. Wer die Liste über "
+        f"{DEEDS[nth * 3 % 13]} mitgebracht hatte, schrieb wieder einmal keiner auf."
+    )
+    return Context(text, id=f"Sitzung {nth}")
+
+
+def _source(nth: int) -> Context:
+    topic, product = TOPICS[nth % 41], PRODUCTS[nth // 41 % 10].lower()
+    more = TOPICS[(nth * 11 + 5) % 41]
+    text = (
+        f"def {topic}_of_{product}_{nth}(order: Order, *, limit: int = {nth + 11}) -> "
+        f"{topic.title()}:\n"
+        f'    """Return the {topic} of an order, weekly."""\n'
+        f"    if order.{more} is None:\n"
+        f"        raise MissingError('{more} of {product}')\n"
+        f"    found = [each for each in order.{topic} if each.{more} > {nth % 17 + 3}]\n"
+        f"    return {topic.title()}(found[:limit], checked=True)\n"
+    )
+    return Context(text, id=f"src/{product}/{topic}/Handlers_v{nth}.py")
 
 
 def _policy(nth: int) -> Context:
@@ -130,6 +187,7 @@ def variant(text: str, nth: int) -> str:
     swaps: Sequence[tuple[str, str]] = (
         (("weekly", "annually"), ("monthly", "weekly"), (" is ", " is not "))[nth % 3],
         (" may ", " may not "), (" can not ", " can "), (" is ", " is not "),
+        (" darf ", " darf nicht "), ("monatlich", "jährlich"), (" > ", " <= "),
         (" are ", " are not "), ("Return ", "Never return "), (" if ", " if not "),
     )  # fmt: skip
     digits = [at for at, letter in enumerate(text) if letter.isdigit()]
@@ -247,6 +305,10 @@ def id_mismatch(world: World, nth: int) -> Sample:
         own = f"key-{own}"
     elif world.style == "records":
         own = f"00{own}" if nth % 2 else f"{own}.0"
+    elif world.style == "statutes":
+        own = unicodedata.normalize("NFD", own) + "\u00a0" if nth % 2 else quote(own)
+    elif world.style == "sources":
+        own = own.removeprefix("src/") if nth % 2 else f"file:///repo/{own}"
     elif world.style == "policies":
         own = own.replace("/", "\\") if nth % 2 else f"/srv/kb/{own}"
     else:
@@ -262,7 +324,13 @@ def wrong_level(world: World, nth: int) -> Sample:
     if nth % 3 == 0:
         part = Context((page.text or "")[:200], id=f"{nth:08x}-{world.style}", source=own)
     else:
-        mark = {"reference": "#", "policies": "::", "records": "_p"}[world.style]
+        mark = {
+            "reference": "#",
+            "policies": "::",
+            "records": "_p",
+            "statutes": " Abs. ",
+            "sources": ":L",
+        }[world.style]
         part = Context((page.text or "")[:200], id=f"{own}{mark}{nth % 5}")
     world.corpus[str(part.id)] = part
     return _sample(world, f"level-{nth}", own, [others[0], part, *others[1:]])
@@ -366,11 +434,20 @@ def claims(world: World) -> Iterator[tuple[Sample, Cause, Verdict]]:
                     claim = " ".join(text.split()[: 12 + nth % 3])
                 case _:
                     claim = (
-                        f"The documents do not say what case {nth} of {world.style} needs.",
-                        f"No information on question {nth} of {world.style} is available.",
-                        f"I cannot answer question {nth} of {world.style}.",
-                        f"It cannot be determined from page {nth} of {world.style}.",
-                    )[nth % 4]
+                        (
+                            f"The documents do not say what case {nth} of {world.style} needs.",
+                            f"No information on question {nth} of {world.style} is available.",
+                            f"I cannot answer question {nth} of {world.style}.",
+                            f"It cannot be determined from page {nth} of {world.style}.",
+                        )[nth % 4]
+                        if world.style != "statutes"
+                        else (
+                            f"Die Unterlagen enthalten zu Fall {nth} keine Angaben.",
+                            f"Fall {nth} wird in den Dokumenten nicht erwähnt.",
+                            f"Dazu gibt es keine Informationen, was Fall {nth} angeht.",
+                            f"Das lässt sich für Fall {nth} nicht beantworten.",
+                        )[nth % 4]
+                    )
             yield Sample(
                 id=f"{world.style}-{cause}-{nth}", user_input=f"{cause} {nth}?",
                 reference_claims=[claim], retrieved_contexts=[others[0], page, *others[1:]],

@@ -415,7 +415,7 @@ def test_what_it_adds_up_to() -> None:
     assert "3 (50%)" in shown
     assert FIXES[Cause.NOT_IN_CORPUS] in shown
     assert found.to_dict()["causes"] == {"not_in_corpus": 6, "beyond_k": 3}
-    frame = found.to_pandas()
+    frame = found.to_frame()
     assert list(frame.columns) == list(Diagnosed._fields)
     assert frame["rank"].tolist()[0] == 2
 
@@ -437,3 +437,55 @@ def test_wrong_use(options: dict[str, object], error: type[Exception], why: str)
     report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))
     with pytest.raises(error, match=why):
         diagnose(report, **options)  # type: ignore[arg-type]
+
+
+GERMAN = "Der Mieter darf die Kündigung binnen 14 Tagen verlangen und zahlt monatlich an ihn."
+FRENCH = "Le locataire est tenu de payer le loyer avec les charges dans le mois et de le dire."
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        (GERMAN, GERMAN.replace("binnen", "nicht binnen")),
+        (GERMAN, GERMAN.replace("monatlich", "jährlich")),
+        (FRENCH, FRENCH.replace("avec", "sans")),
+    ],
+)
+def test_other_languages_are_not_taken_for_duplicates(wanted: str, there: str) -> None:
+    """A denial, or a word in place of another, is a difference in German and French too."""
+    sample = Sample(
+        retrieved_contexts=[Context(there, id="b")],
+        reference_contexts=[Context(wanted, id="a")],
+        reference_context_ids=["a"],
+    )
+    miss = one(diagnose(report_of(IdRecall(), sample)))
+    assert miss.cause is Cause.LOOKALIKE, miss
+
+
+def test_inflections_in_other_languages_are_no_difference() -> None:
+    """A misspelled word is still the same word."""
+    text = (
+        "Der Mieter darf die Kündigung binnen 14 Tagen verlangen und zahlt monatlich Zins an ihn."
+    )
+    sample = Sample(
+        retrieved_contexts=[Context(text.replace("verlangen", "verlagnen"), id="b")],
+        reference_contexts=[Context(text, id="a")],
+        reference_context_ids=["a"],
+    )
+    assert one(diagnose(report_of(IdRecall(), sample))).cause is Cause.NEAR_DUPLICATE
+
+
+def test_a_word_that_numbers_parts_is_learned_from_several_ids() -> None:
+    """` Abs. 2` names a part where three samples show it; one alone may be another document."""
+
+    def asked(*names: str) -> Diagnosis:
+        samples = [
+            Sample(retrieved_ids=[f"{name} Abs. 2", "other"], expected_ids=[name]) for name in names
+        ]
+        return diagnose(report_of(IdRecall(), *samples))
+
+    assert one(asked("§ 12")).cause is Cause.UNKNOWN
+    found = asked("§ 12", "§ 40", "§ 77")
+    assert {miss.cause for miss in found} == {Cause.WRONG_ID_LEVEL}
+    assert found.changes[0].kind == "id_level"
+    assert found.changes[0].gain == pytest.approx(1.0)

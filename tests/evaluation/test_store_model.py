@@ -20,7 +20,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -91,6 +91,7 @@ def bounded() -> Iterator[None]:
     """Fail where a step takes longer than its bound: a hang is a stack trace, no stuck run."""
     import faulthandler
 
+    LedgerMachine.taken[sys._getframe(2).f_code.co_name] += 1
     faulthandler.dump_traceback_later(BOUND, exit=True)
     try:
         yield
@@ -122,6 +123,9 @@ def sigint_raises() -> Iterator[None]:
 
 class LedgerMachine(RuleBasedStateMachine):
     """One file, one open store, and everything that happens to runs."""
+
+    taken: ClassVar[Counter[str]] = Counter()
+    """How often each kind of step was taken, by all machines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -260,6 +264,34 @@ class LedgerMachine(RuleBasedStateMachine):
         # Paid in the moment of the kill, and not written: of those that were in flight.
         self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
 
+    @rule(numbers=KEYS)
+    def kill_the_holder(self, numbers: list[int]) -> None:
+        """A child is killed while it holds the leases that a run of its parent waits for."""
+        ready = self.ledger.with_name("ready")
+        ready.unlink(missing_ok=True)
+
+        def child() -> None:
+            def hang(_: int) -> Any:
+                ready.touch()
+                return asyncio.sleep(BOUND)
+
+            evaluate(samples(numbers), scorer(self.model(hang)), store=self.store, progress=False)
+
+        process = multiprocessing.get_context("fork").Process(target=child)
+        with bounded():
+            process.start()
+            while process.is_alive() and not ready.exists():
+                process.join(0.001)
+            killing = threading.Timer(0.01, process.kill)
+            killing.start()
+            report = evaluate(
+                samples(numbers), scorer(self.model()), store=self.store, progress=False
+            )
+            killing.join()
+            process.join()
+        assert [row.results[0].score for row in report] == [0.0] * len(numbers)
+        self.answered |= set(numbers)
+
     @rule()
     def reopen(self) -> None:
         """The store is closed and opened again."""
@@ -320,6 +352,17 @@ LedgerMachine.TestCase.settings = settings(
 @posix
 class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
     """`FULLRECALL_STORE_STEPS` says how many steps are taken."""
+
+    def runTest(self) -> None:  # noqa: N802 - unittest's name for it
+        """Take the steps; each kind is among them, and each was bounded."""
+        before = Counter(LedgerMachine.taken)
+        super().runTest()
+        taken = LedgerMachine.taken - before
+        kinds = {"submit", "cancel", "cancel_a_shared_ask", "deadline", "ctrl_c", "two_threads",
+                 "fork", "kill", "kill_the_holder", "reopen", "ask_again"}  # fmt: skip
+        assert set(taken) == kinds
+        assert min(taken.values()) >= STEPS / 100, taken
+        assert taken.total() >= STEPS * 0.8, taken
 
 
 # --- two processes, three threads
@@ -411,6 +454,12 @@ def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
     assert not Lease(b"t", own_place(), os.getpid(), soon + 1e6).is_held(), "a clock set back"
     if os.name == "posix":
         assert not Lease(b"t", own_place(), int(ended.stdout), soon).is_held()
+    if Path("/proc/self/stat").exists():
+        with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as unasked:
+            assert unasked.stdout is not None
+            unasked.stdout.read()
+            os.waitid(os.P_PID, unasked.pid, os.WEXITED | os.WNOWAIT)
+            assert not Lease(b"t", own_place(), unasked.pid, soon).is_held(), "dead, not yet buried"
 
 
 @posix

@@ -85,12 +85,12 @@ def test_recall_grows_with_k_and_the_smallest_k_reaches_its_target(
     told = notebook.shown_by("smallest = {")
     for name, curve in curves.items():
         (sentence,) = re.findall(rf"^{name}: (.+)$", told, re.MULTILINE)
-        reached = re.findall(r"k = (\d+) reaches 0.25: at least (\S+) \(95%", sentence)
+        reached = re.findall(r"reaches 0.25 at k = (\d+): at least (\S+) \(95%", sentence)
         if reached:
             assert float(reached[0][1]) >= 0.25
             assert all(mean >= 0.25 for k, mean in curve.items() if k >= int(reached[0][0]))
         else:
-            assert "no k up to 50 reaches 0.25" in sentence
+            assert "reaches 0.25 at no k up to 50" in sentence
             assert re.search(rf"mean(?: at 50 is)? {curve[50]:.3f}", sentence)
 
 

@@ -38,7 +38,7 @@ def test_recall_is_seen_before_and_after_the_reranker(notebook: Any) -> None:
     before, after = row(table, "VectorIndexRetriever"), row(table, "final")
     assert before[-3] > after[-3] > 0.0
     dropped, scored = after[-2:]
-    assert (before[-2], scored) == (0, 47)
+    assert (before[-2], scored) == (0, 141)
     listed = notebook.shown_by("stages.lost()")
     assert listed.startswith(f"{dropped:.0f} targets lost by the reranker")
     ranks = [int(rank) for rank in re.findall(r"rank +(\d+)", listed)]
@@ -76,7 +76,7 @@ def test_the_fix_is_compared_at_equal_depth(notebook: Any) -> None:
     assert after < before
     better, worse = (int(re.search(rf"(\d+) {word}", at_5)[1]) for word in ("better", "worse"))  # type: ignore[index]
     assert better > worse
-    assert "47 samples" in text
+    assert "141 samples" in text
 
 
 def test_the_batch_runner_makes_a_report(notebook: Any) -> None:

@@ -46,7 +46,7 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
 
 
 def test_several_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> None:
-    """From three on they are runs, named by their files; a corpus is for one report or two."""
+    """From three on they are runs, named by their files; a corpus diagnoses the last."""
     third = saved["after"].with_name("third.jsonl")
     third.write_bytes(saved["after"].read_bytes())
     reports = [saved["before"], saved["after"], third]
@@ -54,9 +54,12 @@ def test_several_reports_become_one_page(saved: dict[str, Path], tmp_path: Path)
     written = (tmp_path / "third.html").read_text("utf-8")
     runs = Runs({path.stem: Report.load(path) for path in reports})
     assert written == runs.to_html(title="Both")
-    refused = run("page", *reports, "--corpus", saved["before"])
-    assert refused.exit_code == 2
-    assert "takes one REPORT or two" in refused.stderr
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "d9", "text": "Now found"}\n', "utf-8")
+    assert run("page", *reports, "--title", "Both", "--corpus", corpus).exit_code == 0
+    told = diagnose(Report.load(third), corpus=[{"id": "d9", "text": "Now found"}])
+    written = (tmp_path / "third.html").read_text("utf-8")
+    assert written == runs.to_html(title="Both", diagnosis=told)
 
 
 def test_a_corpus_adds_the_causes(saved: dict[str, Path], tmp_path: Path) -> None:

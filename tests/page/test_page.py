@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.findings import Findings
 from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
+from fullrecall.report import Runs
 from fullrecall.report.page.charts import Curve, Figure, chart
 from fullrecall.report.page.encoding import script_json, utf16_offset
 from fullrecall.result import Status
@@ -523,10 +524,10 @@ def test_a_comparison_has_the_causes_of_both_sides(
     ]
     assert [len(of_side) for of_side in causes] == [3, 2]
     alone = comparison.to_html(diagnoses=(None, left))
-    assert "before 0 of 0 A id_recall@2 after 1 of 1" in " ".join(
-        " ".join(Parsed(alone).text).split()
-    )
-    assert "Why it was missed" not in comparison.to_html()
+    shares = " ".join(" ".join(Parsed(alone).text).split())
+    assert "A id_recall@2 after 1 of 1" in shares
+    assert "0 of 0" not in shares  # a side that was not diagnosed is not shown
+    assert "Why it was missed" not in comparison.to_html(diagnoses=False)
 
 
 def test_a_page_says_that_samples_are_missing(report: Report, after: Report) -> None:
@@ -714,3 +715,38 @@ def test_contrast_is_enough(front: str, ground: str, least: float, scheme: int) 
     one, two = (luminance(colors[name].split(", ")[scheme]) for name in (front, ground))
     ratio = (max(one, two) + 0.05) / (min(one, two) + 0.05)
     assert ratio >= least, f"{front} on {ground}: {ratio:.2f}"
+
+
+@pytest.mark.parametrize("page_of", [compare, lambda a, b: Runs({"a": a, "b": b})])
+def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
+    """What fails now that did not, the changes by gain, and slices of the change come first."""
+
+    def made(failing: range) -> Report:
+        samples = [
+            Sample(
+                id=f"q{nth}",
+                user_input=f"What of {nth}?",
+                retrieved_context_ids=[
+                    "x",
+                    "y",
+                    "z",
+                    "w",
+                    "v",
+                    f"{'e' if nth in failing else 'd'}{nth}",
+                ],
+                reference_context_ids=[f"d{nth}"],
+                metadata={"language": "de" if nth % 2 else "en"},
+            )
+            for nth in range(20)
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    html = page_of(made(range(4)), made(range(2, 9))).to_html()
+    text = " ".join(" ".join(Parsed(html).text).split())
+    assert text.index("What fails now that did not") < text.index("id_recall")
+    assert "5 of 20 questions miss something" in text
+    assert "q4 What of 4?" in text
+    assert "2 mended ; 2 still fail" in text or "2 mended; 2 still fail" in text
+    assert "What to change" in text
+    assert "language id_recall Compared" in text
+    assert "95% intervals that hold for all 2 means looked at together" in text

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from llama_index.core import ComposableGraph, PromptTemplate, Settings, SummaryIndex
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
-from llama_index.core.chat_engine import CondensePlusContextChatEngine
+from llama_index.core.base.llms.types import ChatMessage, CompletionResponse, LLMMetadata
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+)
 from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.postprocessor import LLMRerank
-from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
+from llama_index.core.query_engine import (
+    CitationQueryEngine,
+    CustomQueryEngine,
+    RetrieverQueryEngine,
+)
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.context_only import ContextOnly
 from llama_index.core.response_synthesizers.no_text import NoText
+from llama_index.core.response_synthesizers.type import ResponseMode
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import PrivateAttr
 
@@ -81,15 +93,11 @@ def truth(text: str, prompts: list[str]) -> str:
     return "partly" if len(seen) >= 8 else "no"
 
 
-MODES = (
-    "refine",
-    "compact",
-    "simple_summarize",
-    "tree_summarize",
-    "generation",
-    "accumulate",
-    "compact_accumulate",
-)
+SILENT = (ResponseMode.NO_TEXT, ResponseMode.CONTEXT_ONLY)
+"""The modes that ask no model."""
+
+MODES = [mode.value for mode in ResponseMode if mode not in SILENT]
+"""The others, of the LlamaIndex that is installed."""
 
 
 @pytest.mark.parametrize("window", [3900, 1000], ids=["wide", "narrow"])
@@ -143,28 +151,141 @@ def test_what_a_reranker_asks_is_not_read_by_the_model_that_answers() -> None:
     assert before.retrieval().read is None, "of what was retrieved first, nothing is said"
 
 
-def test_an_engine_of_the_users_own_is_read_by_its_prompt() -> None:
-    """It retrieves three, and tells the model of the first."""
+class Sends(CustomQueryEngine):
+    """An engine of the user's own: it sends what a function makes of the texts."""
+
+    llm: Any
+    makes: Callable[[list[str]], str]
+
+    def custom_query(self, query_str: str) -> str:
+        """Answer from that."""
+        texts = [item.get_content() for item in Brings().retrieve(query_str)]
+        return str(self.llm.complete(self.makes(texts)))
+
+
+def templated(llm: Keeps, function: Callable[..., str]) -> RetrieverQueryEngine:
+    """Return an engine whose prompt has what a function makes of the contexts."""
+    template = PromptTemplate(
+        "Context: {context_str}\nQuestion: {query_str}", function_mappings={"context_str": function}
+    )
+    return RetrieverQueryEngine.from_args(Brings(), llm=llm, text_qa_template=template)
+
+
+def chat(cls: Any) -> Callable[[Keeps], Any]:
+    """Return what makes a chat engine, in the middle of a conversation."""
+
+    def make(llm: Keeps) -> Any:
+        memory = ChatMemoryBuffer.from_defaults(
+            [
+                ChatMessage(role="user", content="Paris?"),
+                ChatMessage(role="assistant", content="!"),
+            ],
+            token_limit=999,
+        )
+        if cls is CondenseQuestionChatEngine:
+            engine = RetrieverQueryEngine.from_args(Brings(), llm=llm)
+            return cls.from_defaults(engine, llm=llm, memory=memory)
+        return cls.from_defaults(Brings(), llm=llm, memory=memory)
+
+    return make
+
+
+def graph(llm: Keeps) -> Any:
+    """Return an engine over a graph of two indices; a summary leads to each."""
+    parts = [SummaryIndex([TextNode(id_=own, text=text)]) for own, text in TEXTS.items()]
+    names = [f"about {own}" for own in TEXTS]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Settings, "_llm", llm)
+        made = ComposableGraph.from_indices(SummaryIndex, parts, names)
+        return made.as_query_engine(
+            llm=llm,
+            custom_query_engines={part.index_id: part.as_query_engine(llm=llm) for part in parts},
+        )
+
+
+ENGINES: dict[str, tuple[Callable[[Keeps], Any], str]] = {
+    "citation": (
+        lambda llm: CitationQueryEngine(
+            Brings(), llm=llm, text_splitter=TokenTextSplitter(chunk_size=40, chunk_overlap=0)
+        ),
+        "yes partly yes",
+    ),
+    "template": (lambda llm: templated(llm, lambda **all_: all_["context_str"]), "yes yes yes"),
+    "other white space": (
+        lambda llm: templated(llm, lambda **all_: "\n\t".join(all_["context_str"].split())),
+        "yes yes yes",
+    ),
+    "JSON": (
+        lambda llm: templated(llm, lambda **all_: json.dumps(all_["context_str"])), "yes yes yes"
+    ),
+    "cut": (
+        lambda llm: Sends(llm=llm, makes=lambda texts: "; ".join(text[:100] for text in texts)),
+        "yes partly yes",
+    ),
+    "first": (lambda llm: Sends(llm=llm, makes=lambda texts: texts[0]), "yes no no"),
+    "repacked": (
+        lambda llm: Sends(llm=llm, makes=lambda texts: " ".join(reversed(texts))), "yes yes yes"
+    ),
+    "none": (lambda llm: Sends(llm=llm, makes=lambda _: "What is it?"), "no no no"),
+    "condense question": (chat(CondenseQuestionChatEngine), "yes yes yes"),
+    "context": (chat(ContextChatEngine), "yes yes yes"),
+    "condense plus context": (chat(CondensePlusContextChatEngine), "yes yes yes"),
+    "graph": (graph, "yes yes yes"),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Call to deprecated:DeprecationWarning")
+@pytest.mark.parametrize("name", ENGINES)
+def test_read_is_what_an_engine_sent(name: str) -> None:
+    """Chats, citations, graphs, templates and engines of the user's own, by the prompts sent."""
+    make, expected = ENGINES[name]
+    llm = Keeps()
+    found = observed(make(llm)).retrieve(Sample(user_input="q"))
+    ids = [str(context.id) for context in found.contexts or ()]
+    read = dict(zip(ids, found.read or (), strict=True))
+    assert " ".join(read[own] or "" for own in TEXTS) == expected
+    if name != "citation":  # numbered pieces in one prompt look like a text that was cut
+        assert list(read.values()) == [truth(TEXTS[own], llm._sent) for own in read]
+
+
+def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any, ...]:
+    """Return what is read of texts of which an engine sends something."""
+
+    class Finds(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            return [NodeWithScore(node=TextNode(id_=own, text=one)) for own, one in texts.items()]
 
     class Own(CustomQueryEngine):
         llm: Any
 
         def custom_query(self, query_str: str) -> str:
-            first, *_ = Brings().retrieve(query_str)
-            return str(self.llm.complete(f"Answer from: {first.get_content()}"))
+            found = [item.get_content() for item in Finds().retrieve(query_str)]
+            return str(self.llm.complete(makes(found)))
 
-    found = observed(Own(llm=Keeps())).retrieve(Sample(user_input="q"))
-    assert found.read == ("yes", "no", "no")
-    assert found.line == "1 of 3 in the prompt"
+    return observed(Own(llm=Keeps())).retrieve(Sample(user_input="q")).read or ()
 
 
-def test_a_chat_reads_its_context() -> None:
-    """The prompt that condenses the question has none of it, the one that answers has all."""
+def test_of_two_texts_one_may_begin_the_other() -> None:
+    """What the model was sent is in the longer one, or is the shorter one alone."""
+    short = "The tower of Paris was built for the fair of 1889."
+    texts = {"short": short, "long": f"{short} It is 330 metres high, and made of wrought iron."}
+    assert asked(texts, lambda found: found[1]) == ("yes", "yes")
+    assert asked(texts, lambda found: found[0]) == ("yes", "partly")
+    assert asked(dict(reversed(texts.items())), lambda found: found[1]) == ("partly", "yes")
+
+
+def test_a_text_that_the_prompt_has_from_elsewhere_was_read() -> None:
+    """It says what the model had before it: the history, or its instructions, count as well."""
     llm = Keeps()
-    chat = CondensePlusContextChatEngine.from_defaults(
-        Brings(), llm=llm, memory=ChatMemoryBuffer.from_defaults(token_limit=999)
-    )
-    assert observed(chat).retrieve(Sample(user_input="q")).read == ("yes", "yes", "yes")
+    said = ChatMessage(role="assistant", content=TEXTS["short"])
+    engine = ContextChatEngine.from_defaults(
+        Brings(), llm=llm, memory=ChatMemoryBuffer.from_defaults([said], token_limit=999),
+        context_template="Only this is known: nothing.", system_prompt=TEXTS["last"],
+    )  # fmt: skip
+    with capture_retrievals() as capture:
+        engine.chat("q")
+    assert [TEXTS[own] in llm._sent[-1] for own in TEXTS] == [True, False, True]
+    assert capture.retrieval().read == ("yes", "no", "yes")
 
 
 def test_a_judge_is_not_the_application() -> None:

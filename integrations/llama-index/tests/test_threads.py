@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -11,12 +13,18 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import CustomQueryEngine
+from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import ToolOutput
+from llama_index.core.tools.types import BaseTool, ToolMetadata
 
 from fullrecall import IdRecall, Sample
 from fullrecall.result import Status
+from fullrecall.retrieval import Call
 from llama_index.evaluation.fullrecall import attach, capture_of, capture_retrievals, observed
+from llama_index.evaluation.fullrecall.observation import Capture
 
 
 class Brings(BaseRetriever):
@@ -88,6 +96,89 @@ def test_a_thread_without_the_context_leaves_the_sample_unscored(thing: Any) -> 
     assert (result.status, result.score) == (Status.UNSCORED, None)
     assert "asked in a thread without the call's context" in result.reason
     assert "copy_context().run" in result.reason
+
+
+class Search(BaseTool):
+    """A tool that returns what it finds in threads without the context."""
+
+    def __init__(self, *retrievers: Any, keeps: int = 9) -> None:
+        self.retrievers = retrievers
+        self.keeps = keeps
+
+    @property
+    def metadata(self) -> ToolMetadata:
+        """Name it."""
+        return ToolMetadata(name="search", description="d")
+
+    def __call__(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search one after the other, and collect what nobody holds."""
+        found = []
+        for retriever in self.retrievers:
+            found += bare(retriever, input)[: self.keeps]
+            gc.collect() if random.random() < 0.1 else None
+        return ToolOutput(tool_name="search", content="", raw_input={}, raw_output=found)
+
+
+class Synthesizes(CustomQueryEngine):
+    """Answers from what a thread without the context has returned."""
+
+    keeps: int = 9
+
+    def custom_query(self, query_str: str) -> str:
+        """Have it synthesized."""
+        nodes = [*Brings("a").retrieve(query_str), *bare(Brings("b", "c"), query_str)]
+        return str(NoText(llm=MockLLM()).synthesize(query_str, nodes[: self.keeps]))
+
+
+TAKEN_OVER: dict[str, tuple[Callable[[str], Any], str]] = {
+    "tool": (Search(Brings("a", "b")), "search: a b (Brings: a b)"),
+    "tool of two": (
+        Search(Brings("a"), Brings("b")), "search: a (Brings: a) + search: b (Brings: b)"
+    ),
+    "tool that drops some": (Search(Brings("a", "b"), keeps=1), "search: a (Brings: a b)"),
+    "tool that found nothing": (Search(Brings()), "search:  (Brings: )"),
+    "synthesizer": (Synthesizes().query, "Brings: a + Brings: b c"),
+    "synthesizer of some": (
+        Synthesizes(keeps=2).query, "NoText: a b (Brings: a + Brings: b c)"
+    ),
+}  # fmt: skip
+
+
+def tree(call: Call) -> str:
+    """Return a call, `search: a (Brings: a b)`."""
+    ids = " ".join(str(context.id) for context in call.contexts or ())
+    parts = f" ({' + '.join(map(tree, call.children))})" if call.children else ""
+    return f"{call.source}: {ids}{parts}"
+
+
+@pytest.mark.parametrize("name", TAKEN_OVER)
+def test_nodes_that_are_taken_over_tell_whose_they_are(name: str, runs: int) -> None:
+    """Whatever thread they were retrieved in: side by side, each call has its own record."""
+    thing, expected = TAKEN_OVER[name]
+
+    def ask(_: int) -> Capture:
+        with capture_retrievals() as capture:
+            thing("q")
+        return capture
+
+    # Which of two empty lists is whose, nothing tells.
+    with ThreadPoolExecutor(1 if name == "tool that found nothing" else 4) as pool:
+        captures = list(pool.map(ask, range(runs)))
+    records = [one.retrieval() for one in captures]
+    assert {" + ".join(map(tree, one.calls)) for one in records} == {expected}
+    assert {one.error for one in records} == {None}
+
+
+def test_a_thread_whose_nodes_nobody_took_over_leaves_the_sample_unscored() -> None:
+    """One of two is known to be a part: the record is not complete, and names the other one."""
+
+    def half(question: str) -> str:
+        bare(Brings("lost"), question)
+        return str(Search(Brings("a"))(question))
+
+    found = observed(half).retrieve(Sample(user_input="q"))
+    assert (found.error or "").count("Brings was asked in a thread") == 1
+    assert [tree(call) for call in found.calls] == ["search: a (Brings: a)"]
 
 
 @pytest.mark.parametrize("ask", [bare, handed_on])

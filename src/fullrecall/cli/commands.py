@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "diagnose": Entry(
         "diagnosis",
-        "Say what to change, by the recall that it would bring, and why each target of a saved "
+        "Show which changes would gain the most recall, and why each target of a saved "
         "report was missed.",
     ),
     "label": Entry(

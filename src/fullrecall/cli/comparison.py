@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fullrecall.cli.options import Confidence, Measures, at_least, share
+from fullrecall.cli.options import Confidence, Cuts, Measures, at_least, cut, cuts, share
 
 HELP = """\
 Prints the mean difference, its interval, and p (sign-flip test). Samples are paired by their \
@@ -15,7 +15,7 @@ IDs, by position where none has one; samples that share a group count together.
 
 [bold]Examples[/]
   fullrecall compare before.jsonl after.jsonl
-  fullrecall compare before.jsonl after.jsonl --measure ndcg@10
+  fullrecall compare before.jsonl after.jsonl --k 5 --measure ndcg@10
   fullrecall compare before.jsonl after.jsonl --margin 0.02 --flips 20
   fullrecall compare before.jsonl after.jsonl --markdown summary.md
 """
@@ -35,6 +35,7 @@ def compare(
         ),
     ],
     *,
+    ks: Cuts = None,
     measure: Measures = None,
     margin: Annotated[
         float | None,
@@ -87,7 +88,7 @@ def compare(
             comparison = compared(
                 Report.load(before),
                 Report.load(after),
-                *(measure or ()),
+                *cut(cuts(ks), measure),
                 margin=margin,
                 confidence=confidence,
                 resamples=resamples,

@@ -22,7 +22,7 @@ as 0 for PASS and as 1 for FAIL.
 
 [bold]Examples[/]
   fullrecall gate report.jsonl --min-recall 0.9 --k 10
-  fullrecall gate report.jsonl --baseline main.jsonl --margin 0.02
+  fullrecall gate report.jsonl --baseline main.jsonl --margin 0.02 --k 10
   fullrecall gate report.jsonl --require 'rr>=0.7' --markdown summary.md
 """
 
@@ -56,7 +56,7 @@ def gate(
             callback=at_least(1),
             show_default=False,
             rich_help_panel=_RULES,
-            help="Contexts that count for --min-recall. Default: all.",
+            help="Contexts that count for --min-recall and --baseline. Default: all.",
         ),
     ] = None,
     require: Annotated[
@@ -162,6 +162,8 @@ def gate(
     from fullrecall.errors import FullrecallError
     from fullrecall.report import Gate, Report, terminal
 
+    if k is not None and min_recall is None and baseline is None:
+        raise typer.BadParameter("needs --min-recall or --baseline", param_hint="--k")
     thresholds = _thresholds(min_recall, k, require or ())
     if not thresholds and baseline is None and margin is None:
         raise typer.BadParameter("expected --min-recall or --require, or --baseline with --margin")
@@ -177,7 +179,7 @@ def gate(
     try:
         asked = Gate(
             *thresholds,
-            *(measure or ()),
+            *(measure or ([Recall @ k] if k is not None and min_recall is None else ())),
             margin=margin,
             scores=score or (),
             confidence=confidence,
@@ -206,8 +208,6 @@ def _thresholds(
 ) -> list[Threshold]:
     """Return the thresholds: that of recall first, then any others."""
     if min_recall is None:
-        if k is not None:
-            raise typer.BadParameter("needs --min-recall", param_hint="--k")
         return list(require)
     return [(Recall if k is None else Recall @ k) >= min_recall, *require]
 

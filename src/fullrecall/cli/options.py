@@ -113,6 +113,19 @@ def measures_option(help_: str = MEASURE_HELP, panel: str | None = None) -> type
 
 Measures = Annotated[list[Measure] | None, measures_option()]
 
+Cuts = Annotated[
+    str | None,
+    typer.Option(
+        "--k",
+        "-k",
+        "--ks",
+        metavar="K[,K...]",
+        callback=cuts_option,
+        show_default=False,
+        help="Recall of the first K contexts, in place of the default measures; beside --measure.",
+    ),
+]
+
 
 def _read(reader: Callable[[str], Read], text: str) -> Read:
     try:

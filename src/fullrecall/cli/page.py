@@ -13,8 +13,9 @@ from fullrecall.cli.options import Measures
 HELP = """\
 It answers first what fails, why, and what to change; then the summary, the curves over k, \
 slices, and every sample, to be sorted, filtered, and searched. Of two reports, in the order of \
-`compare`: what changed, with both retrievals side by side. Of more: run by run, the first one \
-made first. With --corpus: more causes of misses.
+`compare`: what fails now that did not, and what changed, with both retrievals side by side. Of \
+more: the same from the first to the last, and run by run, the first one made first. With \
+--corpus: more causes of misses.
 
 [bold]Examples[/]
   fullrecall page report.jsonl
@@ -74,22 +75,22 @@ def page(
     if path.suffix != ".html":
         raise typer.BadParameter(f"must end in .html, got {path.name!r}", param_hint="--output")
     check_output(path, [*report, corpus])
-    if len(report) > _TWO and corpus is not None:
-        raise typer.BadParameter("takes one REPORT or two", param_hint="--corpus")
     measures = tuple(measure or ())
     try:
         with noting():
             reports = [Report.load(one) for one in report]
         contexts = None if corpus is None else list(read_contexts(corpus))
+        if len(report) > _TWO:  # what to do next is a question to the last
+            causes = [None if contexts is None else diagnose(reports[-1], corpus=contexts)]
+            runs = Runs(dict(zip(_names(report), reports, strict=True)), *measures)
+            runs.to_html(path, diagnosis=causes[0], title=title)
+            show(f"Written to {path}.")
+            return
         causes = [None if contexts is None else diagnose(r, corpus=contexts) for r in reports]
-        if len(report) > _TWO:
-            Runs(dict(zip(_names(report), reports, strict=True)), *measures).to_html(
-                path, title=title
-            )
-        elif len(report) == 1:
+        if len(report) == 1:
             reports[0].to_html(path, measures=measures, diagnosis=causes[0], title=title)
         else:
-            both = (causes[0], causes[1])
+            both = None if contexts is None else (causes[0], causes[1])
             compared = compare(reports[0], reports[1], *measures)
             compared.to_html(path, diagnoses=both, title=title)
     except (FullrecallError, OSError) as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullrecall.cli.options import Measures, ReportPath, at_least, level, share
+from fullrecall.cli.options import Cuts, Measures, ReportPath, at_least, cut, cuts, level, share
 from fullrecall.measures import Measure, Recall
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ corrected for the search, and its cost in tokens. "No k" is an answer.
 
 [bold]Examples[/]
   fullrecall summary report.jsonl
-  fullrecall summary report.jsonl --measure recall@5 --measure ndcg@10
+  fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
   fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found
 """
 
@@ -29,6 +29,7 @@ _SMALLEST = "Smallest k"
 def summary(
     report: ReportPath,
     *,
+    ks: Cuts = None,
     measure: Measures = None,
     target: Annotated[
         float | None,
@@ -83,7 +84,7 @@ def summary(
     unused = [option for option, value in given.items() if value is not None]
     if target is None and unused:
         raise typer.BadParameter("needs --smallest-k", param_hint=unused[0])
-    measures = tuple(dict.fromkeys(measure or ()))
+    measures = cut(cuts(ks), measure)
     try:
         with noting():
             loaded = Report.load(report)

@@ -36,7 +36,7 @@ _FIXES: Mapping[Cause, tuple[ChangeKind, str]] = {
 """The fixes that can be bounded: if all misses of the cause were found, and nothing was lost."""
 
 
-BOUNDED = frozenset(_FIXES)
+BOUNDED = frozenset({*_FIXES, Cause.NOT_IN_PROMPT})
 """The causes of which it is known what finding all of their misses would bring."""
 
 
@@ -57,6 +57,35 @@ def bounds(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
             action + number,
             {place: _with(baseline, place, found.get(place, {})) for place in baseline.places},
         )
+
+
+def reading(baseline: Baseline, misses: Sequence[Miss]) -> Iterator[Proposal]:
+    """Yield recall of what the model read, and what reading all that was retrieved would make it.
+
+    Over the rows of which it is known what was read. A bound: a longer prompt may be read worse.
+    """
+    unread = [miss for miss in misses if miss.told.cause is Cause.NOT_IN_PROMPT]
+    if not unread:
+        return
+    records = [row.sample.retrieval for row in baseline.rows]
+    known = [record is not None and record.read is not None for record in records]
+    after = {
+        place: [value if of else None for value, of in zip(values, known, strict=True)]
+        for place, values in baseline.values.items()
+    }
+    before = {place: list(values) for place, values in after.items()}
+    for miss in unread:
+        value = before[miss.place][miss.position]
+        if value is not None:
+            size = len(baseline.rows[miss.position].results[miss.place].findings)
+            before[miss.place][miss.position] = max(0.0, value - 1 / size)
+    yield Proposal(
+        ChangeKind.READ_ALL,
+        "put all that is retrieved into the prompt, for recall of what the model reads",
+        after,
+        before=before,
+        of=" of what was read",
+    )
 
 
 def _with(baseline: Baseline, place: int, found: Mapping[int, set[int]]) -> Sequence[float | None]:

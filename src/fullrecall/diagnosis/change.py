@@ -33,6 +33,8 @@ class ChangeKind(StrEnum):
     """Index what the corpus does not have."""
     MERGE_CHUNKS = "merge_chunks"
     """Use chunks that hold whole what was split."""
+    READ_ALL = "read_all"
+    """Put all that is retrieved into the model's prompt: gains recall of what the model reads."""
     MEND_CALLS = "mend_calls"
     """Make the calls that failed succeed."""
 

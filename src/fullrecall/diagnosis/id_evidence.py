@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
@@ -18,7 +17,9 @@ from fullrecall.diagnosis.id_forms import (
     ends_with,
     form,
     forms_between,
+    label_after,
     named_values,
+    unlabelled,
     unnumbered,
 )
 
@@ -43,8 +44,7 @@ class Alias(NamedTuple):
     indexed_only: bool = False
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(NamedTuple):
     """One sample as IDs are looked up: those expected and not retrieved, and its contexts."""
 
     wanted: Sequence[str]
@@ -82,8 +82,16 @@ class IdEvidence:
                 if parent in wanted and parent is not None:
                     parents.setdefault(parent, set()).add(one)
         self._known = known
+        self.labels = self._labels(wanted - known)
+        """The words that number the parts of documents, as far as it shows."""
+        if self.labels:
+            for one in known:
+                parent = unlabelled(one, self.labels)
+                if parent in wanted and parent is not None:
+                    self._chunks.setdefault(parent, set()).add(one)
         self._trusted = self._trusted_numbers(direct, wanted)
         self._named = self._fields()
+        self._options = {one: found for one in wanted if (found := tuple(self._others(one)))}
 
     def alias(self, position: int, wanted: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""
@@ -93,7 +101,7 @@ class IdEvidence:
         named = self._named.get((position, wanted))
         if named is not None:
             return named
-        options = list(self._options(wanted))
+        options = self._options.get(wanted, ())
         if options:
             ranks = {context.id: rank for rank, context in enumerate(lookup.contexts, start=1)}
             for relation, found in options:
@@ -121,12 +129,8 @@ class IdEvidence:
                 if alias is not None:
                     yield position, wanted, alias
 
-    @property
-    def trusts_numbers(self) -> bool:
-        """Whether a number at the end of an ID is that of a chunk."""
-        return self._trusted
-
-    def _options(self, wanted: str) -> Iterable[tuple[Relation, str]]:
+    def _others(self, wanted: str) -> Iterator[tuple[Relation, str]]:
+        """Yield the known IDs that may stand for an expected one, with how they are related."""
         if wanted in self._forms:
             yield "form", self._forms[wanted]
         if wanted in self._paths:
@@ -142,6 +146,25 @@ class IdEvidence:
             document = unnumbered(wanted)
             if document is not None and document in self._known and wanted not in self._known:
                 yield "document", document
+
+    def _labels(self, missing: set[str]) -> frozenset[str]:
+        """Return the words that number parts of what several samples expect, and none is known."""
+        fitting: Counter[str] = Counter()
+        for lookup in self._lookups.values():
+            gone = [wanted for wanted in lookup.wanted if wanted in missing]
+            found = {
+                label_after(context.id, wanted)
+                for wanted in gone
+                for context in lookup.contexts
+                if context.id is not None and context.id.startswith(wanted)
+            }
+            fitting.update(label for label in found if label is not None)
+        return frozenset(label for label, times in fitting.items() if times >= _FEWEST)
+
+    def document(self, given: str) -> str | None:
+        """Return the ID of the document of which an ID names a part; None where it names none."""
+        by_number = unnumbered(given) if self._trusted else None
+        return document_of(given) or unlabelled(given, self.labels) or by_number
 
     def _trusted_numbers(self, direct: int, missing: set[str]) -> bool:
         """Return whether a number at the end of an ID is that of a chunk, as far as it shows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
@@ -82,6 +82,27 @@ def document_of(given: str) -> str | None:
     """Return the ID of the document that a chunk's ID names; None where it names none."""
     match = _OF_DOCUMENT.search(given)
     return given[: match.start()] if match is not None and match.start() else None
+
+
+_LABELLED = re.compile(r"[\W_]+([^\W\d_]{1,12})[\W_]*\d+(?:[\W_]+\d+)*")
+"""A word and a number, such as ` Abs. 3` or `:L40`: what it counts, only several IDs tell."""
+
+
+def label_after(given: str, document: str) -> str | None:
+    """Return the word that numbers the part of a document that an ID names: `abs`, `l`.
+
+    None where the ID is not the document's, followed by a word and a number.
+    """
+    match = _LABELLED.fullmatch(given, len(document)) if given.startswith(document) else None
+    return match[1].casefold() if match is not None and document else None
+
+
+def unlabelled(given: str, labels: Collection[str]) -> str | None:
+    """Return the ID of the document of which an ID names a part by one of the `labels`."""
+    for match in _LABELLED.finditer(given):
+        if match.start() and match.end() == len(given) and match[1].casefold() in labels:
+            return given[: match.start()]
+    return None
 
 
 @lru_cache(maxsize=131_072)

@@ -8,7 +8,7 @@ from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Proposal
 from fullrecall.diagnosis.id_evidence import IdEvidence
-from fullrecall.diagnosis.id_forms import document_of, named_values, unnumbered
+from fullrecall.diagnosis.id_forms import named_values
 from fullrecall.diagnosis.rescoring import ByIds, Rescored
 
 
@@ -46,7 +46,6 @@ def id_proposals(
             {place: _mapped(baseline, place, _field(where), str) for place in places},
         )
     if by_level:
-        numbers = ids.trusts_numbers
         yield Proposal(
             ChangeKind.ID_LEVEL,
             "compare IDs of documents: leave out what numbers their chunks",
@@ -54,8 +53,8 @@ def id_proposals(
                 place: _mapped(
                     baseline,
                     place,
-                    lambda context: _document(context.id, numbers=numbers),
-                    lambda wanted: _document(wanted, numbers=numbers) or wanted,
+                    lambda context: None if context.id is None else _document(context.id, ids),
+                    lambda wanted: _document(wanted, ids),
                 )
                 for place in places
             },
@@ -108,7 +107,5 @@ def _field(where: str) -> Callable[[Context], str | None]:
     return lambda context: dict(named_values(context.metadata)).get(where)
 
 
-def _document(given: str | None, *, numbers: bool) -> str | None:
-    if given is None:
-        return None
-    return document_of(given) or (unnumbered(given) if numbers else None) or given
+def _document(given: str, ids: IdEvidence) -> str:
+    return ids.document(given) or given

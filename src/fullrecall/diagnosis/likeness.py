@@ -8,11 +8,14 @@ other (monthly, annual). Only texts that agree in all of these are compared lett
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from fullrecall.context import Context
+from fullrecall.judges.language import language_of
 from fullrecall.judges.lexical.opposites import OPPOSITES
 from fullrecall.judges.lexical.rivals import rivals
 from fullrecall.judges.lexical.words import read_words
@@ -57,7 +60,8 @@ def may_be_alike(one: str, other: str, least: float) -> bool:
     Much cheaper: by their lengths, and by whether one of sixteen places of the first text stands
     in the other. Where one letter in ten differs, that misses one pair in 10,000.
     """
-    shorter, longer = sorted((len(one), len(other)))
+    ours, theirs = len(one), len(other)
+    shorter, longer = (ours, theirs) if ours < theirs else (theirs, ours)
     # 2 * shorter / (shorter + longer) is the most that `ratio` can be; punctuation may be left out.
     if shorter < longer * least / (2 - least) * _LOOSE:
         return False
@@ -86,7 +90,44 @@ def difference(one: str, other: str) -> str:
         for other_word in added:
             if other_word in excluded:
                 return f"{other_word!r} for {word!r}"
+    return _elsewhere(one, other)
+
+
+_DENIALS = frozenset(
+    "nicht kein keine keinen keinem keiner keines nie niemals nichts ohne weder "  # German
+    "ne pas jamais aucun aucune rien sans ni nunca ningún ninguna ninguno nada sin tampoco "
+    "non mai nessun nessuno nessuna niente senza né não nenhum nenhuma sem nem "
+    "niet geen nooit niets zonder ikke ingen aldri aldrig inte inget inga uten uden utan "
+    "nie bez żaden żadna brak nikdy není nejsou ei eivät ilman nem nincs değil yok hiç "
+    "не нет ни никогда без нельзя".split()
+)
+"""Words that deny in other languages than English."""
+
+_TYPO = 70.0
+"""From this share of letters on, one word is the other one misspelled or inflected."""
+
+
+def _elsewhere(one: str, other: str) -> str:
+    """Return in what two texts of another language than English differ, as far as it shows.
+
+    Which words exclude each other is known of English alone: elsewhere a word in place of another
+    one is a difference.
+    """
+    if one.casefold() == other.casefold() or language_of(one) in (None, "en"):
+        return ""
+    from rapidfuzz import fuzz
+
+    ours, theirs = (Counter(_WORDS.findall(text.casefold())) for text in (one, other))
+    lacking, added = ours - theirs, theirs - ours
+    if not _DENIALS.isdisjoint(lacking | added):
+        return "one of them denies it"
+    for word in sorted(lacking):
+        if added and all(fuzz.ratio(word, new) < _TYPO for new in added):
+            return f"{min(added)!r} for {word!r}"
     return ""
+
+
+_WORDS = re.compile(r"[^\W\d_]+")
 
 
 @lru_cache(maxsize=4_096)
@@ -141,8 +182,6 @@ def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
     letters. Of contexts without a text, those that repeat an earlier ID count. Chunks of one
     document are no duplicates, even where they share its ID.
     """
-    if not _may_repeat(contexts):
-        return frozenset()
     seen: set[str | None] = set()
     same = firsts([context.text for context in contexts], near)
     found = {place for place, first in enumerate(same) if first != place}
@@ -154,16 +193,52 @@ def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
     return frozenset(found)
 
 
-def _may_repeat(contexts: Sequence[Context]) -> bool:
+class Repeated:
+    """The places of duplicates in the lists of a report, each list looked through once."""
+
+    def __init__(self, near: float) -> None:
+        self._near = near
+        self._brief = _Brief()
+        # Most lists have none. Plain numbers as keys: what is kept for each of ten thousand rows
+        # is walked through by every collection of garbage.
+        self._looked_at: set[int] = set()
+        self._found: dict[int, frozenset[int]] = {}
+
+    def __call__(
+        self, position: int, contexts: Sequence[Context], *, deeper: bool = False
+    ) -> frozenset[int]:
+        """Return the 0-based places in the list of the row at `position`, or in its deeper one."""
+        key = ~position if deeper else position
+        if key not in self._looked_at:
+            self._looked_at.add(key)
+            if _may_repeat(contexts, self._brief):
+                self._found[key] = duplicates(contexts, self._near)
+        return self._found.get(key, _NONE)
+
+
+_NONE: frozenset[int] = frozenset()
+
+
+class _Brief(dict[str, tuple[str, str]]):
+    """How texts begin and end, in lower case; each text is looked at once."""
+
+    def __missing__(self, text: str) -> tuple[str, str]:
+        self[text] = found = text[:_BRIEF].lower(), text[-_BRIEF:].lower()
+        return found
+
+
+def _may_repeat(contexts: Sequence[Context], brief: _Brief) -> bool:
     """Return whether any two share how their texts begin or end, or an ID: most lists do not."""
-    texts = [text for context in contexts if (text := context.text)]
+    texts = list(filter(None, map(_text, contexts)))
     if len(texts) < len(contexts):
         ids = [context.id for context in contexts if not context.text]
         if len(set(ids)) < len(ids):
             return True
-    return len({text[:_BRIEF].lower() for text in texts}) < len(texts) or len(
-        {text[-_BRIEF:].lower() for text in texts}
-    ) < len(texts)
+    starts, ends = zip(*map(brief.__getitem__, texts), strict=True) if texts else ((), ())
+    return len(set(starts)) < len(texts) or len(set(ends)) < len(texts)
+
+
+_text = attrgetter("text")
 
 
 def says_the_same(one: str, other: str, least: float) -> bool:

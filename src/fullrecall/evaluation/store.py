@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -46,6 +46,8 @@ from fullrecall.result import Method, Result
 _MOST_TOGETHER = 1_000  # rows in one transaction
 _RENEW_SECONDS = LEASE_SECONDS / 4
 
+_GONE = "it was deleted or replaced while it was in use"
+
 _KEEP_NAME = "INSERT OR IGNORE INTO names (name) VALUES (?)"
 # What was kept first stays: processes that asked the same go on with the same answer.
 _KEEP_COMPLETION = """INSERT OR IGNORE INTO completions
@@ -53,6 +55,8 @@ _KEEP_COMPLETION = """INSERT OR IGNORE INTO completions
 _KEEP_RESULT = """INSERT OR IGNORE INTO results
     SELECT ?, (SELECT id FROM names WHERE name = ?), ?, ?, ?, ?"""
 _KEEP_FAILURE = "INSERT OR IGNORE INTO failures VALUES (?, ?)"
+_KEEP_UNUSABLE = "INSERT OR IGNORE INTO unusable VALUES (?, ?, ?, ?)"
+_UNUSABLE = "SELECT reply FROM unusable WHERE job = ? AND key = ?"
 _LEASE = "SELECT token, place, pid, until FROM leases WHERE key = ?"
 _TAKE_LEASE = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)"
 _END_LEASE = "DELETE FROM leases WHERE key = ? AND token = ?"
@@ -82,8 +86,18 @@ class _Job:
             self.done.set_result(value)
 
 
+@dataclass(frozen=True)
+class JobFile:
+    """The path of a store, and the job that uses it: its batches are one run."""
+
+    path: str
+    job: str
+
+
 class Store:
     """A store in the file `path`, made where there is none; close it, or use it in a `with`.
+
+    What could not be used of what models replied is remembered for a `job`, if one is named.
 
     Raises `StoreError` for a file that is not a store, a damaged one, one of a newer version, and
     where there is no such directory; none of these is written to. What can be read of a damaged
@@ -93,8 +107,9 @@ class Store:
     Threads and processes may share a store, also those that fork with it open.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, job: str = "") -> None:
         self.path = Path(path)
+        self.job = job
         self.problem = ""
         _check(self.path)
         self._jobs: deque[_Job] = deque()
@@ -132,7 +147,7 @@ class Store:
             key,
         )
         if row is None:
-            return None
+            return self._unusable(key)
         prompt_tokens, completion_tokens, failure, detail, text, checksum, requests = row
         if checksum_of(key, prompt_tokens, completion_tokens, failure, detail, text) != checksum:
             self._damaged.add(key)
@@ -161,6 +176,8 @@ class Store:
             if not taken and key not in self._damaged:
                 kept = connection.execute("SELECT 1 FROM completions WHERE key = ?", (key,))
                 taken = kept.fetchone() is not None
+                if self.job and not taken:
+                    taken = connection.execute(_UNUSABLE, (self.job, key)).fetchone() is not None
             if taken:
                 self._leases.discard(token)
             else:
@@ -189,16 +206,27 @@ class Store:
             _encoded(completion.detail),
             _encoded(completion.text),
         )
-        row = (key, model, time.time(), *fields, checksum_of(key, *fields), completion.requests)
+        name = _readable(model)
+        row = (key, name, time.time(), *fields, checksum_of(key, *fields), completion.requests)
         statement = self._statement(_KEEP_COMPLETION, key)
 
         def act(connection: sqlite3.Connection) -> None:
-            connection.execute(_KEEP_NAME, (model,))
+            connection.execute(_KEEP_NAME, (name,))
             connection.execute(statement, row)
             if lease is not None:
                 self._end(connection, key, lease)
 
         return self._enqueued(_Job(act))
+
+    def keep_unusable(self, key: bytes, completion: Completion) -> Future[None]:
+        """Remember a reply that could not be used, so that this job does not ask for it again."""
+        reply = _encoded(json.dumps(plain_completion(completion)))
+
+        def act(connection: sqlite3.Connection) -> None:
+            if self.job:
+                connection.execute(_KEEP_UNUSABLE, (self.job, key, time.time(), reply))
+
+        return self._enqueued(_Job(act, durable=False))
 
     def result(self, key: bytes, method: Method) -> Result | None:
         """Return the result kept under a key, as made by `method`; None where there is none."""
@@ -280,7 +308,14 @@ class Store:
         self._leases.discard(token)
         connection.execute(_END_LEASE, (key, token))
 
-    def _row(self, statement: str, key: bytes) -> Any:
+    def _unusable(self, key: bytes) -> Completion | None:
+        """Return a reply that this job could not use; None where there is none."""
+        if not self.job or self.problem:
+            return None
+        row = self._row(_UNUSABLE, self.job, key)
+        return None if row is None else completion_of(json.loads(_decoded(row[0])))
+
+    def _row(self, statement: str, *values: object) -> Any:
         with self._lock:
             if self._closed:
                 raise StoreError(f"the store {self.path} is closed: open it anew")
@@ -289,7 +324,7 @@ class Store:
                     if self._file is None or _identity(self.path) != self._file:
                         return None
                     self._reading = reading(self.path)  # after a fork
-                return self._reading.execute(statement, (key,)).fetchone()
+                return self._reading.execute(statement, values).fetchone()
             except sqlite3.Error as error:
                 self._stop(error)
                 return None
@@ -353,7 +388,7 @@ class Store:
 
     def _commit(self, jobs: Sequence[_Job]) -> list[Any]:
         if _identity(self.path) != self._file:
-            raise StoreError("it was deleted or replaced while it was in use")
+            raise StoreError(_GONE)
         if self._writing is None:  # after a fork
             self._writing = writing(self.path)
             self._synced = False
@@ -376,8 +411,10 @@ class Store:
 
     def _stop(self, error: BaseException) -> None:
         """Remember the first reason why nothing is kept any more."""
+        is_gone = self._file is not None and _identity(self.path) != self._file
         self.problem = self.problem or (
-            f"the store {self.path} keeps nothing from here on ({_in_words(error)}): the run goes "
+            f"the store {self.path} keeps nothing from here on "
+            f"({_GONE if is_gone else _in_words(error)}): the run goes "
             "on, and what it pays for now is in its results alone"
         )
 
@@ -467,6 +504,23 @@ def _in_words(error: BaseException) -> str:
         sqlite3.SQLITE_BUSY: f"another process has held it for {PATIENCE:.0f} s",
         sqlite3.SQLITE_CORRUPT: "it is damaged",
     }.get(code, str(error) or type(error).__name__)
+
+
+def plain_completion(completion: Completion) -> dict[str, Any]:
+    """Return a completion as plain JSON values that `completion_of` reads back."""
+    failure = None if completion.failure is None else str(completion.failure)
+    return {**asdict(completion), "failure": failure}
+
+
+def completion_of(plain: dict[str, Any]) -> Completion:
+    """Return what `plain_completion` made."""
+    failure = plain["failure"]
+    return Completion(**{**plain, "failure": None if failure is None else Failure(failure)})
+
+
+def _readable(name: str) -> str:
+    """Return a name as SQLite takes it: half a surrogate pair has no place in its texts."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
 
 
 def _encoded(text: str) -> bytes:

@@ -68,8 +68,7 @@ class LLMJudge:
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise ParameterError(f"{name} must be a whole number >= {least}, got {value!r}")
-        temperature = getattr(self.model, "temperature", None)
-        if self.sample and isinstance(temperature, (int, float)) and temperature == 0:
+        if self.sample and getattr(self.model, "temperature", None) == 0:
             raise ParameterError(
                 f"sample must be 0 for a model at temperature 0, got {self.sample}: every sample "
                 "is the same there; set the model's temperature above 0"
@@ -82,6 +81,9 @@ class LLMJudge:
         how = f"{self.claims_per_call}/{self.window}/{self.reasks}"
         quoting = ",requote" if self.requote else ""
         return f"llm:{self.model.name}:prompts-{self.prompts.name}:{how}{sampled}{quoting}"
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return type(self).__qualname__, self.name
 
     def requiring_quotes(self) -> LLMJudge:
         """Return the same judge, asking once more for quotes that are not verified."""

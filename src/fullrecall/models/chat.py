@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,14 +33,8 @@ class ChatRequest:
 
     def plain_schema(self) -> dict[str, Any]:
         """Return the schema as plain dicts and lists, as clients serialise it."""
-        plain: dict[str, Any] = _plain(self.schema)
+        plain: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
         return plain
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 class Failure(StrEnum):

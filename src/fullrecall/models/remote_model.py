@@ -14,16 +14,26 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.models.chat import ChatRequest, Completion, Failure
 from fullrecall.models.failures import trouble_of
-from fullrecall.models.redaction import hide, hide_url, hide_values, public_url, redacted
+from fullrecall.models.redaction import (
+    hide,
+    hide_environment,
+    hide_url,
+    hide_values,
+    public_url,
+    redacted,
+    watch_logs,
+)
 from fullrecall.models.retries import sound
 from fullrecall.models.transport import (
     Portal,
@@ -32,6 +42,7 @@ from fullrecall.models.transport import (
     closed,
     http_library,
     verification,
+    without_headers,
 )
 
 _REFUSALS = 2
@@ -65,6 +76,7 @@ class RemoteModel(ABC):
     schema: bool = True
     timeout: float = 60.0
     options: dict[str, Any] = field(default_factory=dict)
+    _keyed: bool = field(default=False, init=False, compare=False)
     _refusals: float = field(default=0, init=False, compare=False)
     _rejections: set[int] = field(default_factory=set, init=False, compare=False)
     _portal: Portal = field(default_factory=Portal, init=False, compare=False)
@@ -91,6 +103,7 @@ class RemoteModel(ABC):
         except ImportError:
             raise MissingExtraError(self.package, self.package, type(self).__name__) from None
         # The client reads these too: what decides who is asked is known here, and no secret shows.
+        hide_environment(self.package, os.environ)
         self.base_url = self.base_url or self._environment("BASE_URL") or None
         for line in self._environment("CUSTOM_HEADERS").splitlines():
             name, _, value = line.partition(":")
@@ -101,6 +114,12 @@ class RemoteModel(ABC):
         for given in _OWN:
             hide_values(self.options.get(given) or {}, all_of_them=True)
         hide_values(self.options)
+        self._keyed = self._keyed or bool(self.api_key)
+        if self._keyed and not (self.api_key or self._environment("API_KEY")):
+            raise ParameterError(
+                f"no API key: {self.package.upper()}_API_KEY must be set where workers run, for "
+                "api_key=… is not sent to them"
+            )
         if self._key() is None:
             raise ParameterError(
                 f"no API key: set {self.package.upper()}_API_KEY, give api_key=…, or give the "
@@ -217,8 +236,42 @@ class RemoteModel(ABC):
             return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Connections stay behind: a copy opens its own.
-        return {**self.__dict__, "_portal": None, "_clients": None}
+        # Connections stay behind: a copy opens its own. So do secrets: they are in the environment
+        # of each worker, and in no file or message that holds a pickled model.
+        own = {"_portal": None, "_clients": None, "api_key": None, "base_url": self._sent_url()}
+        self._check_sent_options()
+        return {**self.__dict__, **own}
+
+    def _sent_url(self) -> str | None:
+        """Return the address that a worker gets; None where it reads its own."""
+        address = self.base_url
+        if address is None or address == self._place:
+            return address
+        if address == self._environment("BASE_URL"):
+            return None
+        raise ParameterError(
+            f"base_url holds secrets, which are not sent to workers: set "
+            f"{self.package.upper()}_BASE_URL here and where they run, and pass no base_url"
+        )
+
+    def _check_sent_options(self) -> None:
+        held = [name for name in _OWN if self.options.get(name)]
+        told = repr(self.options)
+        if held or redacted(told) != told:
+            named = " and ".join(held) or "options"
+            raise ParameterError(
+                f"{named} may hold secrets, which are not sent to workers: set headers as "
+                f"{self.package.upper()}_CUSTOM_HEADERS where they run"
+            )
+
+    def __copy__(self) -> Self:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return replace(self, options=deepcopy(self.options, memo))
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return type(self).__qualname__, self.name
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _portal=Portal(), _clients=WeakKeyDictionary())
@@ -246,6 +299,7 @@ class RemoteModel(ABC):
             http_client = bounded_client(self.package)(timeout=None, verify=verify)
             kind = getattr(import_module(self.package), self.client)
             made = kind(http_client=http_client, **self._settings())
+            watch_logs()
             self._clients[loop] = made
             if self._portal.serves(loop):
                 self._portal.closing.append(made.close)
@@ -305,17 +359,34 @@ def _check_address(base_url: str) -> None:
         raise ParameterError(f"base_url must be an address, got one with {error}") from None
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, its causes, and the parts of groups, each once."""
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        link = pending.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        pending += [link.__context__, link.__cause__, *getattr(link, "exceptions", ())]
 
 
 def _clean(error: Exception) -> None:
-    """Take secrets out of an exception's words, and of those of its causes."""
+    """Take secrets out of an exception and its causes: words, request, the frames of the client.
+
+    Those frames hold headers, which a traceback with local variables would show.
+    """
     for link in _chain(error):
         link.args = tuple(redacted(each) if isinstance(each, str) else each for each in link.args)
+        link.__traceback__ = None
+        if hasattr(link, "__notes__"):
+            link.__notes__ = list(map(redacted, link.__notes__))
         for name in ("message", "body"):
             told = getattr(link, name, None)
             if told is not None:
                 setattr(link, name, redacted(told) if isinstance(told, str) else None)
+        request = link.__dict__.get("request") or link.__dict__.get("_request")
+        if request is not None:
+            with suppress(AttributeError):
+                link.request = without_headers(request)  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.errors import ParameterError
@@ -54,31 +54,27 @@ def sound(given: object) -> Completion:
     if not isinstance(given, Completion) or not _is_text(given.text):
         detail = f"the model gave no Completion with a text, but {type(given).__name__}"
         return Completion("", failure=Failure.MALFORMED, detail=detail)
-    completion = given
-    tokens = token_count(completion.prompt_tokens), token_count(completion.completion_tokens)
-    if len(completion.text) > MOST_CHARACTERS:
-        detail = f"{len(completion.text):,} characters; at most {MOST_CHARACTERS:,} are read"
-        return Completion("", *tokens, Failure.TOO_LARGE, detail)
     from fullrecall.models.redaction import without_secrets  # its patterns take long to compile
 
-    text = without_secrets(completion.text)
-    detail = shortened(completion.detail) if completion.detail else ""
-    told = (completion.prompt_tokens, completion.completion_tokens)
-    whole = all(type(count) is int for count in told)
-    if (text, detail, tokens) == (completion.text, completion.detail, told) and whole:
-        return completion
-    prompt_tokens, completion_tokens = tokens
-    return replace(
-        completion,
-        text=text,
-        detail=detail,
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
-    )
+    text, failure, said = given.text, given.failure, given.detail
+    tokens = token_count(given.prompt_tokens), token_count(given.completion_tokens)
+    if failure is not None and not _is_failure(failure):
+        text, failure, said = "", Failure.TRANSPORT, f"{failure}: {said}"
+    if len(text) > MOST_CHARACTERS:
+        said = f"{len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
+        text, failure = "", Failure.TOO_LARGE
+    detail = shortened(said if _is_text(said) else repr(said)) if said else ""
+    # What was answered was paid for, however odd what it says of itself.
+    requests = max(1, token_count(given.requests))
+    return Completion(without_secrets(text), *tokens, failure, detail, requests)
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_failure(value: object) -> bool:
+    return isinstance(value, Failure)
 
 
 def _random() -> Random:

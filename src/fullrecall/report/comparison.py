@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
+from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_k, check_share
@@ -25,7 +26,7 @@ from fullrecall.report.pairs import (
     paired,
     same_methods,
 )
-from fullrecall.report.report import Report
+from fullrecall.report.report import Report, diagnosed
 from fullrecall.report.row import Row
 from fullrecall.report.sign_flips import RESAMPLES
 from fullrecall.report.summary import default_measures
@@ -33,7 +34,6 @@ from fullrecall.report.totals import Totals, totals_of
 from fullrecall.result import Method
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from fullrecall.report.page import Diagnosis
@@ -225,16 +225,17 @@ class Comparison(Sequence[ScoreComparison]):
             "scores": [score.to_dict() for score in self],
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per sample: each measure before and after, and what was gained and lost.
 
         Columns are named `id_recall@5_before`, `_after`, `_change`, the last over the targets that
         both reports have. `id_recall_pairing` says "compared" or why not, `id_recall_gained` and
-        `id_recall_lost` name targets as a JSON array. Raises `MissingExtraError` without pandas.
+        `id_recall_lost` name targets as a JSON array. The library is chosen,
+        and errors are raised, as in `Report.to_frame`.
         """
         from fullrecall.report import frames
 
-        return frames.changes(self)
+        return frames.changes(self, backend)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
@@ -243,7 +244,7 @@ class Comparison(Sequence[ScoreComparison]):
         return exports.written(exports.comparison_as_json(self), path)
 
     def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
-        """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
+        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
 
         As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
         """
@@ -265,18 +266,22 @@ class Comparison(Sequence[ScoreComparison]):
         self,
         path: str | Path | None = None,
         *,
-        diagnoses: tuple[Diagnosis | None, Diagnosis | None] = (None, None),
+        diagnoses: tuple[Diagnosis | None, Diagnosis | None] | Literal[False] | None = None,
         title: str | None = None,
     ) -> str:
         """Return the comparison as one HTML page, and write it to `path` if one is given.
 
-        The page is whole, as that of `Report.to_html`: the differences with their intervals, the
-        curves before and after, and every sample with both retrievals side by side. `diagnoses`,
-        of the report before and of the one after, add why each target was missed.
+        The page is whole, as that of `Report.to_html`. It answers first what fails now that did
+        not, why, and what to change; then the differences with their intervals, the curves before
+        and after, slices, and every sample with both retrievals side by side. `diagnoses`, of the
+        report before and of the one after, say why each target was missed; None diagnoses the one
+        after by what it alone tells, False leaves it out.
         """
         from fullrecall.report.page import comparison_page, write
 
-        page = comparison_page(self, diagnoses=diagnoses, title=title)
+        if diagnoses is None:
+            diagnoses = None, diagnosed(self.after, self.measures)
+        page = comparison_page(self, diagnoses=diagnoses or (None, None), title=title)
         if path is not None:
             write(page, path)
         return page

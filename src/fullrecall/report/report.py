@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from fullrecall.dataframes import Backend
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.report.bounds import CONFIDENCE
@@ -19,7 +20,6 @@ from fullrecall.result import Method, Status
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
@@ -43,6 +43,11 @@ class Report:
         """What the run that made this report sent and paid; None for one that was loaded."""
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
+        self.bad_rows: dict[int, str] = {}
+        """Rows of a batch that are no samples, by position, and why: unscored, and counted so.
+
+        At most the first 1,000 where the report keeps no rows.
+        """
         self._rows: list[Row] | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
         self._counted: tuple[Measure, ...] | None = None
@@ -55,6 +60,18 @@ class Report:
         for row in rows:
             report.add(row)
         return report
+
+    @classmethod
+    def counted(cls, methods: Sequence[Method], tallies: Tallies) -> Report:
+        """Return a report without rows, of which these are the totals."""
+        report = cls(methods, keep_rows=False)
+        report._tallies = tallies
+        return report
+
+    @property
+    def tallies(self) -> Tallies:
+        """What the summary is made from: a report without rows has nothing else."""
+        return self._counts()
 
     def add(self, row: Row) -> None:
         """Add one sample's results."""
@@ -287,11 +304,11 @@ class Report:
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
         `ReportError` where the report keeps no rows, or no judge made a recall of it.
         """
-        from fullrecall.calibration import by_verdict, drawing, sheet
+        from fullrecall.calibration import by_verdict, draw, sheet
 
         if path is not None:
             sheet.check(path)
-        drawn = drawing.to_label(
+        drawn = draw.to_label(
             self,
             n,
             seed=seed,
@@ -304,22 +321,27 @@ class Report:
             sheet.write(drawn, path)
         return drawn
 
-    def to_pandas(self, *measures: Measure) -> pd.DataFrame:
-        """Return one row per sample and one column per measure of each score.
+    def to_frame(self, *measures: Measure, backend: Backend = "pandas") -> Any:
+        """Return a data frame: one row per sample and one column per measure of each score.
 
-        Columns are named `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that
-        `summary` reads. A score's status and reason stand beside them. No value is NaN without a
-        status that says why. Raises `MissingExtraError` without pandas.
+        `backend` is the library that it is of: "pandas", "polars", or "pyarrow". Columns are named
+        `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that `summary` reads. A
+        score's status and reason stand beside them. No value is missing without a status that says
+        why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
+        is not installed.
         """
         from fullrecall.report import frames
 
-        return frames.scores(self, measures)
+        return frames.scores(self, measures, backend)
 
-    def findings_to_pandas(self) -> pd.DataFrame:
-        """Return one row per target: found or not, at which rank, with which credit."""
+    def findings_to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return one row per target: found or not, at which rank, with which credit.
+
+        The library is chosen, and errors are raised, as in `to_frame`.
+        """
         from fullrecall.report import frames
 
-        return frames.findings(self)
+        return frames.findings(self, backend)
 
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, one JSON object: the summary and each sample's scores.
@@ -337,7 +359,7 @@ class Report:
         measures: Sequence[Measure] = (),
         delimiter: str = ",",
     ) -> str:
-        """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
+        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
 
         A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
         begins with a byte order mark, for Excel; where a comma is the decimal sign, Excel expects
@@ -388,10 +410,7 @@ class Report:
         from fullrecall.report.page import report_page, write
 
         if diagnosis is None:
-            from fullrecall.diagnosis import diagnose
-
-            whole = not measures or any(m in measures for m in map(_headline, self.methods))
-            diagnosis = diagnose(self, k=None if whole else measures[0].k)
+            diagnosis = diagnosed(self, measures)
         page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
         if path is not None:
             write(page, path)
@@ -466,6 +485,13 @@ class Report:
         """Whether the report has the samples one by one, and not their totals only."""
         return self._rows is not None
 
+    @property
+    def totaled(self) -> Sequence[Sequence[Measure]]:
+        """The measures of each score that are totaled as rows are added: none where rows stay."""
+        if self._rows is not None:
+            return [()] * len(self.methods)
+        return [tuple(score.totals) for score in self._tallies.scores]
+
     def _with(self, rows: Iterable[Row]) -> Report:
         """Return a report of some of the rows, which lacks what this one lacks."""
         part = Report.of(self.methods, rows)
@@ -499,8 +525,15 @@ class Report:
         return tallies
 
 
-def _headline(method: Method) -> Measure:
-    return method.headline
+def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
+    """Return why targets were missed, by what the report alone tells.
+
+    At the k of the measure that a page of these `measures` opens with.
+    """
+    from fullrecall.diagnosis import diagnose
+
+    whole = not measures or any(method.headline in measures for method in report.methods)
+    return diagnose(report, k=None if whole else measures[0].k)
 
 
 def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.report.comparison import Comparison
 from fullrecall.report.difference import Difference
 from fullrecall.report.multiplicity import holm
-from fullrecall.report.report import Report
+from fullrecall.report.report import Report, diagnosed
 
 if TYPE_CHECKING:
+    from fullrecall.report.page.causes import Diagnosis
     from fullrecall.report.row import Row
 
 
@@ -75,15 +76,26 @@ class Runs(Mapping[str, Report]):
         yield from ((row, *(of.get(id(row)) for of in others)) for row in first)
         yield from map(tuple, new.values())
 
-    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str:
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        diagnosis: Diagnosis | Literal[False] | None = None,
+        title: str | None = None,
+    ) -> str:
         """Return the reports as one HTML page, and write it to `path` if one is given.
 
-        The page is whole, as that of `Report.to_html`: the means of each report with their
-        intervals, their changes since the first, and every sample in all of them.
+        The page is whole, as that of `Report.to_html`. It answers first what fails in the last
+        report that did not in the first, why, and what to change; then the means of each report
+        with their intervals, their changes since the first, slices, and every sample in all of
+        them. `diagnosis` is that of the last report; None makes one by what it alone tells, False
+        leaves it out.
         """
         from fullrecall.report.page import runs_page, write
 
-        page = runs_page(self, title=title)
+        if diagnosis is None:
+            diagnosis = diagnosed(self[list(self)[-1]], self.measures)
+        page = runs_page(self, diagnosis=diagnosis or None, title=title)
         if path is not None:
             write(page, path)
         return page

@@ -178,7 +178,7 @@ def _texts(rows: Sequence[Row], k: int) -> Iterable[list[str]]:
 
 
 def _reason(found: SmallestK) -> str:
-    what = f"{found.score}: {found.measure!r} @ k"
+    what = found.score if found.measure == Recall else f"{found.score}.{found.measure.name}"
     sure = f"{100 * found.confidence:g}% confidence"
     if found.mean is None or found.lower is None:
         return f"{what}: no sample has a score"
@@ -187,8 +187,8 @@ def _reason(found: SmallestK) -> str:
     noun = "sample" if found.samples == 1 else "samples"
     on = f"mean {found.mean:.3f}, {found.samples:,} {noun}{unscored}"
     if found.k is not None:
-        return f"{what}: k = {found.k} reaches {found.target:g}: {lower}, {on}{_price(found)}"
-    start = f"{what}: no k up to {found.largest} reaches {found.target:g}"
+        return f"{what} reaches {found.target:g} at k = {found.k}: {lower}, {on}{_price(found)}"
+    start = f"{what} reaches {found.target:g} at no k up to {found.largest}"
     if found.mean < found.target:
         return (
             f"{start}: the mean at {found.largest} is {found.mean:.3f}; retrieve more, or "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.retrieval import FailedCalls, Retrieval
@@ -45,9 +47,12 @@ class RetrievalProcessor(SpanProcessor):
     - `failed_calls`: "unscored", or "score" for what other calls returned.
     - `max_open`: traces that may be open at once. The oldest makes room: it is handed out as it
       is, unscored.
+    - `max_spans`: spans that a trace may have. One with more, such as that of a worker whose root
+      never ends, is handed out as it is, unscored.
 
     Needs OpenTelemetry's SDK (`fullrecall[otel]`) and an instrumentor, such as
-    openinference-instrumentation-langchain. Thread-safe.
+    openinference-instrumentation-langchain. Thread-safe; a forked process starts without the traces
+    of its parent, which hands them out itself.
     """
 
     def __init__(
@@ -58,15 +63,18 @@ class RetrievalProcessor(SpanProcessor):
         name: str | Sequence[str] | None = None,
         failed_calls: FailedCalls = "unscored",
         max_open: int = 1000,
+        max_spans: int = 10_000,
     ) -> None:
-        if max_open < 1:
-            raise ParameterError(f"max_open must be at least 1, got {max_open!r}")
+        for option, value in (("max_open", max_open), ("max_spans", max_spans)):
+            if value < 1:
+                raise ParameterError(f"{option} must be at least 1, got {value!r}")
         self._on_sample = on_sample
         self._reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
-        self._max_open = max_open
+        self._max_open, self._max_spans = max_open, max_spans
         self._lock = threading.Lock()
         self._captures: dict[str, Capture] = {}
         self._traces: OrderedDict[str, _Trace] = OrderedDict()
+        _processors.add(self)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
         """Note to which capture, or to which trace, a span belongs."""
@@ -81,7 +89,10 @@ class RetrievalProcessor(SpanProcessor):
                 self._captures[own[1]] = capture
                 capture.started(own[1], span)
             elif self._on_sample is not None:
-                self._traces.setdefault(own[0], _Trace()).open[own[1]] = span
+                trace = self._traces.setdefault(own[0], _Trace())
+                trace.open[own[1]] = span
+                if len(trace.open) + len(trace.steps) > self._max_spans:
+                    full.append((own[0], self._traces.pop(own[0])))
                 while len(self._traces) > self._max_open:
                     full.append(self._traces.popitem(last=False))
         self._hand_out(full)
@@ -159,6 +170,12 @@ class RetrievalProcessor(SpanProcessor):
             )
         return _Observed(self, application)
 
+    def after_fork(self) -> None:
+        """Begin anew in a child: another thread may have held the lock, and never releases it."""
+        self._lock = threading.Lock()
+        self._captures = {}
+        self._traces = OrderedDict()
+
     def _hand_out(self, traces: Sequence[tuple[str, _Trace]]) -> None:
         if self._on_sample is None:
             return
@@ -210,6 +227,17 @@ class Capture:
         given = {} if sample is None else sample.to_dict()
         return Sample(**{**given, **fields}).with_retrieval(self.retrieval())
 
+
+_processors: WeakSet[RetrievalProcessor] = WeakSet()
+
+
+def _after_fork() -> None:
+    for processor in _processors:
+        processor.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 _capturing: ContextVar[Capture | None] = ContextVar("fullrecall_spans", default=None)
 

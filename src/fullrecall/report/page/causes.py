@@ -104,6 +104,11 @@ class Diagnosis(Protocol):
         ...
 
 
+def gaining(diagnosis: Diagnosis | None) -> list[Change]:
+    """Return the changes that bring something, the largest gain first."""
+    return [] if diagnosis is None else [one for one in diagnosis.changes if one.gain > 0]
+
+
 class Share(NamedTuple):
     """How many of the `total` misses of one score, on one side of a page, have a cause: `missed`.
 

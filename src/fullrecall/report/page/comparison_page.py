@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
-from fullrecall.report.page.causes import Causes, Diagnosis
+from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
-from fullrecall.report.page.choices import choices
+from fullrecall.report.page.choices import choices, first_shown, labels_of
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.groupings import Groupings
+from fullrecall.report.page.groupings import change_groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
 
@@ -59,7 +60,10 @@ def comparison_page(
     offered = choices(methods, comparison.measures)
     causes = Causes(diagnoses, own)
     rows, sides = list(comparison.rows), ["before", "after"]
-    data = payload(rows, own, offered, sides, causes, Groupings())
+    first = first_shown(offered, own, causes.labels)
+    shown = zip(comparison, offered[first].measures, strict=True)
+    parts = change_groupings(rows, [score[measure].pairs for score, measure in shown])
+    data = payload(rows, own, offered, sides, causes, parts)
     end = _end(comparison)
     asked = sum(one.p_adjusted is not None for score in comparison for one in score.values())
     return rendered(
@@ -84,6 +88,12 @@ def comparison_page(
         ],
         columns=own,
         causes=causes.lines,
+        turned=data.turned,
+        diagnosed=diagnoses[1] is not None,
+        changes=gaining(diagnoses[1]),
+        groupings=parts,
+        sliced=labels_of(offered[first], own),
+        confidence=CONFIDENCE,
         sides=sides,
         axis=AXIS,
     )

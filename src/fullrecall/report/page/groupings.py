@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.measures import Measure
-from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.report.difference import Pair
 from fullrecall.report.page.columns import Column
+from fullrecall.report.page.readings import Rows
 from fullrecall.report.row import Row
-from fullrecall.report.slices import Slice, fields, lowest_first, parted, slice_of
+from fullrecall.report.slices import Members, Slice, fields, lowest_first, parted, slice_of
+from fullrecall.report.totals import totals_of
 
 MOST_FIELDS = 8
 """Fields that a page offers."""
@@ -58,6 +61,10 @@ class Groupings:
         return self._numbers[position] if self._numbers else []
 
 
+Figure: TypeAlias = Callable[[str, Members, int, float | None], Slice]
+"""Makes the slice of a value with its members, by the nth score, at a confidence."""
+
+
 def groupings(
     rows: Sequence[Row],
     groups: Sequence[str | None],
@@ -68,15 +75,47 @@ def groupings(
 
     Intervals hold for all slices of all scores together.
     """
+    places = [(column.positions[-1], m) for column, m in zip(columns, measures, strict=True)]
+
+    def figure(value: str, members: Members, nth: int, confidence: float | None) -> Slice:
+        return slice_of(value, members, *places[nth], confidence)
+
+    return _groupings(rows, groups, len(columns), figure)
+
+
+def change_groupings(rows: Iterable[Rows], changes: Sequence[Sequence[Pair]]) -> Groupings:
+    """Return the same for what changed: `changes` has the pairs of each score.
+
+    A slice's mean is then that of the differences, in [-1, 1].
+    """
+    kept = [{id(pair.row): pair for pair in pairs} for pairs in changes]
+    ones = [next(row for row in of if row is not None) for of in rows]
+
+    def figure(value: str, members: Members, nth: int, confidence: float | None) -> Slice:
+        known = [pair for row, _ in members if (pair := kept[nth].get(id(row))) is not None]
+        totals = totals_of((pair.change, pair.group) for pair in known)
+        bounds = None
+        if known and confidence is not None:
+            low, high = totals.counts(least=-1.0)
+            alpha = (1 - confidence) / 2
+            least, most = lower_bound(low, alpha, least=-1.0), upper_bound(high, alpha)
+            bounds = Interval(least, most, confidence)
+        return Slice(value, totals.mean, bounds, len(known), len(members) - len(known))
+
+    return _groupings(ones, [row.sample.group for row in ones], len(changes), figure)
+
+
+def _groupings(
+    rows: Sequence[Row], groups: Sequence[str | None], scores: int, figure: Figure
+) -> Groupings:
     parts: dict[str, dict[str, list[tuple[Row, str | None]]]] = {}
     for field in fields(row.sample for row in rows):
         members, _ = parted(rows, groups, field)
         if 2 <= len(members) <= min(_MOST_KINDS, len(rows) // 2) and len(parts) < MOST_FIELDS:  # noqa: PLR2004 - one kind parts nothing
             parts[field] = members
-    looked_at = len(columns) * sum(map(len, parts.values()))
+    looked_at = scores * sum(map(len, parts.values()))
     level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
-    places = [(column.positions[-1], m) for column, m in zip(columns, measures, strict=True)]
-    found = [_grouping(field, members, places, level) for field, members in parts.items()]
+    found = [_grouping(field, members, scores, figure, level) for field, members in parts.items()]
     numbers: dict[int, list[list[int]]] = {}
     for nth, one in enumerate(found):
         for line in one.lines:
@@ -88,17 +127,16 @@ def groupings(
 def _grouping(
     field: str,
     members: dict[str, list[tuple[Row, str | None]]],
-    places: Sequence[tuple[int, Measure]],
+    scores: int,
+    figure: Figure,
     level: float,
 ) -> Grouping:
-    place, measure = places[0]
-    means = sorted(
-        (slice_of(value, of, place, measure, None) for value, of in members.items()),
-        key=lowest_first,
-    )
+    means = sorted((figure(value, of, 0, None) for value, of in members.items()), key=lowest_first)
     lines = [
         SliceLine(
-            one.value, number, [slice_of(one.value, members[one.value], *p, level) for p in places]
+            one.value,
+            number,
+            [figure(one.value, members[one.value], nth, level) for nth in range(scores)],
         )
         for number, one in enumerate(means[:MOST_VALUES])
     ]

@@ -9,7 +9,7 @@ from fullrecall.measures import Measure
 from fullrecall.report import terminal
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.page.about import about
-from fullrecall.report.page.causes import Causes, Diagnosis
+from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import STYLES, Chart, Curve, Figure, along, chart
 from fullrecall.report.page.choices import Choice, choices, families, first_shown
 from fullrecall.report.page.columns import Column, columns
@@ -79,7 +79,7 @@ def report_page(
         about=about(report),
         failing=data.failing,
         diagnosed=diagnosis is not False,
-        changes=[change for change in diagnosis.changes if change.gain > 0] if diagnosis else [],
+        changes=gaining(diagnosis or None),
         groupings=parts,
         stopped=report.stopped,
         choices=offered,
@@ -93,6 +93,7 @@ def report_page(
         columns=own,
         causes=causes.lines,
         sides=[""],
+        sliced=[line.label for line in lines[first]],
         axis=AXIS,
     )
 

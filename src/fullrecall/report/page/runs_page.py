@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.page.causes import Causes
+from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import along
-from fullrecall.report.page.choices import choices
+from fullrecall.report.page.choices import choices, first_shown, labels_of
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.groupings import Groupings
+from fullrecall.report.page.groupings import change_groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
 
@@ -39,14 +39,19 @@ class Line(NamedTuple):
     high: float | None
 
 
-def runs_page(runs: Runs, *, title: str | None = None) -> str:
+def runs_page(runs: Runs, *, diagnosis: Diagnosis | None = None, title: str | None = None) -> str:
     """Return the page of `runs` as HTML; see `Runs.to_html`."""
     names = [[method.name for method in report.methods] for report in runs.values()]
     places = [tuple(of.index(score.name) for of in names) for score in runs.scores]
     own = columns(runs.scores, places)
     offered = choices(runs.scores, runs.measures)
     rows, sides = list(runs.rows), list(runs)
-    data = payload(rows, own, offered, sides, Causes([None] * len(sides), own), Groupings())
+    causes = Causes([None] * (len(sides) - 1) + [diagnosis], own)
+    first = first_shown(offered, own, causes.labels)
+    last = [runs.comparisons[-1][score.name] for score in runs.scores]
+    shown = zip(last, offered[first].measures, strict=True)
+    parts = change_groupings(rows, [score[measure].pairs for score, measure in shown])
+    data = payload(rows, own, offered, sides, causes, parts)
     return rendered(
         "runs.html",
         data,
@@ -71,7 +76,13 @@ def runs_page(runs: Runs, *, title: str | None = None) -> str:
             for note in terminal.comparison_notes(comparison)[:1]
         ],
         columns=own,
-        causes=[],
+        causes=causes.lines,
+        turned=data.turned,
+        diagnosed=diagnosis is not None,
+        changes=gaining(diagnosis),
+        groupings=parts,
+        sliced=labels_of(offered[first], own),
+        sides=sides,
     )
 
 

@@ -246,6 +246,14 @@
     same: (changes) => changes.every((one) => one === 0),
     unpaired: (changes) => changes.some((one) => one === null),
   };
+  // Whether any of the scores misses something on a side; null where none has a value there.
+  const failsOn = (sample, side, nths) => {
+    const cells = nths.map((nth) => cellOf(sample, side, nth)).filter((cell) => scoreOf(cell) !== null);
+    return cells.length ? cells.some((cell) => missedOf(cell) > 0) : null;
+  };
+  const TURNS = { newly: [false, true], mended: [true, false], still: [true, true] };
+  const turnedBy = (sample, nths, [before, after]) =>
+    failsOn(sample, 0, nths) === before && failsOn(sample, last, nths) === after;
   const selected = () => {
     const nths = chosenScores();
     const outcome = filters.outcome.value;
@@ -253,6 +261,7 @@
     const slice = filters.slice ? filters.slice.value : "";
     const hits = searched(filters.search.value, filters.within.value);
     const keeps = (sample) => {
+      if (outcome in TURNS) return turnedBy(sample, nths, TURNS[outcome]);
       if (outcome in CHANGES) return CHANGES[outcome](nths.map((nth) => change(sample, nth)));
       if (!(outcome in OUTCOMES)) return true;
       const over = outcome === "missed" || outcome === "found" ? [last] : sides.keys();
@@ -915,10 +924,42 @@
     }
     showColumns();
     showFailing();
+    showTurned();
     update({ keepPage: true });
   };
   // What fails is said of the measure chosen; the page comes with that of the first.
   const failing = byId("failing-samples");
+  const worstFirst = (places) => {
+    const key = (at) => {
+      const cells = samples[at].v[last];
+      return [
+        Math.min(...cells.map(scoreOf).filter((one) => one !== null)),
+        -Math.max(...cells.map((cell) => missedOf(cell) || 0)),
+      ];
+    };
+    const ranked = places.map((at) => [...key(at), at]).sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
+    return ranked.slice(0, 5).map(([, , at]) => {
+      const question = samples[at].q || "";
+      return element("li", {}, [
+        element("a", { href: `#open=${at}` }, [isolated(samples[at].l)]),
+        " ",
+        element("span", {}, [isolated(question.length > 110 ? `${question.slice(0, 107)}…` : question)]),
+      ]);
+    });
+  };
+  const newly = byId("newly-samples");
+  const showTurned = () => {
+    if (!newly) return;
+    const nths = [...scores.keys()];
+    const places = (turn) => [...samples.keys()].filter((at) => turnedBy(samples[at], nths, TURNS[turn]));
+    const compared = samples.filter((one) => failsOn(one, 0, nths) !== null && failsOn(one, last, nths) !== null);
+    const now = places("newly");
+    newly.textContent = now.length.toLocaleString("en");
+    byId("turned-compared").textContent = compared.length.toLocaleString("en");
+    byId("mended-samples").textContent = places("mended").length.toLocaleString("en");
+    byId("still-samples").textContent = places("still").length.toLocaleString("en");
+    byId("newly-worst").replaceChildren(...worstFirst(now));
+  };
   const showFailing = () => {
     if (!failing) return;
     const cells = samples.map((sample) => sample.v[last] || []);
@@ -926,21 +967,7 @@
     const places = [...samples.keys()].filter((at) => cells[at].some((cell) => scoreOf(cell) !== null && missedOf(cell) > 0));
     failing.textContent = places.length.toLocaleString("en");
     byId("failing-scored").textContent = scored.toLocaleString("en");
-    const key = (at) => [
-      Math.min(...cells[at].map(scoreOf).filter((one) => one !== null)),
-      -Math.max(...cells[at].map((cell) => missedOf(cell) || 0)),
-    ];
-    const ranked = places.map((at) => [...key(at), at]).sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
-    byId("failing-worst").replaceChildren(
-      ...ranked.slice(0, 5).map(([, , at]) => {
-        const question = samples[at].q || "";
-        return element("li", {}, [
-          element("a", { href: `#open=${at}` }, [isolated(samples[at].l)]),
-          " ",
-          element("span", {}, [isolated(question.length > 110 ? `${question.slice(0, 107)}…` : question)]),
-        ]);
-      }),
-    );
+    byId("failing-worst").replaceChildren(...worstFirst(places));
   };
   for (const select of choosers) {
     select.closest("label").hidden = false;

@@ -71,7 +71,7 @@ class Capture:
     @property
     def is_complete(self) -> bool:
         """Whether all that was seen could be recorded; if not, `retrieval().error` says why."""
-        return not self._recording.problems
+        return self._recording.gap is None
 
     @property
     def observed(self) -> bool:
@@ -173,8 +173,8 @@ class Capture:
         """Return why a list is not known, None where it is."""
         if self.error is not None:
             return self.error
-        if self._recording.problems:
-            return f"the call was not recorded completely: {self._recording.problems[0]}"
+        if problem := self._recording.gap:
+            return f"the call was not recorded completely: {problem}"
         if branches or (reading.scored == "final" and trace.retrievals):
             return None
         return (

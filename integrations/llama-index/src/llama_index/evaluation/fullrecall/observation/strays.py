@@ -1,66 +1,115 @@
-"""Retrievals that ran beside a call, in threads that do not know that they belong to it.
+"""Steps that ran beside a call, in threads that do not know that they belong to it.
 
 A thread starts with an empty context. What it retrieves is in no recording, and a record without
-it would look complete: so the recordings that it may belong to are told.
+it would look complete. So it has one of its own, a stray one, which the recordings that it may
+belong to hold: it is a part of those whose steps took over the very objects that it returned.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import NamedTuple, TypeAlias
 
-from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.chat_engine.types import BaseChatEngine
-from llama_index.core.tools.types import BaseTool
-
-from llama_index.evaluation.fullrecall.observation.recording import ongoing
-from llama_index.evaluation.fullrecall.observation.steps import Kind
-
-_HOLDERS = (BaseRetriever, BaseQueryEngine, BaseChatEngine, BaseTool)
+from llama_index.evaluation.fullrecall.observation.steps import Kind, Step
 
 
-def note_stray(kind: Kind, instance: object, question: str | None) -> None:
-    """Tell the recordings under way of a step that ran in a context in which none was ever set.
+class Claim:
+    """Whether a recording is known that a stray one is a part of."""
 
-    A block, and what is `observed`, is told of any in another thread: while an application is
-    evaluated, it is hardly anybody else's. An attached object is told of what is a part of it,
-    asked the same question: others may use its parts too.
+    made = False
+
+
+class Stray(NamedTuple):
+    """The steps of a stray recording, the outermost first.
+
+    `is_alone` says that only one recording was under way that it may be a part of.
     """
-    if kind in (Kind.OTHER, Kind.TOOL):
-        return
-    here = threading.get_ident()
-    for recording in ongoing():
-        if recording.thread == here or recording.ended:
-            continue
-        if recording.root is None or (
-            question == recording.question
-            and any(part is instance for part in _parts(recording.root))
-        ):
-            recording.problems.append(
-                f"{type(instance).__name__} was asked in a thread without the call's context, "
-                "which cannot be recorded: start it with contextvars.copy_context().run or "
-                "asyncio.to_thread"
-            )
+
+    steps: Sequence[Step]
+    claim: Claim
+    is_alone: bool
 
 
-def _parts(root: object) -> Iterator[object]:
-    """Yield the retrievers, engines and tools in a thing, however deep in fields and lists."""
-    seen: set[int] = set()
-    waiting = [root]
-    while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen:
-            continue
-        seen.add(id(thing))
-        values: list[Any] = []
-        if isinstance(thing, Mapping):
-            values = list(thing.values())
-        elif isinstance(thing, (list, tuple)):
-            values = list(thing)
-        elif thing is root or isinstance(thing, _HOLDERS):
-            yield thing
-            values = list(vars(thing).values())
-            values += list((getattr(thing, "__pydantic_private__", None) or {}).values())
-        waiting += [one for one in values if isinstance(one, (*_HOLDERS, Mapping, list, tuple))]
+Problem: TypeAlias = tuple[Claim, str]
+"""What makes a record incomplete, unless the stray turns out to be a part of another one."""
+
+
+def with_strays(
+    steps: Sequence[Step], strays: Iterable[Stray]
+) -> tuple[list[Step], tuple[Problem, ...]]:
+    """Return steps with those of the strays that are a part of them, and a problem of each other.
+
+    That is where a tool returned nodes that the stray had returned, or a step was given them. A
+    stray that found nothing, and may belong to nobody else, is a part of a tool that returned an
+    empty list meanwhile. One that has not ended yet is none: nobody has had its nodes.
+    """
+    known, before = list(steps), -1
+    left = [one for one in strays if one.steps and one.steps[0].ended is not None]
+    while len(left) != before:  # one may have its nodes taken over by another one
+        before = len(left)
+        for stray in list(left):
+            taker = _taker(stray, known)
+            if taker is None:
+                continue
+            stray.claim.made = True
+            left.remove(stray)
+            parent = taker.key if taker.kind is Kind.TOOL else taker.parent
+            keys = {step.key for step in stray.steps}
+            known += [
+                step if step.parent in keys else _inside(step, parent) for step in stray.steps
+            ]
+    known.sort(key=lambda step: step.began)
+    return known, tuple(_problem(stray, known) for stray in left)
+
+
+def _taker(stray: Stray, known: Sequence[Step]) -> Step | None:
+    """Return the step, if any, that took over what a stray had returned."""
+    objects = {
+        own for step in stray.steps if step.handed is not None for own in step.handed.objects
+    }
+    first = stray.steps[0]
+    is_empty = not objects and stray.is_alone and _found_nothing(first)
+    for step in known:
+        if step.kind is Kind.TOOL:
+            if not objects.isdisjoint(step.returned) or (is_empty and _found_nothing(step, first)):
+                return step
+        elif step.given is not None and not objects.isdisjoint(step.given.objects):
+            return step
+    return None
+
+
+def _found_nothing(step: Step, during: Step | None = None) -> bool:
+    """Return whether a step returned an empty list, at a time that another one is within."""
+    if step.handed is None or step.handed.items or step.ended is None:
+        return False
+    return during is None or (
+        during.ended is not None and step.began < during.began and during.ended < step.ended
+    )
+
+
+def _inside(step: Step, parent: str | None) -> Step:
+    inside = copy(step)
+    inside.parent = parent
+    return inside
+
+
+def _problem(stray: Stray, steps: Sequence[Step]) -> Problem:
+    first = stray.steps[0]
+    text = (
+        f"{first.name} was asked in a thread without the call's context, which cannot be "
+        "recorded: start it with contextvars.copy_context().run or asyncio.to_thread"
+    )
+    tools = {
+        step.name
+        for step in steps
+        if step.kind is Kind.TOOL and step.began < first.began
+        if step.ended is None or first.began < step.ended
+    }
+    if tools:
+        text += (
+            "; LlamaIndex before 0.14.22 starts the plain function of a tool "
+            f"({', '.join(sorted(tools))}) without it: declare it with async def, or let it return "
+            "the nodes and ask one question at a time"
+        )
+    return stray.claim, text
