@@ -435,7 +435,9 @@ _FIELDS = tuple(
 """The same with what sets the field of a frozen sample."""
 
 _put_single = vars(_Single)["_single"].__set__  # of a frozen class's slot
-_put_retrieval, _put_contexts = Sample.retrieval.__set__, Sample.retrieved_contexts.__set__  # type: ignore[union-attr,attr-defined]
+_put_retrieval, _put_contexts = (
+    getattr(Sample, name).__set__ for name in ("retrieval", "retrieved_contexts")
+)
 
 _PLAIN: dict[str, Callable[[Any], object]] = {
     "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],
