@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import random
 from collections import defaultdict
@@ -35,6 +36,7 @@ from fullrecall.report import Gate
 from fullrecall.testing import ScriptedChatModel
 
 ROWS = 48
+RUNS = int(os.environ.get("FULLRECALL_RUNS", "40"))
 Table = dict[str, list[Any]]
 
 
@@ -108,7 +110,7 @@ def tree(made: list[Table], rng: random.Random, *, often: int) -> list[Table]:
     return made
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=RUNS, deadline=None)
 @given(
     cuts=st.lists(st.integers(0, ROWS), max_size=12),
     scattered=st.booleans(),
@@ -149,7 +151,7 @@ def test_any_splits_orders_repeats_and_losses(
     assert report.bad_rows.keys() == {place for place in there if place % 13 == 7}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=RUNS // 2, deadline=None)
 @given(
     one=st.lists(st.integers(0, ROWS), max_size=6),
     other=st.lists(st.integers(0, ROWS), max_size=6),

@@ -578,7 +578,7 @@ class TestProgress:
         lines = capfd.readouterr().err.splitlines()
         assert len(lines) > 2
         assert re.fullmatch(
-            r"fullrecall: 20/20 samples, [\d.]+/s, 30 calls, \d+ tokens", lines[-1]
+            r"fullrecall: 20/20 samples \(100%\), [\d.]+/s, 30 calls, \d+ tokens", lines[-1]
         ), lines[-1]
 
     def test_a_short_run_says_nothing(self, capfd: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,8 @@ class Progress:
         if self.total and rate:
             left = max(0, self.total - self.done) / rate
             told[0] += f" ({min(1.0, self.done / self.total):.0%})"
-            told.append(f"{_duration(left)} left")
+            if left:
+                told.append(f"{_duration(left)} left")
         return ", ".join([*told, *self.details()])
 
     def details(self) -> list[str]:
