@@ -23,3 +23,12 @@ def pyplot(purpose: str) -> Any:
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", purpose) from None
     return plt
+
+
+def pyarrow(purpose: str) -> Any:
+    """Return pyarrow; raises `MissingExtraError` naming the extra and what needs it."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet", purpose) from None
+    return pa

@@ -35,7 +35,7 @@ class Totals:
     `counts` and `mean_with` where a value is given for it.
     """
 
-    __slots__ = ("_count", "_gaps", "_groups", "_new", "_total", "_values")
+    __slots__ = ("_closed", "_count", "_gaps", "_groups", "_new", "_total", "_values")
 
     def __init__(self) -> None:
         self._new: dict[float, int] = {}
@@ -46,23 +46,39 @@ class Totals:
         self._gaps = 0
         # Of each group: how many values, their sum, and the gaps.
         self._groups: dict[str, list[int]] = {}
+        # Of the groups that are closed: how many samples more than groups.
+        self._closed = 0
 
-    def add(self, value: float | None, group: str | None = None) -> None:
-        """Add one sample's value, or a gap if it is None."""
+    def add(self, value: float | None, group: str | None = None, times: int = 1) -> None:
+        """Add a sample's value, or a gap if it is None; or those of so many equal samples."""
         if group is not None:
             sums = self._groups.setdefault(group, [0, 0, 0])
             if value is None:
-                sums[2] += 1
+                sums[2] += times
             else:
-                sums[0] += 1
-                sums[1] += int(value * _AS_FLOAT)
+                sums[0] += times
+                sums[1] += int(value * _AS_FLOAT) * times
         elif value is None:
-            self._gaps += 1
+            self._gaps += times
         else:
             new = self._new
-            new[value] = new.get(value, 0) + 1
+            new[value] = new.get(value, 0) + times
             if len(new) > _MOST_NEW:
                 self._sum_up()
+
+    def close(self) -> None:
+        """Let go of the groups: no more of their samples come.
+
+        Of a group without gaps its mean is all that is needed; one with gaps is kept, since its
+        mean depends on what they count as. Closed totals are read, and neither merged nor saved.
+        """
+        for group, (count, total, gaps) in list(self._groups.items()):
+            if not gaps:
+                self._values.add(total // count / _AS_FLOAT)
+                self._count += 1
+                self._total += total // count
+                self._closed += count - 1
+                del self._groups[group]
 
     def merge(self, other: Totals) -> None:
         """Add what another part has summed of the same measure."""
@@ -80,7 +96,7 @@ class Totals:
     def samples(self) -> int:
         """How many samples have a value."""
         self._sum_up()
-        return self._count + sum(count for count, _, _ in self._groups.values())
+        return self._count + self._closed + sum(count for count, _, _ in self._groups.values())
 
     @property
     def due(self) -> int:
@@ -123,8 +139,8 @@ class Totals:
         for count, total, gaps in self._groups.values():
             size = count + (0 if gap is None else gaps)
             if size:
-                mean = (total / _AS_FLOAT + (gap or 0.0) * (size - count)) / size
-                values.add(min(most, max(least, mean)))
+                filled = total + int((gap or 0.0) * _AS_FLOAT) * (size - count)
+                values.add(min(most, max(least, filled // size / _AS_FLOAT)))
         return Bracket(values.lower, values.upper)
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.page.columns import Column
 from fullrecall.report.row import Row
-from fullrecall.report.slices import Slice, fields, lowest_first, parted, slice_of
+from fullrecall.report.slices import (
+    LOOKED_AT,
+    Parted,
+    Slice,
+    fields,
+    lowest_first,
+    parted_by,
+    values_of,
+)
 
 MOST_FIELDS = 8
 """Fields that a page offers."""
@@ -60,46 +69,44 @@ class Groupings:
 
 def groupings(
     rows: Sequence[Row],
-    groups: Sequence[str | None],
+    shown: Sequence[Row],
     columns: Sequence[Column],
     measures: Sequence[Measure],
 ) -> Groupings:
     """Return the fields that part the rows into two kinds at least, with the measure of each score.
 
-    Intervals hold for all slices of all scores together.
+    Intervals hold for all slices of all scores together. `shown` are the rows of the page, which
+    can be filtered by what is shown of a field.
     """
-    parts: dict[str, dict[str, list[tuple[Row, str | None]]]] = {}
-    for field in fields(row.sample for row in rows):
-        members, _ = parted(rows, groups, field)
-        if 2 <= len(members) <= min(_MOST_KINDS, len(rows) // 2) and len(parts) < MOST_FIELDS:  # noqa: PLR2004 - one kind parts nothing
-            parts[field] = members
-    looked_at = len(columns) * sum(map(len, parts.values()))
-    level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
     places = [(column.positions[-1], m) for column, m in zip(columns, measures, strict=True)]
-    found = [_grouping(field, members, places, level) for field, members in parts.items()]
-    numbers: dict[int, list[list[int]]] = {}
-    for nth, one in enumerate(found):
-        for line in one.lines:
-            for row, _ in parts[one.field][line.value]:
-                numbers.setdefault(id(row), []).append([nth, line.number])
-    return Groupings(found, looked_at, [numbers.get(id(row), []) for row in rows])
+    parts: dict[str, Parted] = {}
+    for field in fields(row.sample for row in islice(rows, LOOKED_AT)):
+        if len(parts) == MOST_FIELDS:
+            break
+        parted = parted_by(rows, field, places, min(_MOST_KINDS, len(rows) // 2))
+        if len(parted.values) >= 2:  # noqa: PLR2004 - one kind parts nothing
+            parts[field] = parted
+    looked_at = len(columns) * sum(len(parted.values) for parted in parts.values())
+    level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
+    found = [_grouping(field, parted, len(places), level) for field, parted in parts.items()]
+    return Groupings(found, looked_at, [_numbers(row, found) for row in shown])
 
 
-def _grouping(
-    field: str,
-    members: dict[str, list[tuple[Row, str | None]]],
-    places: Sequence[tuple[int, Measure]],
-    level: float,
-) -> Grouping:
-    place, measure = places[0]
-    means = sorted(
-        (slice_of(value, of, place, measure, None) for value, of in members.items()),
-        key=lowest_first,
-    )
+def _numbers(row: Row, found: Sequence[Grouping]) -> list[list[int]]:
+    """Return the numbers of field and value of a row, where they are shown."""
+    return [
+        [nth, line.number]
+        for nth, one in enumerate(found)
+        for value in values_of(row, one.field)
+        for line in one.lines
+        if line.value == value
+    ]
+
+
+def _grouping(field: str, parted: Parted, scores: int, level: float) -> Grouping:
+    means = sorted((parted.slice_of(value, 0, None) for value in parted.values), key=lowest_first)
     lines = [
-        SliceLine(
-            one.value, number, [slice_of(one.value, members[one.value], *p, level) for p in places]
-        )
+        SliceLine(one.value, number, [parted.slice_of(one.value, n, level) for n in range(scores)])
         for number, one in enumerate(means[:MOST_VALUES])
     ]
     return Grouping(field, lines, len(means) - len(lines))

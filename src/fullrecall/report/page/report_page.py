@@ -60,7 +60,7 @@ def report_page(
     offered = choices(report.methods, measures)
     causes = Causes([diagnosis or None], own)
     first = first_shown(offered, own, causes.labels)
-    parts = groupings(report.rows, report.groups, own, offered[first].measures)
+    parts = groupings(report.rows, report.rows, own, offered[first].measures)
     data = payload(((row,) for row in report.rows), own, offered, [""], causes, parts)
     lines = [
         [
