@@ -192,7 +192,7 @@ class StoredRows(LazyRows):
         return keys, known
 
     def repeated_ids(self) -> Counter[str]:
-        """Return the IDs that stand more than once, with how often, in the order of the rows."""
+        """Return the IDs that stand more than once, with how often, by the second time."""
         import numpy as np
         import pyarrow as pa
 
@@ -201,12 +201,16 @@ class StoredRows(LazyRows):
         twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         if not len(twice):
             return Counter()
+        seen: set[str] = set()
         often: Counter[str] = Counter()
         for first, batch in self.batches(("id",)):
             rows = slice(first, first + batch.num_rows)
             like = np.isin(keys[rows], twice) & known[rows]
-            often.update(batch.column("id").filter(pa.array(like)).to_pylist())
-        return Counter({name: count for name, count in often.items() if count > 1})
+            for name in batch.column("id").filter(pa.array(like)).to_pylist():
+                if name in seen:
+                    often[name] = often.get(name, 1) + 1
+                seen.add(name)
+        return often
 
     @cached_property
     def _names(self) -> list[str]:
@@ -237,20 +241,7 @@ class StoredRows(LazyRows):
         return [self._linked.group_of(*both) for both in zip(ids, groups, strict=True)]
 
     def _splits(self) -> Iterator[tuple[int, int]]:
-        """Yield by which remainder of a group's key to read, so that few groups are read at once."""
-        import numpy as np
-
-        known: list[Any] = []
-        for _, batch in self.batches(("group",)):
-            column = batch.column("group")
-            if column.null_count < len(column):
-                known.append(np.unique(keys_of(column.dictionary)))
-                if len(known) > 64:  # noqa: PLR2004 - rarely enough, and few enough to keep
-                    known = [np.unique(np.concatenate(known))]
-        groups = len(np.unique(np.concatenate(known))) if known else 0
-        splits = -(-(groups + len(self._linked)) // _MOST_GROUPS) or 1
-        for nth in range(splits):
-            yield nth, splits
+        return group_splits([self], len(self._linked))
 
     def _together(
         self, split: tuple[int, int], places: Sequence[int], *, metadata: bool
@@ -328,6 +319,27 @@ class StoredRows(LazyRows):
         number, _, rest = str(error).removeprefix("row ").partition(": ")
         row = int(number) + first - part.first
         return ReportError(f"{part.path}: row {row}: {rest}")
+
+
+def group_splits(reports: Iterable[StoredRows], more: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield by which remainder of a group's key to read, so that few groups are summed at once.
+
+    Each is a remainder and its divisor; `more` groups are not in the column of that name.
+    """
+    import numpy as np
+
+    known: list[Any] = []
+    for rows in reports:
+        for _, batch in rows.batches(("group",)):
+            column = batch.column("group")
+            if column.null_count < len(column):
+                known.append(np.unique(keys_of(column.dictionary)))
+                if len(known) > 64:  # noqa: PLR2004 - rarely enough, and few enough to keep
+                    known = [np.unique(np.concatenate(known))]
+    groups = len(np.unique(np.concatenate(known))) if known else 0
+    splits = -(-(groups + more) // _MOST_GROUPS) or 1
+    for nth in range(splits):
+        yield nth, splits
 
 
 def _emitted(waiting: Mapping[tuple[Any, ...], int]) -> Iterator[Tallied]:
