@@ -23,7 +23,7 @@ from fullrecall.distributed.shapes import Shaped, Shapes, is_own
 from fullrecall.distributed.stored_rows import StoredRows, group_splits
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
-from fullrecall.report.difference import Changes, Flip, flip
+from fullrecall.report.difference import Changed, Changes
 from fullrecall.report.match import Compared, Match, Places, gaps, plain
 from fullrecall.report.pairs import (
     Common,
@@ -114,7 +114,7 @@ class Join(Match):
             for each in changes:
                 each.close()
         for each, top in zip(changes, tops, strict=True):
-            each.flips = partial(self._flips, top, places, each.measure)
+            each.changed = partial(self._changed, top, places)
         return Compared(plain(unpaired), differing, changes)
 
     def ends(self, places: Places, measure: Measure) -> tuple[Totals, Totals]:
@@ -297,13 +297,13 @@ class Join(Match):
                 rows.shaped(shapes, start, part)
             raise
 
-    def _flips(self, top: _Top, places: Places, measure: Measure) -> list[Flip]:
+    def _changed(self, top: _Top, places: Places) -> list[Changed]:
         chosen = top.places()
-        found: dict[int, Flip] = {}
+        found: dict[int, Changed] = {}
         for place, (one, two) in zip(sorted(chosen), self.pairs_at(sorted(chosen)), strict=True):
             both = common_targets(one.results[places[0]], two.results[places[1]])
             if isinstance(both, Common):
-                found[place] = flip(one, both, measure)
+                found[place] = Changed(one, two, both)
         return [found[place] for place in chosen]
 
     def pairs_at(self, places: Sequence[int]) -> Iterator[tuple[Row, Row]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from fullrecall.distributed import columns, manifest
 from fullrecall.distributed.keys import keys_of
 from fullrecall.distributed.part import Part
-from fullrecall.distributed.shapes import Shaped, Shapes, is_own
+from fullrecall.distributed.shapes import Shape, Shaped, Shapes, is_own
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.records import RowRecord
@@ -21,7 +21,7 @@ from fullrecall.report.file import parsed
 from fullrecall.report.groups import Linked
 from fullrecall.report.lazy_rows import LazyRows, Tallied
 from fullrecall.report.row import Row
-from fullrecall.result import Method, Status
+from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
@@ -151,14 +151,42 @@ class StoredRows(LazyRows):
                     counts[name] += column.true_count
         return counts
 
-    def most_retrieved(self, place: int) -> int:
-        """Return how many contexts the longest list of a scored result has."""
-        shapes, most = Shapes(self.methods[place]), 0
+    def figures(
+        self,
+        place: int,
+        measures: Sequence[Measure],
+        figure: Callable[[Result, Sequence[Measure]], Sequence[float]],
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the figures of the result at a place, some rows at a time."""
+        import numpy as np
+
+        if not all(map(is_own, measures)):
+            for first, batch in self.batches(self._names):
+                rows = self.decoded(batch, range(first, first + batch.num_rows))
+                yield first, np.array([figure(row.results[place], measures) for row in rows])
+            return
+        shapes = Shapes(self.methods[place])
+        known: dict[Shape, Sequence[float]] = {}
         for first, batch in self.batches(shapes.names):
-            for shape in self.shaped(shapes, first, batch).shapes:
-                if shape.result.status is Status.SCORED:
-                    most = max(most, shape.result.retrieved)
-        return most
+            shaped = self.shaped(shapes, first, batch)
+            for shape in shaped.shapes:
+                if shape not in known:
+                    known[shape] = figure(shape.result, measures)
+            yield first, np.array([known[shape] for shape in shaped.shapes])[shaped.codes]
+            if len(known) > _MOST_EQUAL:
+                known.clear()
+
+    def with_contexts(self) -> Iterator[Row]:
+        """Yield the rows whose sample may have retrieved contexts beside their IDs."""
+        import numpy as np
+        import pyarrow as pa
+
+        for part in self.parts:
+            if all(len(b) == b.column("rest").null_count for _, b in part.batches(["rest"])):
+                continue
+            for first, batch in part.batches(self._names):
+                kept = np.flatnonzero(batch.column("rest").is_valid())
+                yield from self.decoded(batch.take(pa.array(kept)), (first + kept).tolist())
 
     def places_of(self, label: str) -> Sequence[int]:
         """Return the places of the rows with a label."""

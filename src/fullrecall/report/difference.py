@@ -43,11 +43,19 @@ class Flip(NamedTuple):
         return self.after - self.before
 
 
+class Changed(NamedTuple):
+    """A sample whose value changed: its rows, and its results over the targets that both have."""
+
+    before: Row
+    after: Row
+    both: Common
+
+
 class Changes:
     """What is counted of one measure over the samples that two reports have: sums, no samples.
 
-    `flips` returns the samples whose value changed, the largest change first: all of them, or the
-    1,000 largest where the reports are not in memory.
+    `changed` returns the samples whose value changed with their rows in both reports, the largest
+    change first: all of them, or the 1,000 largest where the reports are not in memory.
     """
 
     def __init__(self, measure: Measure) -> None:
@@ -57,7 +65,7 @@ class Changes:
         self.change = Totals()
         self.wins = 0
         self.losses = 0
-        self.flips: Callable[[], Sequence[Flip]] = tuple
+        self.changed: Callable[[], Sequence[Changed]] = tuple
 
     def add(self, before: float, after: float, group: str | None, times: int = 1) -> float:
         """Add a sample with its value before and after, or so many equal ones; return the change."""
@@ -138,7 +146,7 @@ class Difference:
         Of reports that `Report.open` reads from directories the 1,000 with the largest changes:
         `wins + losses` counts all.
         """
-        return tuple(self.changes.flips())
+        return tuple(flip(one.before, one.both, self.measure) for one in self.changes.changed())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

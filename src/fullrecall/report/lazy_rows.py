@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.measures import Measure
+from fullrecall.report.groups import groups_of
 from fullrecall.report.row import Row
+from fullrecall.result import Result
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Tallied(NamedTuple):
@@ -47,9 +53,39 @@ class LazyRows(Sequence[Row]):
         """Of how many samples the retrieval was a union of calls, or had a failed call."""
 
     @abstractmethod
-    def most_retrieved(self, place: int) -> int:
-        """Return how many contexts the longest list of a scored result has."""
+    def figures(
+        self,
+        place: int,
+        measures: Sequence[Measure],
+        figure: Callable[[Result, Sequence[Measure]], Sequence[float]],
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield some rows at a time: where they start, and the figures of the result at a place.
+
+        `figure` returns those of one result, as many for each, and is called once for equal ones.
+        """
+
+    @abstractmethod
+    def rows_at(self, places: Sequence[int]) -> Iterator[Row]:
+        """Yield the rows at these places, which ascend."""
+
+    @abstractmethod
+    def with_contexts(self) -> Iterator[Row]:
+        """Yield the rows whose sample may have retrieved contexts beside their IDs."""
 
     @abstractmethod
     def places_of(self, label: str) -> Sequence[int]:
         """Return the places of the rows with a label."""
+
+
+def passes(
+    rows: Sequence[Row], places: Sequence[int], measures: Iterable[Measure] = ()
+) -> Iterator[Iterable[Tallied]]:
+    """Yield rows, in memory or not, with the results at some places; see `LazyRows.tallied`."""
+    if isinstance(rows, LazyRows):
+        yield from rows.tallied(places, measures)
+        return
+    groups = groups_of([row.sample for row in rows])
+    yield (
+        Tallied(Row(row.position, row.sample, tuple(row.results[n] for n in places)), group, 1)
+        for row, group in zip(rows, groups, strict=True)
+    )

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple, get_args
 
 from fullrecall.measures import Measure
-from fullrecall.report.difference import Changes, Flip, flip
+from fullrecall.report.difference import Changed, Changes
 from fullrecall.report.pairs import (
     Common,
     Gap,
@@ -85,7 +85,7 @@ class KeptMatch(Match):
         unpaired = gaps(len(self._new))
         unpaired.update(gap_before(row.results[place]) for row in self._gone)
         changes = [Changes(measure) for measure in measures]
-        changed: list[list[tuple[float, Row, Common]]] = [[] for _ in measures]
+        changed: list[list[tuple[float, Changed]]] = [[] for _ in measures]
         differing = 0
         for one, two in self.pairs:
             both = common_targets(one.results[place], two.results[other])
@@ -100,9 +100,9 @@ class KeptMatch(Match):
                     continue
                 gained = each.add(before, after, group)
                 if gained:
-                    moved.append((gained, one, both))
+                    moved.append((gained, Changed(one, two, both)))
         for each, moved in zip(changes, changed, strict=True):
-            each.flips = partial(_flips, moved, each.measure)
+            each.changed = partial(_ordered, moved)
         return Compared(plain(unpaired), differing, changes)
 
     def ends(self, places: Places, measure: Measure) -> tuple[Totals, Totals]:
@@ -138,6 +138,5 @@ def group_of(before: Row, after: Row) -> str | None:
     return before.sample.group if before.sample.group is not None else after.sample.group
 
 
-def _flips(moved: Sequence[tuple[float, Row, Common]], measure: Measure) -> list[Flip]:
-    ordered = sorted(moved, key=lambda one: -abs(one[0]))
-    return [flip(row, both, measure) for _, row, both in ordered]
+def _ordered(moved: Sequence[tuple[float, Changed]]) -> list[Changed]:
+    return [one for _, one in sorted(moved, key=lambda one: -abs(one[0]))]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
+from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyRows
@@ -110,6 +113,20 @@ class Report:
         Its means are those of these samples alone. Raises `ReportError` if only totals were kept.
         """
         return self._with(row for row in self.rows if keep(row))
+
+    def drawn(self, n: int, *, seed: int = 0) -> Report:
+        """Return a report of `n` samples drawn at random, in their order; all if there are fewer.
+
+        A mean over them estimates that over all, with the interval that it says. Raises
+        `ReportError` if only totals were kept, `ParameterError` for an `n` below 1.
+        """
+        rows = self.rows
+        if check_k(n, "n") >= len(rows):
+            return self._with(rows)
+        places = sorted(Random(seed).sample(range(len(rows)), n))
+        if isinstance(rows, LazyRows):
+            return self._with(rows.rows_at(places))
+        return self._with(rows[place] for place in places)
 
     def slices(
         self,
@@ -396,17 +413,23 @@ class Report:
         whichever of the `measures` the reader chooses; by default those that `summary` reads.
         `diagnosis` says why each target was missed; None diagnoses by what the report alone
         tells, at the k of the measure that the page opens with; False leaves it out. A file of
-        that name is replaced once all is written. Raises `ReportError` where the report keeps no
-        rows.
+        that name is replaced once all is written.
+
+        Of more than 10,000 samples the page holds those that matter, and says which: its figures
+        are of all. Raises `ReportError` where the report keeps no rows.
         """
         from fullrecall.report.page import report_page, write
 
+        explain = None
         if diagnosis is None:
             from fullrecall.diagnosis import diagnose
 
             whole = not measures or any(m in measures for m in map(_headline, self.methods))
-            diagnosis = diagnose(self, k=None if whole else measures[0].k)
-        page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
+            explain = partial(diagnose, k=None if whole else measures[0].k)
+            diagnosis = explain(self)
+        page = report_page(
+            self, measures=measures, diagnosis=diagnosis, explain=explain, title=title
+        )
         if path is not None:
             write(page, path)
         return page

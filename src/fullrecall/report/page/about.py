@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.report.page.selection import Heads, heads
+from fullrecall.report.row import Row
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
@@ -16,14 +18,15 @@ _NAMED = 4
 
 def about(report: Report) -> list[tuple[str, str]]:
     """Return what is known of how a report was made, as terms with their text."""
-    facts = [*_retrieval(report), *_judges(report), *_cost(report)]
+    rows = heads(report.rows)
+    facts = [*_retrieval(rows.rows), *_judges(report), *_cost(report, rows)]
     return list(dict.fromkeys(facts))
 
 
-def _retrieval(report: Report) -> Iterator[tuple[str, str]]:
+def _retrieval(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
     sources: dict[str, None] = {}
     contexts = []
-    for row in report.rows:
+    for row in rows:
         if row.sample.retrieved_context_ids is not None:
             contexts.append(len(row.sample.retrieved_context_ids))
         if row.sample.retrieval is not None and len(sources) <= _NAMED:
@@ -49,7 +52,7 @@ def _judges(report: Report) -> Iterator[tuple[str, str]]:
                 yield name.capitalize(), _plain(method.parameters[name])
 
 
-def _cost(report: Report) -> Iterator[tuple[str, str]]:
+def _cost(report: Report, rows: Heads) -> Iterator[tuple[str, str]]:
     spent = report.spent
     if spent is not None and spent.calls:
         cost = [] if spent.cost is None else [f"{spent.cost:,.2f} at the prices given"]
@@ -58,7 +61,7 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
         yield "Cost of this run", ", ".join(parts)
         return
     usage = Usage()
-    for row in report.rows:
+    for row in rows.rows if rows.whole else ():
         for result in row.results:
             if result.usage[0]:
                 usage = usage.plus(result.usage)

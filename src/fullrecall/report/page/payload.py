@@ -72,10 +72,13 @@ def payload(  # noqa: PLR0917 - what a page is made of
     sides: Sequence[str],
     causes: Causes,
     groupings: Groupings,
+    failing: Sequence[tuple[int, int]] = (),
 ) -> Payload:
     """Return the data of a page: each sample with its row on each of the `sides`.
 
-    The page opens with the choice that `causes` were told for, else with the headline.
+    The page opens with the choice that `causes` were told for, else with the headline. `failing`
+    says, where the samples are not all that there are, how many of all miss something by each
+    choice, and how many are scored.
     """
     details = Details(causes)
     totals = [[[[0, 0] for _ in choices] for _ in columns] for _ in sides]
@@ -97,6 +100,7 @@ def payload(  # noqa: PLR0917 - what a page is made of
         "statuses": [str(status) for status in _STATUSES],
         "gaps": list(_GAPS.values()),
         "groupings": groupings.named,
+        "failing": list(map(list, failing)),
         "samples": entries,
         "perBlock": SAMPLES_IN_BLOCK,
         "contextsPerBlock": details.contexts_per_block,

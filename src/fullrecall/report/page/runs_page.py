@@ -52,6 +52,7 @@ def runs_page(runs: Runs, *, title: str | None = None) -> str:
         data,
         title=title or "Context recall, run by run",
         samples=len(rows),
+        partly="",
         runs=sides,
         stopped=[(name, report.stopped) for name, report in runs.items() if report.stopped],
         choices=offered,
