@@ -85,8 +85,8 @@ def compare(
     try:
         with noting():
             comparison = compared(
-                Report.load(before),
-                Report.load(after),
+                Report.open(before),
+                Report.open(after),
                 *(measure or ()),
                 margin=margin,
                 confidence=confidence,

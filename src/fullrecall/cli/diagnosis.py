@@ -135,7 +135,7 @@ def diagnose(
     asked = None if retriever is None else _function(retriever)
     try:
         with noting():
-            loaded = Report.load(report)
+            loaded = Report.open(report)
         found = diagnosed(
             loaded,
             k=k,

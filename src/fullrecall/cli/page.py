@@ -79,7 +79,7 @@ def page(
     measures = tuple(measure or ())
     try:
         with noting():
-            reports = [Report.load(one) for one in report]
+            reports = [Report.open(one) for one in report]
         contexts = None if corpus is None else list(read_contexts(corpus))
         causes = [None if contexts is None else diagnose(r, corpus=contexts) for r in reports]
         if len(report) > _TWO:

@@ -20,7 +20,7 @@ import typer
 
 from fullrecall.cli.console import INTERRUPTED, fail, noting, show, write
 from fullrecall.cli.misses import MissedSamples
-from fullrecall.cli.outputs import check_output, export, is_exported
+from fullrecall.cli.outputs import check_output, export, is_directory, is_exported
 from fullrecall.cli.problems import explained
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
@@ -28,10 +28,10 @@ from fullrecall.datasets import read, read_spans, read_trec, with_references
 from fullrecall.datasets.traces import Joined
 from fullrecall.datasets.trec import RunOrder
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
+from fullrecall.distributed import dataset
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
-from fullrecall.report import Report, Summary, terminal
-from fullrecall.report.file import Writer
+from fullrecall.report import Report, Summary, file, terminal
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
@@ -103,9 +103,9 @@ def _summary(report: Report, request: Request) -> Summary:
     try:
         return report.summary(*request.measures)
     except ReportError:  # sample IDs repeat: only rows show which of them are one group
-        if request.output is None or not request.output.is_file():
+        if request.output is None or not (request.output.is_file() or request.output.is_dir()):
             raise
-        return Report.load(request.output).summary(*request.measures)
+        return Report.open(request.output).summary(*request.measures)
 
 
 def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
@@ -195,7 +195,9 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
         with ExitStack() as opened:
             sinks = [outcome.missed.add]
             if request.output is not None and not exported:
-                sinks.append(opened.enter_context(Writer(request.output, methods)).write)
+                parts = is_directory(request.output)
+                kind = dataset.Writer if parts else file.Writer
+                sinks.append(opened.enter_context(kind(request.output, methods)).write)
             options: RunOptions = {
                 **request.limits,
                 "progress": not (request.quiet or request.as_json),

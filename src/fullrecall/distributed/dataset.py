@@ -160,26 +160,31 @@ def is_directory(path: str | Path) -> bool:
     return text.endswith(("/", os.sep, ENDING)) or Path(path).is_dir()
 
 
-def prepared(path: str | Path) -> Path:
-    """Return the directory at a path, made if it is not there.
-
-    Raises `ReportError` for one with other files than a report's.
-    """
+def check_directory(path: str | Path) -> None:
+    """Raise `ReportError` where a report's directory cannot be: a file, or with other files."""
     folder = Path(path)
-    if folder.exists() and not folder.is_dir():
+    if not folder.exists():
+        return
+    if not folder.is_dir():
         raise ReportError(f"{folder} is a file: name a directory, or remove it")
-    folder.mkdir(exist_ok=True)
     foreign = [file for file in folder.iterdir() if not _is_ours(file)]
     if foreign:
         raise ReportError(
             f"{folder} has other files than a report's, such as {foreign[0].name!r}: name another "
             "directory"
         )
+
+
+def prepared(path: str | Path) -> Path:
+    """Return the directory at a path, made if it is not there; see `check_directory`."""
+    check_directory(path)
+    folder = Path(path)
+    folder.mkdir(exist_ok=True)
     return folder
 
 
 def _is_ours(file: Path) -> bool:
-    return _is_part(file) or file.name == manifest.NAME or file.name.startswith(manifest.NAME)
+    return _is_part(file) or file.name.startswith(manifest.NAME)
 
 
 def _is_part(file: Path) -> bool:

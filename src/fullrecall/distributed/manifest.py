@@ -116,6 +116,11 @@ def read(folder: Path) -> Manifest:
             f"{folder} has no {NAME}: it is not a saved report, or the run that wrote it was "
             "killed before its first part was whole"
         ) from None
+    except NotADirectoryError:
+        raise ReportError(
+            f"{folder} is a file, and its name is that of a report's directory: a report is saved "
+            "as one .jsonl file, or as a directory"
+        ) from None
     except UnicodeDecodeError as error:
         raise ReportError(f"{path} is not a manifest: it is not UTF-8 text ({error})") from None
     try:

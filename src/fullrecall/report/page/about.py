@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.report.page.selection import Heads, heads
+from fullrecall.report.lazy_rows import LazyRows
+from fullrecall.report.page.selection import heads
 from fullrecall.report.row import Row
 from fullrecall.usage import Usage
 
@@ -18,8 +19,7 @@ _NAMED = 4
 
 def about(report: Report) -> list[tuple[str, str]]:
     """Return what is known of how a report was made, as terms with their text."""
-    rows = heads(report.rows)
-    facts = [*_retrieval(rows.rows), *_judges(report), *_cost(report, rows)]
+    facts = [*_retrieval(heads(report.rows)), *_judges(report), *_cost(report)]
     return list(dict.fromkeys(facts))
 
 
@@ -52,7 +52,7 @@ def _judges(report: Report) -> Iterator[tuple[str, str]]:
                 yield name.capitalize(), _plain(method.parameters[name])
 
 
-def _cost(report: Report, rows: Heads) -> Iterator[tuple[str, str]]:
+def _cost(report: Report) -> Iterator[tuple[str, str]]:
     spent = report.spent
     if spent is not None and spent.calls:
         cost = [] if spent.cost is None else [f"{spent.cost:,.2f} at the prices given"]
@@ -61,7 +61,8 @@ def _cost(report: Report, rows: Heads) -> Iterator[tuple[str, str]]:
         yield "Cost of this run", ", ".join(parts)
         return
     usage = Usage()
-    for row in rows.rows if rows.whole else ():
+    # Of rows that are not in memory it would take as long as reading them all.
+    for row in () if isinstance(report.rows, LazyRows) else report.rows:
         for result in row.results:
             if result.usage[0]:
                 usage = usage.plus(result.usage)

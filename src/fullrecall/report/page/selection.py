@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fullrecall.counts import counted
 from fullrecall.measures import Measure
@@ -204,15 +204,6 @@ class _Least:
         return [int(one[-1]) for one in self._kept]
 
 
-class Heads(NamedTuple):
-    """Rows that stand for a report where no sum is taken."""
-
-    rows: Iterable[Row]
-    whole: bool
-
-
-def heads(rows: Sequence[Row]) -> Heads:
-    """Return the rows to say how a report came about by: all, or the first of many."""
-    if isinstance(rows, LazyRows) and len(rows) > MOST_ROWS:
-        return Heads(list(islice(rows, MOST_ROWS)), whole=False)
-    return Heads(rows, whole=True)
+def heads(rows: Sequence[Row]) -> Iterable[Row]:
+    """Return the rows that tell how a report came about: all, or the first of too many."""
+    return rows if len(rows) <= MOST_ROWS else islice(rows, MOST_ROWS)
