@@ -193,11 +193,13 @@ def plain_findings(found: Sequence[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def read_found(text: str) -> tuple[Any, Any, list[dict[str, Any]], int]:
+def read_found(text: str | None) -> tuple[Any, Any, list[dict[str, Any]], int]:
     """Return what a text of `…_found` says: retrieved, ranks, findings, unmeasured targets.
 
     Raises `ReportError` for a text that is none.
     """
+    if text is None:
+        raise ReportError("is missing")
     try:
         retrieved, ranks, findings, *unmeasured = parsed(text)
         return retrieved, ranks, plain_findings(findings), unmeasured[0] if unmeasured else 0

@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, overload
+from weakref import finalize
 
 from fullrecall.counts import counted
 from fullrecall.distributed.alignment import Alignment, Side
@@ -60,7 +62,6 @@ class Join(Match):
     """
 
     def __init__(self, before: Report, after: Report) -> None:
-        self._folders: list[TemporaryDirectory[str]] = []
         self._before, self._after = self._stored(before), self._stored(after)
         self._check_ids()
         self._alignment = self._by_id() if self.by == "id" else self._by_position()
@@ -104,7 +105,7 @@ class Join(Match):
                     if not isinstance(both, Common):
                         unpaired[both] += 1
                         continue
-                    differing += 1
+                    differing += both.differ
                     for each, top in zip(changes, tops, strict=True):
                         old, new = both.before[each.measure], both.after[each.measure]
                         if old is not None and new is not None:
@@ -136,10 +137,10 @@ class Join(Match):
         rows = report.rows
         if isinstance(rows, StoredRows):
             return rows
-        folder = TemporaryDirectory(prefix="fullrecall-", ignore_cleanup_errors=True)
-        self._folders.append(folder)
-        report.save(f"{folder.name}/report.parquet", default=str)
-        return StoredRows(f"{folder.name}/report.parquet")
+        folder = mkdtemp(prefix="fullrecall-")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        report.save(f"{folder}/report.parquet", default=str)
+        return StoredRows(f"{folder}/report.parquet")
 
     def _check_ids(self) -> None:
         """Find out by what samples are paired; raise `ReportError` where some have no ID."""

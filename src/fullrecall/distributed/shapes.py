@@ -121,8 +121,8 @@ class Shapes:
 
     def _result(self, status: Any, text: Any, reason: Any) -> Result:
         names = self.columns
-        if status is None or text is None:
-            raise ReportError(f"{names.status if status is None else names.found} is missing")
+        if status is None:
+            raise ReportError(f"{names.status} is missing")
         try:
             retrieved, ranks, findings, unmeasured = read_found(text)
         except ReportError as error:
