@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import fullrecall
 from fullrecall import (
     BatchScorer,
+    Budget,
     ClaimRecall,
     IdRecall,
     LLMJudge,
@@ -29,8 +30,8 @@ from fullrecall import (
     evaluate,
     scorers,
 )
-from fullrecall.errors import InputError, ParameterError, ReportError, RunStopped
 from fullrecall.distributed.batches import score_batch
+from fullrecall.errors import InputError, ParameterError, ReportError, RunStopped
 from fullrecall.evaluation.store import Store
 from fullrecall.judges import Cascade, EmbeddedJudge, LexicalJudge, Panel, VerbatimJudge
 from fullrecall.models import ChatRequest, Completion, Failure, Message
@@ -163,7 +164,8 @@ class TestWhatComesOut:
         """`to_pandas` and a batch agree in names and values; a sample without an ID has none."""
         scores = score_batch(frame(rows()), SCORERS, rename={"place": None})
         expected = plain(rows()).to_pandas()
-        assert list(scores.columns) == [*expected.columns, "fullrecall_row"]
+        own = ["fullrecall_problem", "fullrecall_row"]
+        assert list(scores.columns) == [*expected.columns, *own]
         for name in expected.columns.drop("sample"):
             left, right = list(scores[name]), list(expected[name])
             assert [x if x == x else None for x in left] == [x if x == x else None for x in right]  # noqa: PLR0124 - NaN
@@ -210,7 +212,7 @@ class TestWhatComesOut:
         assert list(scores.columns) == list(scorer.meta.columns)
         assert len(scores) == len(scorer.report(scores)) == len(scorer.report([])) == 0
         totals = BatchScorer(SCORERS, position="place", keep="summary")
-        assert len(totals.report(totals(frame([])))) == len(totals.report([])) == 0
+        assert len(totals.report(totals(frame([])), rows=0)) == len(totals.report([], rows=0)) == 0
 
     def test_a_number_may_have_become_a_float(self) -> None:
         """A position that a gap elsewhere made a float is the whole number that it was."""
@@ -248,7 +250,8 @@ class TestPartsAndWhole:
         assert report.methods == whole.methods
 
         totals = BatchScorer(how, position="place", keep="summary")
-        summary = totals.report(map(totals, parts))
+        summary = totals.report(map(totals, parts), rows=24)
+        assert summary.complete
         assert str(summary.summary()) == str(whole.summary())
         assert summary.totals() == whole.totals()
 
@@ -262,7 +265,7 @@ class TestPartsAndWhole:
 
     def test_totals_are_small(self) -> None:
         """What a worker sends of a summary stops growing with its rows, with the 1,024th ID."""
-        scorer = BatchScorer(IdRecall(), keep="summary", rename={"place": None, "group": None})
+        scorer = BatchScorer(IdRecall(), keep="summary", position="place", rename={"group": None})
         (few,) = scorer(lists(rows(1_700)))["fullrecall_totals"]
         (many,) = scorer(lists(rows(5_000)))["fullrecall_totals"]
         assert len(many) < 1.05 * len(few)
@@ -315,10 +318,15 @@ class TestJudges:
         assert (tmp_path / "answers.sqlite").exists()
         assert not list((tmp_path / "elsewhere").iterdir())
 
-    def test_a_key_that_is_refused_ends_the_job(self) -> None:
+    def test_a_key_that_is_refused_ends_the_job_on_request(self) -> None:
         """Not a job of nothing but unscored samples: the error crosses processes."""
         model = ScriptedChatModel([Completion("", failure=Failure.DENIED, detail="no such key")])
-        scorer = BatchScorer(ClaimRecall(judge=LLMJudge(model)), position="place")
+        scorer = BatchScorer(
+            ClaimRecall(judge=LLMJudge(model)),
+            position="place",
+            failed_batches="raise",
+            tries=1,
+        )
         with pytest.raises(RunStopped, match="no such key") as stopped:
             scorer(lists(rows()))
         again = pickle.loads(pickle.dumps(stopped.value))  # noqa: S301
@@ -375,13 +383,13 @@ class TestMistakes:
         with pytest.raises(
             InputError, match="sample 41: retrieved_context_ids: expected a list"
         ) as met:
-            score_batch(batch, IdRecall(), position="n")
+            score_batch(batch, IdRecall(), position="n", bad_rows="raise")
         assert met.value.line == 41
 
-    @pytest.mark.parametrize("value", [None, 1.5, "1", float("nan")])
+    @pytest.mark.parametrize("value", [None, 1.5, "1", float("nan"), -1])
     def test_a_position_is_a_whole_number(self, value: Any) -> None:
         """A gap in it would put a row anywhere."""
-        with pytest.raises(InputError, match=r"n holds whole numbers, got") as met:
+        with pytest.raises(InputError, match=r"n must hold whole numbers >= 0, got") as met:
             score_batch({"n": [0, value], "id": ["a", "b"]}, IdRecall(), position="n")
         assert met.value.line == 2
 
@@ -393,14 +401,28 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("options", "problem"),
         [
-            ({"keep": "all"}, "keep is"),
+            ({"keep": "all"}, "keep must be one of 'rows', 'summary', got 'all'"),
+            ({"bad_rows": "drop"}, "bad_rows must be one of 'quarantine', 'raise'"),
+            ({"failed_batches": "drop"}, "failed_batches must be one of 'report', 'raise'"),
+            ({"keep": "summary"}, 'keep="summary" needs position='),
+            ({"part_size": 0}, "part_size must be a whole number >= 1"),
+            ({"buckets": True}, "buckets must be"),
+            ({"tries": 0}, "tries must be"),
+            ({"position": "fullrecall_key"}, "name of a column of scores"),
             ({"position": "user_input"}, "name of a column of scores"),
             ({"position": "fullrecall_row"}, "name of a column of scores"),
             ({"max_concurrency": 0}, "max_concurrency"),
             ({"timeout": -1}, "timeout"),
             ({"retries": -1}, "a whole number >= 0"),
             ({"rename": {"a": "no_field"}}, "no_field"),
-            ({"store": 7}, "store must be a path here, got int: each worker opens it"),
+            (
+                {"store": 7},
+                "store must be a path or a redis:// URL here, got int",
+            ),
+            ({"store": "redis://:pw@host/0"}, "URL without a password.*set REDIS_PASSWORD"),
+            ({"rate": 5}, "budget and rate need store='redis://…', .*got store=None"),
+            ({"budget": Budget(calls=5), "store": "a.sqlite"}, "budget and rate need store="),
+            ({"store": "redis://host/0", "rate": 0}, "rate must be a number of requests per sec"),
         ],
     )
     def test_options_are_checked_at_once(self, options: Any, problem: str) -> None:
@@ -412,7 +434,7 @@ class TestMistakes:
         """It is this process's own."""
         with (
             Store(tmp_path / "answers.sqlite") as store,
-            pytest.raises(ParameterError, match="store must be a path here, got Store"),
+            pytest.raises(ParameterError, match="a path or a redis:// URL here, got Store"),
         ):
             BatchScorer(IdRecall(), store=store)  # type: ignore[arg-type]
 
@@ -420,8 +442,9 @@ class TestMistakes:
     def test_scores_of_another_scorer(self, keep: Any) -> None:
         """Rows that another scorer made are refused, not misread."""
         scores = score_batch(lists(rows()), TextRecall(), position="place", keep=keep)
-        with pytest.raises(ReportError, match="row 1 was scored in another way"):
-            BatchScorer(TextRecall(threshold=0.7), position="place", keep=keep).report(scores)
+        other = BatchScorer(TextRecall(threshold=0.7), position="place", keep=keep)
+        with pytest.raises(ReportError, match=r"row 1: .*it was scored with other scorers"):
+            other.report(scores, rows=24)
 
     def test_what_are_no_scores(self) -> None:
         """The batch itself, or a column that was lost on the way."""
@@ -434,12 +457,14 @@ class TestMistakes:
             with pytest.raises(ReportError, match="row 4: fullrecall_row holds no result"):
                 scorer.report(scores)
 
-    def test_a_batch_that_came_twice(self) -> None:
-        """A report with rows counted twice is none."""
+    def test_one_position_for_two_rows(self) -> None:
+        """A row that comes twice counts once; two rows that share a position are a mistake."""
         scorer = BatchScorer(IdRecall(), position="place")
         scores = scorer(lists(rows()))
-        with pytest.raises(ReportError, match="two rows have place=0"):
-            scorer.report([scores, scores])
+        assert list(scorer.report([scores, scores], rows=24)) == list(scorer.report(scores))
+        other = scorer({"place": [0], "retrieved_ids": [["x"]], "expected_ids": [["x"]]})
+        with pytest.raises(ReportError, match="two rows have place=0, and differ"):
+            scorer.report([scores, other])
 
 
 def chat_model() -> OpenAIChatModel:

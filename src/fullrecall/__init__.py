@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from fullrecall.calibration import Label, calibrate
     from fullrecall.context import Context
     from fullrecall.diagnosis import diagnose
-    from fullrecall.evaluation import aevaluate, evaluate
     from fullrecall.distributed.batches import BatchScorer
+    from fullrecall.evaluation import aevaluate, evaluate
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge

@@ -46,14 +46,22 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
     return read.collect() if isinstance(read, nw.LazyFrame) else read
 
 
-def frame_rows(frame: Any) -> Iterator[dict[Any, object]]:
-    """Yield the rows of a frame of any library, or of narwhals, as mappings, in order."""
+def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, object]]:
+    """Yield the rows of a frame of any library, or of narwhals, as mappings, in order.
+
+    Raises `InputError` for a cell that cannot be read; with `keep_errors` it stands in its place.
+    """
     read = eager(frame)
     maps = _map_columns(read)
     # Not `rows()`: it builds every row before the first is scored.
     for number, row in enumerate(read.iter_rows(named=True), start=1):
         for column in maps:
-            row[column] = map_cell(column, row[column], number)
+            try:
+                row[column] = map_cell(column, row[column], number)
+            except InputError as error:
+                if not keep_errors:
+                    raise
+                row[column] = error
         yield row
 
 

@@ -26,9 +26,14 @@ def pyplot(purpose: str) -> Any:
 
 
 def pyarrow(purpose: str) -> Any:
-    """Return pyarrow; raises `MissingExtraError` naming the extra and what needs it."""
+    """Return pyarrow with `compute` and `parquet`.
+
+    Raises `MissingExtraError` naming the extra and what needs it.
+    """
     try:
         import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", purpose) from None
     return pa

@@ -272,6 +272,30 @@ class ValuesRecord(Record):
     counts: list[Count]
 
 
+class FoldedSumRecord(Record):
+    """Whole groups, with gaps counting as one value."""
+
+    groups: Count
+    total: int
+    values: ValuesRecord
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if sum(self.values.counts) != self.groups:
+            raise ValueError(f"values must be {self.groups}, as groups says")
+        if abs(self.total) > self.groups << 60:
+            raise ValueError(f"{self.groups} values in [0, 1] must not add up to {self.total}")
+        return self
+
+
+class FoldedRecord(Record):
+    """Groups of `Totals` that are whole, without their names."""
+
+    samples: Count
+    gaps: Count
+    sums: Annotated[list[FoldedSumRecord], Field(min_length=3, max_length=3)]
+
+
 class TotalsRecord(Record):
     """One `Totals`."""
 
@@ -280,6 +304,7 @@ class TotalsRecord(Record):
     gaps: Count
     values: ValuesRecord
     groups: dict[str, Annotated[list[int], Field(min_length=3, max_length=3)]]
+    folded: FoldedRecord | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

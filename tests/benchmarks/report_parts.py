@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from side_by_side import say, setting, table
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.distributed.columns import schema
 from fullrecall.distributed.dataset import Writer
 from fullrecall.measures import Recall, nDCG
-from side_by_side import say, setting, table
 
 RETRIEVED = 10
 MOST_TARGETS = 3
@@ -68,7 +68,9 @@ def _ranks(rng: Any, rows: int) -> Any:
     return ranks
 
 
-def _table(first: int, sizes: Any, lists: Any, references: Any, ranks: Any, order: Any) -> pa.Table:
+def _table(  # noqa: PLR0917 - what rows are made of
+    first: int, sizes: Any, lists: Any, references: Any, ranks: Any, order: Any
+) -> pa.Table:
     rows, found = len(sizes), (ranks > 0).sum(axis=1)
     texts, codes = _found(sizes, ranks)
     inside = np.arange(MOST_TARGETS) < sizes[:, None]
@@ -138,8 +140,10 @@ def made(path: str, rows: int, changed: float, *, shuffle: bool) -> dict[str, An
     return {"making": making, "writing": writing}
 
 
-def act(name: str, before: str, after: str, rows: int, *, shuffle: bool) -> dict[str, Any]:
-    """Do one act and return its CPU seconds, its peak memory in MB, and something of what it said."""
+def act(  # noqa: C901 - a case for each
+    name: str, before: str, after: str, rows: int, *, shuffle: bool
+) -> dict[str, Any]:
+    """Do one act; return its CPU seconds, its peak memory in MB, and some of what it said."""
     begin, said = process_time(), ""
     match name:
         case "save":
@@ -152,7 +156,7 @@ def act(name: str, before: str, after: str, rows: int, *, shuffle: bool) -> dict
         case "summary":
             said = f"{Report.open(before).summary()['id_recall'].mean:.6f}"
         case "gate":
-            said = str(Gate(Recall @ 5 >= 0.3, nDCG @ 10 >= 0.2).check(Report.open(before)))  # noqa: PLR2004
+            said = str(Gate(Recall @ 5 >= 0.3, nDCG @ 10 >= 0.2).check(Report.open(before)))
         case "compare":
             score = compare(Report.open(before), Report.open(after))["id_recall"]
             said = f"{score.main.difference:+.6f}, p = {score.main.p:.4f}, {score.main.samples:,}"
@@ -252,7 +256,7 @@ def main() -> None:
         same += ["--shuffle"] * options.shuffle
         if options.small:
             same += ["--small", str(options.small)]
-            names = [f"{what} {form}" for form in ("file", "directory") for what in ("save", "load")]
+            names = ["save file", "load file", "save directory", "load directory"]
             names += ["open directory, summary", "open directory, rows"]
         else:
             check(Path(temporary) / "check.parquet")

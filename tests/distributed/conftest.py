@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
-import threading
+import shutil
+import socket
+import subprocess
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
+from tests.distributed.loopback import Endpoint, served
 
 from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
 from fullrecall.datasets import read
@@ -127,88 +126,53 @@ def job(tmp_path_factory: pytest.TempPathFactory, installed: Callable[..., None]
     return Job(path)
 
 
-@dataclass
-class Endpoint:
-    """A judge on loopback that speaks the OpenAI protocol, and how often it was asked what."""
-
-    base_url: str = ""
-    asked: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-    on_request: Callable[[int], object] = lambda _: None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return verdicts that depend on what is asked and on nothing else."""
-        user = body["messages"][1]["content"]
-        with self._lock:
-            self.asked[user] += 1
-            number = self.asked.total()
-        self.on_request(number)
-        time.sleep(self.seconds)
-        shown, lines = (user.split(f"{part}:\n")[1].splitlines() for part in ("contexts", "claims"))
-        number, text = shown[0].split(" ", 1)  # a claim may be judged on one context of several
-        quoted = [{"context": int(number), "quote": json.loads(text)}]
-        begins = {place: json.loads(line.split(" ", 1)[1]) for place, line in enumerate(lines, 1)}
-        verdicts = [
-            {
-                "id": place,
-                "begins": begins[place],
-                "verdict": "supported",
-                "together": False,
-                "citations": quoted,
-            }
-            if place <= crc32(user.encode()) % 3
-            else {
-                "id": place,
-                "begins": begins[place],
-                "verdict": "not_supported",
-                "together": False,
-                "citations": [],
-            }
-            for place in begins
-        ]
-        message = {"role": "assistant", "content": json.dumps({"verdicts": verdicts})}
-        return {
-            "id": "c", "object": "chat.completion", "created": 0, "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
-        }  # fmt: skip
-
-
 @pytest.fixture
 def endpoint(installed: Callable[..., None]) -> Iterator[Endpoint]:
     """Serve on a free loopback port until the test ends."""
     installed("openai", "fullrecall[openai]")
-    served = Endpoint()
+    with served() as started:
+        yield started
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            payload = json.dumps(served.answer(body)).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
+@pytest.fixture(scope="session")
+def redis_server(
+    installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Start a Redis server on a free loopback port, with nothing on the disk."""
+    installed("redis", "fullrecall[redis]")
+    binary = shutil.which("redis-server")
+    if binary is None:
+        pytest.fail("-m engines needs redis-server: apt-get install redis-server")
+    import redis
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """Keep quiet about whoever hung up: a test kills clients."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    served.base_url = f"http://127.0.0.1:{server.server_port}/v1"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
+        cwd=tmp_path_factory.mktemp("redis"),
+        stdout=subprocess.DEVNULL,
+    )
+    client = redis.Redis(port=port)
     try:
-        yield served
+        for _ in range(300):
+            try:
+                client.ping()
+                break
+            except redis.ConnectionError:
+                time.sleep(0.1)
+        yield f"redis://127.0.0.1:{port}/0"
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+        client.close()
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def redis_url(redis_server: str) -> str:
+    """Return the address of a server that knows nothing."""
+    import redis
+
+    with redis.Redis.from_url(redis_server) as client:
+        client.flushall()
+    return redis_server

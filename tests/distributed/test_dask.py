@@ -5,18 +5,22 @@ Opt-in, `-m engines`: it needs `pip install "dask[dataframe]"`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.distributed import engines, faults
+from tests.distributed.conftest import SAMPLES
 
-from fullrecall import BatchScorer, evaluate
+from fullrecall import BatchScorer, ClaimRecall, LLMJudge, evaluate
 from fullrecall.datasets import from_rows
 from fullrecall.errors import InputError
+from fullrecall.models.openai import OpenAIChatModel
 
 if TYPE_CHECKING:
     from conftest import Job
+    from tests.distributed.loopback import Endpoint
 
 pytestmark = [
     pytest.mark.engines,
@@ -65,8 +69,49 @@ def test_only_a_summary(dd: Any, job: Job) -> None:
     scorer = BatchScorer(job.scorers, position="row", keep="summary")
     samples = dd.read_parquet(job.path, split_row_groups=True)
     scores = samples.map_partitions(scorer, meta=scorer.meta).compute(scheduler="threads")
-    assert list(scores["samples"]) == [60, 60, 60, 60]
-    assert scorer.report(scores).totals() == job.evaluated().totals()
+    assert sum(scores["samples"]) == SAMPLES
+    assert scorer.report(scores, rows=SAMPLES).totals() == job.evaluated().totals()
+
+
+@pytest.fixture(scope="module")
+def cluster(installed: Callable[..., None]) -> Iterator[Any]:
+    """Start two workers with nannies."""
+    installed("distributed", "dask[dataframe,distributed]")
+    with engines.dask_started() as client:
+        yield client
+
+
+def test_faults(cluster: Any, tmp_path: Path) -> None:
+    """A batch fails once, one always, a worker is killed: right counts, and what is missing."""
+    scorer, path = faults.ids_job(tmp_path, 4_000)
+    report = scorer.report(engines.in_dask(scorer, path), rows=4_000)
+    faults.check_ids(scorer, report, path, 4_000)
+
+
+def test_faults_with_a_judge(
+    cluster: Any, endpoint: Endpoint, redis_url: str, tmp_path: Path
+) -> None:
+    """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
+    endpoint.rate = 100.0
+    scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=70)
+    report = scorer.report(engines.in_dask(scorer, path), rows=200)
+    faults.check_judged(scorer, report, endpoint, rows=200, calls=70)
+
+
+def test_a_judge_has_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask names what it computes: a judge of an endpoint has a name that is the same twice."""
+    import dask
+    from dask.base import tokenize
+
+    model, other = (OpenAIChatModel(name, base_url="http://127.0.0.1:9/v1") for name in "mo")
+    with dask.config.set({"tokenize.ensure-deterministic": True}):
+        scorers = [
+            BatchScorer(ClaimRecall(judge=LLMJudge(one)), position="row")
+            for one in (model, model, other)
+        ]
+        one, same, another = map(tokenize, scorers)
+        assert one == same != another
+        assert tokenize(scorers[0].scorers) == tokenize(scorers[1].scorers)
 
 
 def test_a_frame_as_rows(dd: Any, job: Job) -> None:

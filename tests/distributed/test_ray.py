@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+from tests.distributed import engines, faults
+from tests.distributed.conftest import SAMPLES
 
 from fullrecall import BatchScorer, ClaimRecall, LLMJudge
 from fullrecall.models.openai import OpenAIChatModel
 
 if TYPE_CHECKING:
-    from conftest import Endpoint, Job
+    from conftest import Job
+    from tests.distributed.loopback import Endpoint
 
 pytestmark = [
     pytest.mark.engines,
@@ -57,6 +60,7 @@ def ray(installed: Callable[..., None]) -> Iterator[Any]:
                     include_dashboard=False,
                     configure_logging=False,
                     log_to_driver=False,
+                    runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parents[2])}},
                 )
                 break
             except Exception:
@@ -93,17 +97,22 @@ def test_only_a_summary(ray: Any, job: Job) -> None:
     scorer = BatchScorer(job.scorers, position="row", keep="summary")
     samples = ray.data.read_parquet(str(job.path))
     scores = samples.map_batches(scorer, batch_size=50)
-    assert scorer.report(scores.iter_batches()).totals() == job.evaluated().totals()
+    report = scorer.report(scores.iter_batches(), rows=SAMPLES)
+    assert report.totals() == job.evaluated().totals()
 
 
 def test_the_documented_judge(
-    ray: Any, job: Job, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ray: Any, job: Job, endpoint: Endpoint, redis_url: str, tmp_path: Path
 ) -> None:
-    """Actors ask a model over HTTP; each judging is asked once, as in the plain run."""
-    monkeypatch.chdir(tmp_path)
+    """Workers ask a model over HTTP; each judging is asked once, as in the plain run."""
     code = job.documented(
-        "Ray Data with a model as the judge",
-        **{"http://localhost:8000/v1": endpoint.base_url, "size=2": "size=1"},
+        "A model as the judge",
+        **{
+            "http://localhost:8000/v1": endpoint.base_url,
+            "redis://localhost:6379/0": redis_url,
+            "rate=50.0": "rate=500.0",
+            "report.jsonl": str(tmp_path / "report.jsonl"),
+        },
     )
     job.run(code)
     once = endpoint.asked.copy()
@@ -112,6 +121,21 @@ def test_the_documented_judge(
     assert (tmp_path / "report.jsonl").read_bytes() == (tmp_path / "plain.jsonl").read_bytes()
     assert set(once.values()) == {1}
     assert endpoint.asked == once + once
+
+
+def test_faults(ray: Any, tmp_path: Path) -> None:
+    """A batch fails once, one always, a worker is killed: right counts, and what is missing."""
+    scorer, path = faults.ids_job(tmp_path, 4_000)
+    report = scorer.report(engines.in_ray(ray, scorer, path, batch=200), rows=4_000)
+    faults.check_ids(scorer, report, path, 4_000)
+
+
+def test_faults_with_a_judge(ray: Any, endpoint: Endpoint, redis_url: str, tmp_path: Path) -> None:
+    """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
+    endpoint.rate = 100.0
+    scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=70)
+    report = scorer.report(engines.in_ray(ray, scorer, path, batch=20), rows=200)
+    faults.check_judged(scorer, report, endpoint, rows=200, calls=70)
 
 
 def test_a_killed_worker_loses_nothing(

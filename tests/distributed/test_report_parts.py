@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -20,11 +21,11 @@ import pytest
 
 from fullrecall import Context, Gate, IdRecall, Report, Sample, TextRecall, compare, evaluate
 from fullrecall.diagnosis import diagnose
-from fullrecall.distributed import alignment, dataset, manifest, part, stored_rows
+from fullrecall.distributed import alignment, dataset, manifest, parquet_part, stored_rows
 from fullrecall.distributed.dataset import Writer, commit
 from fullrecall.distributed.keys import keys_of
 from fullrecall.distributed.manifest import Manifest
-from fullrecall.distributed.part import write_part
+from fullrecall.distributed.parquet_part import write_part
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target
 from fullrecall.measures import AP, F1, RR, AllFound, Hit, Measure, Precision, Recall, nDCG
@@ -46,7 +47,9 @@ class FirstLetter(Measure):
 
     text = "first_letter"
 
-    def count(self, findings: Findings, retrieved: int) -> float:  # noqa: ARG002 - the interface
+    def count(self, findings: Findings, retrieved: int) -> float:
+        """Return the share of targets of which the name ends in 1."""
+        del retrieved
         return sum(one.target.label.endswith("1") for one in findings) / len(findings)
 
 
@@ -54,7 +57,7 @@ class FirstLetter(Measure):
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred rows go through what millions do: many parts, row groups, splits and files."""
     monkeypatch.setattr(dataset, "GROUP", 37)
-    monkeypatch.setattr(part, "GROUP", 17)
+    monkeypatch.setattr(parquet_part, "GROUP", 17)
     monkeypatch.setattr(alignment, "_SPILLED", 50)
     monkeypatch.setattr(alignment, "_GATHERED", 40)
     monkeypatch.setattr(stored_rows, "_MOST_EQUAL", 20)
@@ -124,6 +127,8 @@ def test_both_forms_are_the_same_report(
     assert parts.summary(*MEASURES).to_dict() == report.summary(*MEASURES).to_dict()
     assert parts.summary(FirstLetter()).to_dict() == report.summary(FirstLetter()).to_dict()
     assert parts.metrics() == report.metrics()
+    if not repeats:
+        assert Report.of_totals([parts.totals()]).metrics() == report.metrics()
     assert list(parts.missed(2)) == report.missed(2)
     for by in ("kind", "deep.er", lambda row: len(row.results), *(["group"] if groups else [])):
         assert parts.slices(by, score="id_recall") == report.slices(by, score="id_recall")
@@ -452,9 +457,7 @@ def test_a_flipped_byte_is_found(folder: Path) -> None:
     path = parts_of(folder)[1]
     content = path.read_bytes()
     for place in range(0, len(content), max(1, len(content) // 40)):
-        path.write_bytes(
-            content[:place] + bytes([content[place] ^ 0x40]) + content[place + 1 :]
-        )
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x40]) + content[place + 1 :])
         for act in (
             lambda report: Gate(Recall >= 0.0, scores=["id_recall"]).check(report),
             lambda report: report["q3"],
@@ -512,7 +515,7 @@ def test_a_part_that_is_gone_cut_or_moved_is_said(folder: Path) -> None:
     sizes = [{"bytes": each.bytes, "digest": each.digest} for each in old.parts[:2]]
     swapped = [each.model_copy(update=of) for each, of in zip(old.parts, sizes[::-1], strict=False)]
     Manifest.of(old.as_methods, [*swapped, *old.parts[2:]]).write(folder)
-    with pytest.raises(ReportError, match="must be part '000000' .*, got part '000001'"):
+    with pytest.raises(ReportError, match=r"must be part '000000' .*, got part '000001'"):
         Report.open(folder).summary()
 
 
@@ -574,7 +577,7 @@ def test_an_edited_manifest_is_not_read(folder: Path) -> None:
         with pytest.raises(ReportError, match=manifest.NAME):
             Report.open(folder)
     path.unlink()
-    with pytest.raises(ReportError, match="has no manifest.json"):
+    with pytest.raises(ReportError, match="has no manifest"):
         Report.open(folder)
 
 
@@ -608,8 +611,10 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, folder: Path) -> None:
         assert not going.complete
         (check,) = Gate(Recall >= 0.0, scores=["id_recall"]).check(going).checks
         assert "killed or goes on" in check.reason
-    assert list(Report.open(tmp_path / "going")) == rows[:80]
-    with pytest.raises(RuntimeError), Writer(tmp_path / "going", writer._methods) as second:
+    whole = Report.open(tmp_path / "going")
+    assert list(whole) == rows[:80]
+    second = Writer(tmp_path / "going", whole.methods)
+    with suppress(RuntimeError), second:
         second.write(rows[0])
         raise RuntimeError("no more")
     ended = Report.open(tmp_path / "going")
@@ -738,6 +743,7 @@ def test_ids_that_share_a_key_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Keys that collide are no IDs that repeat, and pair nothing that differs."""
+
     def few(texts: Any, seed: int = 0) -> Any:
         keys = keys_of(texts, seed)
         return keys if seed else keys % 40

@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.distributed import engines, faults
+from tests.distributed.conftest import SAMPLES
 
 from fullrecall import BatchScorer, evaluate
 from fullrecall.datasets import from_rows
 
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
+
 if TYPE_CHECKING:
     from conftest import Job
+    from tests.distributed.loopback import Endpoint
 
 pytestmark = [
     pytest.mark.engines,
@@ -39,15 +44,18 @@ def spark(
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PYSPARK_PYTHON", sys.executable)
         environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        environment.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
         from pyspark.sql import SparkSession
 
         settings = {
-            "spark.master": "local[2]",
+            "spark.master": "local[2,4]",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "512m",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.shuffle.partitions": "2",
+            "spark.sql.files.maxPartitionBytes": "20k",
+            "spark.sql.files.openCostInBytes": "1k",
             "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         }
@@ -81,7 +89,33 @@ def test_only_a_summary(spark: Any, job: Job) -> None:
     scores = samples.mapInPandas(scorer.over, scorer.schema).toPandas()
     assert len(scores) > 3
     assert sum(scores["samples"]) == len(job.evaluated())
-    assert scorer.report(scores).totals() == job.evaluated().totals()
+    assert scorer.report(scores, rows=SAMPLES).totals() == job.evaluated().totals()
+
+
+def test_faults(spark: Any, tmp_path: Path) -> None:
+    """A batch fails once, one always, a worker is killed: right counts, and what is missing.
+
+    What all attempts left behind has rows twice, as speculation leaves them: they count once.
+    """
+    scorer, path = faults.ids_job(tmp_path, 4_000)
+    report = scorer.report(engines.in_spark(spark, scorer, path, kept=True), rows=4_000)
+    faults.check_ids(scorer, report, path, 4_000)
+    left = [pq.read_table(file) for file in Path(scorer.folder).glob("*.parquet")]
+    left += left[:2]
+    assert sum(sum(table["samples"].to_pylist()) for table in left) > 4_000
+    again = scorer.report(left, rows=4_000)
+    assert again.stopped == report.stopped
+    assert again.summary().to_dict() == report.summary().to_dict()
+
+
+def test_faults_with_a_judge(
+    spark: Any, endpoint: Endpoint, redis_url: str, tmp_path: Path
+) -> None:
+    """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
+    endpoint.rate = 100.0
+    scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=200)
+    report = scorer.report(engines.in_spark(spark, scorer, path), rows=200)
+    faults.check_judged(scorer, report, endpoint, rows=200, calls=200)
 
 
 def test_spark_s_own_rows(spark: Any, job: Job) -> None:

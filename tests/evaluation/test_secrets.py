@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import copy
 import json
 import logging
 import pickle
@@ -210,11 +211,37 @@ def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
     assert "api-version=2024-06-01" in model.name
 
 
-def test_a_model_that_a_worker_gets_hides_its_key_there_too(faulty: FaultyEndpoint) -> None:
-    """A copy knows the key as the first one does."""
-    copied = pickle.loads(pickle.dumps(model_of(faulty)))  # noqa: S301
-    check(repr(copied), copied.name)
-    assert copied.api_key == ASCII_KEY
+def test_no_secret_is_in_a_pickle(faulty: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker reads its key from its own environment; what cannot come from there is refused."""
+    url = faulty.base_url.replace("//", f"//user:{quote(PASSWORD, safe='')}@")
+    model = OpenAIChatModel("m", base_url=faulty.base_url, api_key=ASCII_KEY)
+    sent = pickle.dumps(ClaimRecall(judge=LLMJudge(model)))
+    assert not [form for form in written() if form.encode() in sent]
+    with pytest.raises(ParameterError, match="OPENAI_API_KEY must be set where workers run"):
+        pickle.loads(sent)  # noqa: S301
+    monkeypatch.setenv("OPENAI_API_KEY", ASCII_KEY)
+    received = pickle.loads(sent).judge.model  # noqa: S301
+    assert received.name == model.name
+    assert received._settings()["api_key"] == ASCII_KEY
+    check(repr(received), received.name)
+    with pytest.raises(ParameterError, match=r"base_url holds secrets.*set OPENAI_BASE_URL"):
+        pickle.dumps(OpenAIChatModel("m", base_url=url))
+    for options in ({"extra_headers": {"X-Auth": HEADER}}, {"extra_query": {"key": QUERY}}):
+        with pytest.raises(ParameterError, match=r"may hold secrets.*OPENAI_CUSTOM_HEADERS"):
+            pickle.dumps(OpenAIChatModel("m", base_url=faulty.base_url, options=options))
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    sent = pickle.dumps(OpenAIChatModel("m"))
+    assert not [form for form in written() if form.encode() in sent]
+    assert pickle.loads(sent).base_url == url  # noqa: S301
+
+
+def test_a_copy_in_the_same_process_keeps_the_key(faulty: FaultyEndpoint) -> None:
+    """It goes nowhere."""
+    model = model_of(faulty)
+    for copied in (copy.copy(model), copy.deepcopy(model)):
+        assert copied.api_key == ASCII_KEY
+        assert copied.options == model.options
+        assert copied == model
 
 
 def test_an_address_that_is_none_is_refused_without_its_password() -> None:

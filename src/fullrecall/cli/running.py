@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from glob import glob
@@ -25,18 +25,23 @@ from fullrecall.cli.problems import explained
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
 from fullrecall.datasets import read, read_spans, read_trec, with_references
+from fullrecall.datasets.row_count import row_count
 from fullrecall.datasets.traces import Joined
 from fullrecall.datasets.trec import RunOrder
-from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.distributed import dataset
+from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
+from fullrecall.evaluation.progress import Counted
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
-from fullrecall.report import Report, Summary, file, terminal
+from fullrecall.report import Report, Summary, terminal
+from fullrecall.report import file as report_file
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 
 if TYPE_CHECKING:
+    from fullrecall.report import Row
+    from fullrecall.result import Method
     from fullrecall.scorers import FindingScorer
 
 
@@ -186,6 +191,24 @@ def _scorers(request: Request, first: Sample) -> list[FindingScorer]:
         raise error.at(path=str(request.files[0])) from None
 
 
+def _counted(samples: Iterable[Sample], request: Request) -> Iterable[Sample]:
+    """Return the samples, and with them how many there are where the files tell: for a display."""
+    shown = not (request.quiet or request.as_json)
+    if not shown or request.run or request.id_key or request.references or request.format:
+        return samples
+    counts = [row_count(file) for file in request.files]
+    if None in counts:
+        return samples
+    return Counted(iter(samples), range(sum(number or 0 for number in counts)))
+
+
+def _writing(opened: ExitStack, output: Path, methods: Sequence[Method]) -> Callable[[Row], None]:
+    """Return what saves one row after the other, as a file or as a directory."""
+    if is_directory(output):
+        return opened.enter_context(dataset.Writer(output, methods)).write
+    return opened.enter_context(report_file.Writer(output, methods)).write
+
+
 def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
     exported = is_exported(request.output)
     methods = [scorer.method for scorer in scorers]
@@ -193,11 +216,9 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
     outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
     try:
         with ExitStack() as opened:
-            sinks = [outcome.missed.add]
+            sinks: list[Callable[[Row], None]] = [outcome.missed.add]
             if request.output is not None and not exported:
-                parts = is_directory(request.output)
-                kind = dataset.Writer if parts else file.Writer
-                sinks.append(opened.enter_context(kind(request.output, methods)).write)
+                sinks.append(_writing(opened, request.output, methods))
             options: RunOptions = {
                 **request.limits,
                 "progress": not (request.quiet or request.as_json),
@@ -205,7 +226,7 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
                 "keep": "rows" if exported else "summary",
                 "measures": request.measures,
             }
-            outcome.report = evaluate(samples, scorers, **options)
+            outcome.report = evaluate(_counted(samples, request), scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
         outcome.report.stopped = ending(stopped)

@@ -168,7 +168,9 @@ class Diagnosis:
         fixes = [f"{str(cause).replace('_', ' ')}: {fix}" for cause, fix in self.fixes.items()]
         advice = [f"{nth}. {change}" for nth, change in enumerate(self.changes, start=1)]
         blocks = ["What to change", *advice, ""] if advice else []
-        notes = [f"Told from {counted(self.samples, 'sample')}{self._drawn}."] if self._drawn else []
+        notes = (
+            [f"Told from {counted(self.samples, 'sample')}{self._drawn}."] if self._drawn else []
+        )
         return [*blocks, terminal.table(heads, sections), "", *fixes, *notes]
 
     @property

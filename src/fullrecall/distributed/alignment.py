@@ -92,7 +92,6 @@ class Alignment:
     def _sorted(self, names: Sequence[str]) -> Rows:
         """Return the same for places in any order: the rows are sorted by theirs, through files."""
         import numpy as np
-        import pyarrow as pa
 
         size = max(_SPILLED, -(-len(self.places) // 200))
         back = np.full(len(self._after), -1, np.int64)
@@ -102,7 +101,8 @@ class Alignment:
         def reading() -> Any:
             with TemporaryDirectory(prefix="fullrecall-") as folder:
                 self._spill(Path(folder), names, back, size)
-                number, table, order = -1, None, None
+                number, table = -1, None
+                order: Any = None
                 made = None
                 while True:
                     first, places = yield made
@@ -124,7 +124,6 @@ class Alignment:
 
     def _spill(self, folder: Path, names: Sequence[str], back: Places, size: int) -> None:
         """Write the rows of the second report to files, by their place in the first."""
-        import numpy as np
         import pyarrow as pa
 
         with ExitStack() as opened:

@@ -55,7 +55,7 @@ class Score(NamedTuple):
         return cls(*(f"{name}_{field}" for field in cls._fields))
 
 
-def schema(methods: Sequence[Method]) -> pa.Schema:
+def schema(methods: Sequence[Method]) -> Any:
     """Return the columns of a part with results of these methods."""
     pa = pyarrow(PURPOSE)
     fields: list[tuple[str, Any]] = [(name, pa.string()) for name in _TEXTS]
@@ -246,22 +246,28 @@ def plain_result(
         )
     for nth, finding in enumerate(findings):
         finding["target"] = targets[nth]
-    for field in ("evidence", "contested"):
-        for nth, value in details.pop(field, {}).items():
-            findings[int(nth)][field] = value
+    _put_details(findings, details)
     if len(details.get("unmeasured", ())) != unmeasured:
         raise ReportError(f"{score.details} must name {unmeasured} unmeasured targets")
     if findings:
         plain["findings"] = findings
-    if row[score.score] is not None:
-        plain["score"] = row[score.score]
-    if row[score.reason] is not None:
-        plain["note"] = row[score.reason]
-    if row[score.targets] is not None:
-        plain["targets"] = f"{row[score.targets]:016x}"
-    if ranks is not None:
-        plain["ranks"] = ranks
-    return plain | details
+    digest = row[score.targets]
+    given = {
+        "score": row[score.score],
+        "note": row[score.reason],
+        "targets": None if digest is None else f"{digest:016x}",
+        "ranks": ranks,
+    }
+    return plain | {name: value for name, value in given.items() if value is not None} | details
+
+
+def _put_details(findings: Sequence[dict[str, Any]], details: dict[str, Any]) -> None:
+    """Move what is said of single findings to them."""
+    for field in ("evidence", "contested"):
+        for nth, value in details.pop(field, {}).items():
+            if not nth.isdecimal() or int(nth) >= len(findings):
+                raise ReportError(f"{field} must be of a finding, got {nth!r}")
+            findings[int(nth)][field] = value
 
 
 def _object(row: Mapping[str, Any], name: str) -> dict[str, Any]:

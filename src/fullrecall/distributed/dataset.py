@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fullrecall.distributed import columns, manifest
 from fullrecall.distributed.manifest import Manifest, PartRecord
-from fullrecall.distributed.part import ENDING, GROUP, as_table, write_table
+from fullrecall.distributed.parquet_part import ENDING, GROUP, as_table, write_table
 from fullrecall.errors import ReportError
 from fullrecall.report.row import Row
 from fullrecall.report.text import ending

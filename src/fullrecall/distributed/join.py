@@ -19,21 +19,17 @@ from weakref import finalize
 
 from fullrecall.counts import counted
 from fullrecall.distributed.alignment import Alignment, Side
+from fullrecall.distributed.columns import PURPOSE
 from fullrecall.distributed.columns import schema as columns_of
 from fullrecall.distributed.keys import keys_of
 from fullrecall.distributed.shapes import Shaped, Shapes, is_own
 from fullrecall.distributed.stored_rows import StoredRows, group_splits
 from fullrecall.errors import ReportError
+from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
 from fullrecall.report.difference import Changed, Changes
 from fullrecall.report.match import Compared, Match, Places, gaps, plain
-from fullrecall.report.pairs import (
-    Common,
-    Gap,
-    PairedBy,
-    common_targets,
-    ends_of_change,
-)
+from fullrecall.report.pairs import Common, Gap, PairedBy, common_targets, ends_of_change
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.totals import Totals
@@ -41,7 +37,6 @@ from fullrecall.result import Status
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -129,8 +124,8 @@ class Join(Match):
                         group = read.group(row - read.first)
                         low.add(both[0], group)
                         high.add(both[1], group)
-            low.close()
-            high.close()
+            low.fold()
+            high.fold()
         return low, high
 
     def _stored(self, report: Report) -> StoredRows:
@@ -206,7 +201,7 @@ class Join(Match):
 
     def _agree(self, alignment: Alignment) -> bool:
         """Whether all pairs have the same ID; warns of those that ask another question."""
-        import pyarrow.compute as pc
+        pc = pyarrow(PURPOSE).compute
 
         reworded, first = 0, None
         for side in alignment.sides(["id", "user_input"], ["id", "user_input"]):
@@ -227,7 +222,8 @@ class Join(Match):
 
     def _by_position(self) -> Alignment:
         import numpy as np
-        import pyarrow.compute as pc
+
+        pc = pyarrow(PURPOSE).compute
 
         ours, theirs = len(self._before), len(self._after)
         if ours != theirs:
@@ -241,7 +237,7 @@ class Join(Match):
             questions = side.before.column(0), side.after.column(0)
             other = pc.not_equal(*questions).fill_null(False)  # noqa: FBT003
             if other.true_count:
-                row = other.index(True).as_py()  # noqa: FBT003
+                row = other.index(True).as_py()
                 before, after = (column[row].as_py() for column in questions)
                 raise ReportError(
                     f"sample #{side.first + row + 1} asks {before!r} before and {after!r} after, "
@@ -319,7 +315,7 @@ class Join(Match):
 class _Read:
     """Some samples of both reports: what is read of one score, row by row of the first."""
 
-    def __init__(  # noqa: PLR0917 - what a reading is made of
+    def __init__(
         self,
         join: Join,
         side: Side,
@@ -428,8 +424,8 @@ class _Read:
         rows = np.flatnonzero(known | gaps)
 
         def add(one: float, two: float, group: str | None, times: int = 1) -> None:
-            low.add(one, group, times)
-            high.add(two, group, times)
+            low.add(one, group, times=times)
+            high.add(two, group, times=times)
 
         _counted(self._groups, rows, add, least[rows], most[rows])
 
@@ -574,7 +570,7 @@ def _all_columns(rows: StoredRows) -> list[str]:
     return names
 
 
-def _flags(values: Flags) -> pa.Array:
+def _flags(values: Flags) -> Any:
     import pyarrow as pa
 
     return pa.array(values)

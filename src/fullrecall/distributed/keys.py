@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     Keys = NDArray[np.uint64]
@@ -23,8 +22,8 @@ _FACTORS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 """Odd numbers that spread bits, those of splitmix64 (Steele, Lea, Flood, 2014)."""
 
 
-def keys_of(texts: pa.Array, seed: int = 0) -> Keys:
-    """Return the key of each text: equal for equal texts, whatever the batch; 0 for null."""
+def keys_of(texts: Any, seed: int = 0) -> Keys:
+    """Return the key of each text of an Arrow array: the same in any batch; 0 for null."""
     import numpy as np
 
     known = texts.is_valid().to_numpy(zero_copy_only=False)
@@ -43,7 +42,7 @@ def keys_of(texts: pa.Array, seed: int = 0) -> Keys:
     return keys
 
 
-def _spans(texts: pa.Array) -> tuple[Any, Any, Any]:
+def _spans(texts: Any) -> tuple[Any, Any, Any]:
     """Return where each text begins in the bytes of the column, how long it is, and the bytes."""
     import numpy as np
 

@@ -144,7 +144,7 @@ class Shapes:
         except ReportError as error:
             raise ReportError(f"{names.found}: {error}") from None
 
-    def _check_scores(self, shaped: Shaped, column: pa.Array) -> None:
+    def _check_scores(self, shaped: Shaped, column: Any) -> None:
         import numpy as np
 
         if not is_own(self._method.headline):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from fullrecall.distributed import columns, manifest
 from fullrecall.distributed.keys import keys_of
-from fullrecall.distributed.part import Part
+from fullrecall.distributed.parquet_part import Part
 from fullrecall.distributed.shapes import Shape, Shaped, Shapes, is_own
 from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
 from fullrecall.records import RowRecord
 from fullrecall.report.file import parsed
@@ -26,7 +27,6 @@ from fullrecall.sample import Sample
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     Codes = NDArray[np.int64]
@@ -97,19 +97,19 @@ class StoredRows(LazyRows):
                 yield from self.decoded(batch, places[nth:stop])
             nth = stop
 
-    def batches(self, names: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, names: Sequence[str]) -> Iterator[tuple[int, Any]]:
         """Yield these columns of all rows in order, each batch with its first row's place."""
         for part in self.parts:
             yield from part.batches(names)
 
-    def shaped(self, shapes: Shapes, first: int, batch: pa.RecordBatch) -> Shaped:
-        """Return the results of a score in a batch; `ReportError` names the file, row and column."""
+    def shaped(self, shapes: Shapes, first: int, batch: Any) -> Shaped:
+        """Return the results of a score in a batch; `ReportError` names file, row and column."""
         try:
             return shapes.of(batch)
         except ReportError as error:
             raise self._located(error, first) from None
 
-    def decoded(self, batch: pa.RecordBatch, places: Sequence[int]) -> Iterator[Row]:
+    def decoded(self, batch: Any, places: Sequence[int]) -> Iterator[Row]:
         """Yield the rows of a batch with all columns, which stand at these places."""
         plain = columns.plain_rows(batch, self.methods)
         for place in places:
@@ -179,7 +179,8 @@ class StoredRows(LazyRows):
     def with_contexts(self) -> Iterator[Row]:
         """Yield the rows whose sample may have retrieved contexts beside their IDs."""
         import numpy as np
-        import pyarrow as pa
+
+        pa = pyarrow(columns.PURPOSE)
 
         for part in self.parts:
             if all(len(b) == b.column("rest").null_count for _, b in part.batches(["rest"])):
@@ -191,7 +192,8 @@ class StoredRows(LazyRows):
     def places_of(self, label: str) -> Sequence[int]:
         """Return the places of the rows with a label."""
         import numpy as np
-        import pyarrow.compute as pc
+
+        pc = pyarrow(columns.PURPOSE).compute
 
         found: list[int] = []
         for first, batch in self.batches(("id",)):
@@ -222,7 +224,8 @@ class StoredRows(LazyRows):
     def repeated_ids(self) -> Counter[str]:
         """Return the IDs that stand more than once, with how often, by the second time."""
         import numpy as np
-        import pyarrow as pa
+
+        pa = pyarrow(columns.PURPOSE)
 
         keys, known = self.keys()
         ordered = np.sort(keys[known])
@@ -261,7 +264,7 @@ class StoredRows(LazyRows):
                     pairs[name, group] = None
         return Linked(pairs, taken)
 
-    def _linked_groups(self, batch: pa.RecordBatch) -> list[str | None]:
+    def _linked_groups(self, batch: Any) -> list[str | None]:
         groups: list[str | None] = batch.column("group").to_pylist()
         if not len(self._linked):
             return groups
@@ -290,7 +293,7 @@ class StoredRows(LazyRows):
     def _equal(
         self,
         split: tuple[int, int],
-        batch: pa.RecordBatch,
+        batch: Any,
         shapes: Sequence[Shapes],
         first: int,
         *,
@@ -319,14 +322,17 @@ class StoredRows(LazyRows):
         _, firsts, counts = np.unique(joined, return_index=True, return_counts=True)
         for row, times in zip(kept[firsts].tolist(), counts.tolist(), strict=True):
             yield (
-                _at(linked, linked_codes[row]),
-                _at(groups, codes[row]),
-                _at(texts, text_codes[row]),
-                *(each.shapes[each.codes[row]] for each in read),
-            ), times
+                (
+                    _at(linked, linked_codes[row]),
+                    _at(groups, codes[row]),
+                    _at(texts, text_codes[row]),
+                    *(each.shapes[each.codes[row]] for each in read),
+                ),
+                times,
+            )
 
     def _one_by_one(self, split: tuple[int, int], places: Sequence[int]) -> Iterator[Tallied]:
-        import pyarrow as pa
+        pa = pyarrow(columns.PURPOSE)
 
         for first, batch in self.batches(self._names):
             linked, codes = _factors_of(self._linked_groups(batch))
@@ -334,9 +340,7 @@ class StoredRows(LazyRows):
             some = batch.take(pa.array(kept))
             for row, nth in zip(self.decoded(some, first + kept), kept.tolist(), strict=True):
                 results = tuple(row.results[place] for place in places)
-                yield Tallied(
-                    Row(row.position, row.sample, results), _at(linked, codes[nth]), 1
-                )
+                yield Tallied(Row(row.position, row.sample, results), _at(linked, codes[nth]), 1)
 
     def _part_of(self, place: int) -> Part:
         return self.parts[bisect_right(self._firsts, place) - 1]
@@ -381,7 +385,7 @@ def _emitted(waiting: Mapping[tuple[Any, ...], int]) -> Iterator[Tallied]:
 
 
 def _factors(column: Any) -> tuple[list[Any], Any]:
-    """Return the distinct texts of a dictionary column, and the place of each row's; -1 for null."""
+    """Return the distinct texts of a dictionary column, and where each row's is; -1 for null."""
     import numpy as np
 
     indices = column.indices.fill_null(-1)
@@ -404,11 +408,9 @@ def _at(texts: Sequence[Any], code: Any) -> Any:
 def _in_split(texts: Sequence[Any], codes: Any, split: tuple[int, int]) -> Any:
     """Return which rows are in a split: by their group's key; those without one in the first."""
     import numpy as np
-    import pyarrow as pa
 
+    pa = pyarrow(columns.PURPOSE)
     nth, splits = split
     remainders = keys_of(pa.array(texts, pa.string())) % np.uint64(splits)
     inside = np.append(remainders == nth, nth == 0)
     return inside[codes]
-
-

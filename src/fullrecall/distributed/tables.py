@@ -34,12 +34,26 @@ class Table(Protocol):
 
     names: list[Any]
 
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        ...
+
     def rows(self) -> Iterator[dict[Any, object]]:
-        """Yield the rows as mappings, in order."""
+        """Yield the rows as mappings, in order; a cell that cannot be read is its `InputError`."""
         ...
 
     def column(self, name: str) -> list[Any]:
         """Return a column's values as Python's own."""
+        ...
+
+    def taken(self, numbers: list[int]) -> Table:
+        """Return a table of the rows with these numbers, from 0."""
+        ...
+
+    @property
+    def arrow(self) -> Any:
+        """The table as Arrow's, if it is one; else None."""
         ...
 
     def like(
@@ -82,11 +96,23 @@ class _Frame:
         self._frame = eager(frame)
         self.names = list(self._frame.columns)
 
+    @property
+    def count(self) -> int:
+        return len(self._frame)
+
     def rows(self) -> Iterator[dict[Any, object]]:
-        return frame_rows(self._frame)
+        return frame_rows(self._frame, keep_errors=True)
 
     def column(self, name: str) -> list[Any]:
         return self._frame[name].to_list()
+
+    def taken(self, numbers: list[int]) -> Table:
+        return _Frame(self._frame[numbers].to_native())
+
+    @property
+    def arrow(self) -> Any:
+        native = self._frame.to_native()
+        return native if type(native).__module__.partition(".")[0] == "pyarrow" else None
 
     def like(
         self, columns: Mapping[str, list[Any]], types: Mapping[str, ColumnType], *, beside: bool
@@ -104,6 +130,8 @@ class _Frame:
 
 
 class _Columns:
+    arrow = None
+
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         self._columns = columns
         self.names = list(columns)
@@ -116,10 +144,16 @@ class _Columns:
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(f"a batch's columns are of one length, got {lengths}")
+        self.count = next(iter(lengths.values()), 0)
 
     def rows(self) -> Iterator[dict[Any, object]]:
         for values in zip(*self._columns.values(), strict=True):
             yield dict(zip(self.names, values, strict=True))
+
+    def taken(self, numbers: list[int]) -> Table:
+        return _Columns(
+            {name: [column[number] for number in numbers] for name, column in self._columns.items()}
+        )
 
     def column(self, name: str) -> list[Any]:
         column = self._columns[name]

@@ -19,6 +19,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import NotAsked
 from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import ChatModel, Completion
+from fullrecall.models.retries import Attempt
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
 
@@ -95,6 +96,10 @@ class Budget:
                 "tokens each"
             )
 
+    def account(self) -> Account:
+        """Return an account of this budget that nothing was charged to yet."""
+        return Account(self)
+
     def price(self, model: ChatModel) -> Price | None:
         """Return the price of a model, by its `name` or, where it has one, its `model`."""
         for name in (model.name, getattr(model, "model", None)):
@@ -118,7 +123,7 @@ def account_of(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Account
             for model in models_of(scorer):
                 if budget.price(model) is None:
                     raise ParameterError(_no_price(model, budget))
-    return Account(budget)
+    return budget.account()
 
 
 def models_of(asked: object) -> list[ChatModel]:
@@ -186,6 +191,9 @@ class Account:
             yield charge
         finally:
             self._settle(ask, charge)
+
+    async def hears(self, attempt: Attempt) -> None:
+        """Take note of what came of a request; one process has nobody to tell."""
 
     async def _reserved(self, ask: Ask) -> Charge:
         """Count a request as on its way, once there is room for it."""

@@ -14,17 +14,20 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from fullrecall.errors import ParameterError, StoreError
 from fullrecall.evaluation.keys import completion_key, result_key
-from fullrecall.evaluation.store import Store
+from fullrecall.evaluation.served_store import SCHEMES, ServedStore, Server
+from fullrecall.evaluation.store import JobFile, Store
 from fullrecall.judges.judge import Ask
 from fullrecall.models.chat import Completion
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
+
+AnyStore: TypeAlias = Store | ServedStore
 
 _MOST_CHARACTERS = 64_000_000
 """Of the completions that a run without a store remembers: its memory stays flat."""
@@ -34,24 +37,37 @@ _POLL_SECONDS = (0.02, 0.5)
 
 
 @contextmanager
-def opened(store: Store | str | Path | None) -> Iterator[Store | None]:
-    """Yield the store that a run was given: a path is opened and closed again, a `Store` is not.
+def opened(
+    store: AnyStore | JobFile | Server | str | Path | None,
+) -> Iterator[AnyStore | None]:
+    """Yield the store that a run was given: a path or address is opened and closed again.
 
-    Raises `StoreError` for a file that is no store, and `ParameterError` for what is neither.
+    An open store is not. Raises `StoreError` for a file that is no store or a server that is not
+    there, and `ParameterError` for what is none of these.
     """
-    if store is None or isinstance(store, Store):
+    if isinstance(store, str) and store.startswith(SCHEMES):
+        store = Server(store)
+    if store is None or isinstance(store, (Store, ServedStore)):
         yield store
+    elif isinstance(store, JobFile):
+        with Store(store.path, job=store.job) as made:
+            yield made
+    elif isinstance(store, Server):
+        with ServedStore(store) as served:
+            yield served
     elif isinstance(store, (str, Path)):
         with Store(store) as made:
             yield made
     else:
-        raise ParameterError(f"store must be a path, a Store or None, got {store!r}")
+        raise ParameterError(
+            f"store must be a path, a redis:// URL, a Store or None, got {store!r}"
+        )
 
 
 class Cache:
     """What one run is answered, and what was answered before it; lives in one event loop."""
 
-    def __init__(self, store: Store | None, spent: Spent) -> None:
+    def __init__(self, store: AnyStore | None, spent: Spent) -> None:
         self.spent = spent
         self.store = store
         self.memory = _Memory()
@@ -138,6 +154,8 @@ class Turn:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is None:
+            await self._remember_unusable()
         self._over(error)
 
     @property
@@ -198,6 +216,15 @@ class Turn:
         self._cache.warn()
         return None
 
+    async def _remember_unusable(self) -> None:
+        """Have nobody of this run ask again for a reply that could not be used."""
+        asked, kept, cache = self._told is not None, self.kept, self._cache
+        if not asked or kept is None or _is_answer(self._ask, kept) or not _is_reply(kept):
+            return
+        cache.memory.keep(self._key, kept)
+        if cache.store is not None:
+            await asyncio.wrap_future(cache.store.keep_unusable(self._key, kept))
+
     def _over(self, error: BaseException | None) -> None:
         """Let those go on who wait for this ask, with the answer or with what ended it."""
         told, self._told = self._told, None
@@ -237,6 +264,11 @@ class _Memory:
         while self._characters > _MOST_CHARACTERS and len(self._completions) > 1:
             _, dropped = self._completions.popitem(last=False)
             self._characters -= len(dropped.text)
+
+
+def _is_reply(completion: Completion) -> bool:
+    """Whether the model itself replied: what the way to it failed with may be mended."""
+    return completion.failure is None or completion.failure.is_reply
 
 
 def _is_answer(ask: Ask, completion: Completion) -> bool:

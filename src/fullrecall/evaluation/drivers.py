@@ -33,9 +33,8 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.cache import Cache
+    from fullrecall.evaluation.cache import AnyStore, Cache
     from fullrecall.evaluation.engine import Engine
-    from fullrecall.evaluation.store import Store
 
 T = TypeVar("T")
 
@@ -196,14 +195,16 @@ async def arows_of(
 
 
 @asynccontextmanager
-async def _store_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Store | None]:
+async def _store_of(
+    run: Run, away: Callable[..., Awaitable[Any]]
+) -> AsyncIterator[AnyStore | None]:
     """Open the run's store and close it again away from the loop: both wait for the disk."""
     import asyncio
 
     from fullrecall.evaluation.cache import opened
 
     store = opened(run.limits.store)
-    yielded: Store | None = await away(store.__enter__)
+    yielded: AnyStore | None = await away(store.__enter__)
     try:
         yield yielded
     finally:

@@ -11,7 +11,8 @@ from fullrecall.models.retries import MOST, Retries
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget
-    from fullrecall.evaluation.store import Store
+    from fullrecall.evaluation.served_store import ServedStore, Server
+    from fullrecall.evaluation.store import JobFile, Store
 
 LATE = "the run's deadline passed before it was judged"
 
@@ -27,7 +28,7 @@ class Limits:
     timeout: float | None = 60.0
     deadline: float | None = None
     retries: Retries | int = MOST
-    store: Store | str | Path | None = None
+    store: Store | ServedStore | JobFile | Server | str | Path | None = None
     budget: Budget | None = None
 
     def __post_init__(self) -> None:

@@ -37,7 +37,12 @@ class Progress:
     def __str__(self) -> str:
         of = "" if self.total is None else f"/{self.total:,}"
         rate = self.done / self.spent.seconds if self.spent.seconds else 0.0
-        return ", ".join([f"{self.done:,}{of} samples", f"{rate:.3g}/s", *self.details()])
+        told = [f"{self.done:,}{of} samples", f"{rate:.3g}/s"]
+        if self.total and rate:
+            left = max(0, self.total - self.done) / rate
+            told[0] += f" ({min(1.0, self.done / self.total):.0%})"
+            told.append(f"{_duration(left)} left")
+        return ", ".join([*told, *self.details()])
 
     def details(self) -> list[str]:
         """Return what there is to tell beside the number of samples, in a few words each."""
@@ -127,6 +132,13 @@ class Meter:
         self._logged = self._account.seconds
         sys.stderr.write(f"fullrecall: {self.progress()}\n")
         sys.stderr.flush()
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds: 1:02:03, or 2:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def known_length(samples: object) -> int | None:

@@ -70,6 +70,7 @@ class Requests:
                             turn.keep(counted(attempt, sent))
                             charge.completion = attempt.completion
                             endpoint.hears(attempt, entered, self._retries)
+                        await self._account.hears(attempt)
                         wait = self._retries.wait(sent, attempt.trouble)
                         if wait is None and not pardoned:
                             pardoned = await self._is_pardoned(attempt, sent, endpoint, turn)

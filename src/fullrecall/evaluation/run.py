@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.drivers import Run
     from fullrecall.evaluation.progress import Meter, OnProgress
     from fullrecall.evaluation.retrievers import Asker, RetrieverLike
-    from fullrecall.evaluation.store import Store
+    from fullrecall.evaluation.served_store import ServedStore, Server
+    from fullrecall.evaluation.store import JobFile, Store
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Keep: TypeAlias = Literal["rows", "summary"]
@@ -70,7 +71,7 @@ class RunOptions(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     retries: Retries | int
-    store: Store | str | Path | None
+    store: Store | ServedStore | JobFile | Server | str | Path | None
     budget: Budget | None
     retriever: RetrieverLike | None
     progress: bool
@@ -102,9 +103,10 @@ def evaluate(
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
       the whole run; what was not measured by then is unscored. Default: None.
     - `retries`: how requests that fail for the moment are sent again, or how often. Default: 4.
-    - `store`: a file or a `Store` that keeps what models answer, so that a later run goes on
-      where this one ended, and runs beside it ask nothing that this one asks. None keeps it in
-      memory, for this run. It is opened, and a file made, also where no scorer asks a model.
+    - `store`: a file, a `Store`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
+      what models answer, so that a later run goes on where this one ended, and runs beside it ask
+      nothing that this one asks. None keeps it in memory, for this run. It is opened, and a file
+      made, also where no scorer asks a model.
     - `budget`: what the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error or, where that is no terminal, a line each
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.

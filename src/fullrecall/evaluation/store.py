@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -53,6 +53,8 @@ _KEEP_COMPLETION = """INSERT OR IGNORE INTO completions
 _KEEP_RESULT = """INSERT OR IGNORE INTO results
     SELECT ?, (SELECT id FROM names WHERE name = ?), ?, ?, ?, ?"""
 _KEEP_FAILURE = "INSERT OR IGNORE INTO failures VALUES (?, ?)"
+_KEEP_UNUSABLE = "INSERT OR IGNORE INTO unusable VALUES (?, ?, ?, ?)"
+_UNUSABLE = "SELECT reply FROM unusable WHERE job = ? AND key = ?"
 _LEASE = "SELECT token, place, pid, until FROM leases WHERE key = ?"
 _TAKE_LEASE = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)"
 _END_LEASE = "DELETE FROM leases WHERE key = ? AND token = ?"
@@ -82,8 +84,18 @@ class _Job:
             self.done.set_result(value)
 
 
+@dataclass(frozen=True)
+class JobFile:
+    """The path of a store, and the job that uses it: its batches are one run."""
+
+    path: str
+    job: str
+
+
 class Store:
     """A store in the file `path`, made where there is none; close it, or use it in a `with`.
+
+    What could not be used of what models replied is remembered for a `job`, if one is named.
 
     Raises `StoreError` for a file that is not a store, a damaged one, one of a newer version, and
     where there is no such directory; none of these is written to. What can be read of a damaged
@@ -93,8 +105,9 @@ class Store:
     Threads and processes may share a store, also those that fork with it open.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, job: str = "") -> None:
         self.path = Path(path)
+        self.job = job
         self.problem = ""
         _check(self.path)
         self._jobs: deque[_Job] = deque()
@@ -132,7 +145,7 @@ class Store:
             key,
         )
         if row is None:
-            return None
+            return self._unusable(key)
         prompt_tokens, completion_tokens, failure, detail, text, checksum, requests = row
         if checksum_of(key, prompt_tokens, completion_tokens, failure, detail, text) != checksum:
             self._damaged.add(key)
@@ -161,6 +174,8 @@ class Store:
             if not taken and key not in self._damaged:
                 kept = connection.execute("SELECT 1 FROM completions WHERE key = ?", (key,))
                 taken = kept.fetchone() is not None
+                if self.job and not taken:
+                    taken = connection.execute(_UNUSABLE, (self.job, key)).fetchone() is not None
             if taken:
                 self._leases.discard(token)
             else:
@@ -199,6 +214,16 @@ class Store:
                 self._end(connection, key, lease)
 
         return self._enqueued(_Job(act))
+
+    def keep_unusable(self, key: bytes, completion: Completion) -> Future[None]:
+        """Remember a reply that could not be used, so that this job does not ask for it again."""
+        reply = _encoded(json.dumps(plain_completion(completion)))
+
+        def act(connection: sqlite3.Connection) -> None:
+            if self.job:
+                connection.execute(_KEEP_UNUSABLE, (self.job, key, time.time(), reply))
+
+        return self._enqueued(_Job(act, durable=False))
 
     def result(self, key: bytes, method: Method) -> Result | None:
         """Return the result kept under a key, as made by `method`; None where there is none."""
@@ -280,7 +305,14 @@ class Store:
         self._leases.discard(token)
         connection.execute(_END_LEASE, (key, token))
 
-    def _row(self, statement: str, key: bytes) -> Any:
+    def _unusable(self, key: bytes) -> Completion | None:
+        """Return a reply that this job could not use; None where there is none."""
+        if not self.job or self.problem:
+            return None
+        row = self._row(_UNUSABLE, self.job, key)
+        return None if row is None else completion_of(json.loads(_decoded(row[0])))
+
+    def _row(self, statement: str, *values: object) -> Any:
         with self._lock:
             if self._closed:
                 raise StoreError(f"the store {self.path} is closed: open it anew")
@@ -289,7 +321,7 @@ class Store:
                     if self._file is None or _identity(self.path) != self._file:
                         return None
                     self._reading = reading(self.path)  # after a fork
-                return self._reading.execute(statement, (key,)).fetchone()
+                return self._reading.execute(statement, values).fetchone()
             except sqlite3.Error as error:
                 self._stop(error)
                 return None
@@ -467,6 +499,18 @@ def _in_words(error: BaseException) -> str:
         sqlite3.SQLITE_BUSY: f"another process has held it for {PATIENCE:.0f} s",
         sqlite3.SQLITE_CORRUPT: "it is damaged",
     }.get(code, str(error) or type(error).__name__)
+
+
+def plain_completion(completion: Completion) -> dict[str, Any]:
+    """Return a completion as plain JSON values that `completion_of` reads back."""
+    failure = None if completion.failure is None else str(completion.failure)
+    return {**asdict(completion), "failure": failure}
+
+
+def completion_of(plain: dict[str, Any]) -> Completion:
+    """Return what `plain_completion` made."""
+    failure = plain["failure"]
+    return Completion(**{**plain, "failure": None if failure is None else Failure(failure)})
 
 
 def _encoded(text: str) -> bytes:

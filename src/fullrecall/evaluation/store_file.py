@@ -38,6 +38,12 @@ _SCHEMA = (
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
+_UNUSABLE = """CREATE TABLE IF NOT EXISTS unusable (
+    job TEXT NOT NULL, key BLOB NOT NULL, made REAL NOT NULL, reply BLOB NOT NULL,
+    PRIMARY KEY (job, key)
+)"""
+"""Replies that a job is not to ask for again; what knows nothing of it reads the file as before."""
+
 _FROM_1 = "ALTER TABLE completions ADD COLUMN requests INTEGER NOT NULL DEFAULT 1"
 """What version 1 lacks beside whole tables: its answers were paid for, and stay."""
 
@@ -127,6 +133,7 @@ def writing(path: Path) -> sqlite3.Connection:
                 connection.execute(_FROM_1)
             for statement in _SCHEMA:
                 connection.execute(statement)
+        connection.execute(_UNUSABLE)
         connection.execute("COMMIT")
     except sqlite3.Error:
         connection.close()

@@ -83,6 +83,9 @@ class LLMJudge:
         quoting = ",requote" if self.requote else ""
         return f"llm:{self.model.name}:prompts-{self.prompts.name}:{how}{sampled}{quoting}"
 
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return type(self).__qualname__, self.name
+
     def requiring_quotes(self) -> LLMJudge:
         """Return the same judge, asking once more for quotes that are not verified."""
         if self.requote:

@@ -14,9 +14,10 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
@@ -65,6 +66,7 @@ class RemoteModel(ABC):
     schema: bool = True
     timeout: float = 60.0
     options: dict[str, Any] = field(default_factory=dict)
+    _keyed: bool = field(default=False, init=False, compare=False)
     _refusals: float = field(default=0, init=False, compare=False)
     _rejections: set[int] = field(default_factory=set, init=False, compare=False)
     _portal: Portal = field(default_factory=Portal, init=False, compare=False)
@@ -101,6 +103,12 @@ class RemoteModel(ABC):
         for given in _OWN:
             hide_values(self.options.get(given) or {}, all_of_them=True)
         hide_values(self.options)
+        self._keyed = self._keyed or bool(self.api_key)
+        if self._keyed and not (self.api_key or self._environment("API_KEY")):
+            raise ParameterError(
+                f"no API key: {self.package.upper()}_API_KEY must be set where workers run, for "
+                "api_key=… is not sent to them"
+            )
         if self._key() is None:
             raise ParameterError(
                 f"no API key: set {self.package.upper()}_API_KEY, give api_key=…, or give the "
@@ -217,8 +225,42 @@ class RemoteModel(ABC):
             return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Connections stay behind: a copy opens its own.
-        return {**self.__dict__, "_portal": None, "_clients": None}
+        # Connections stay behind: a copy opens its own. So do secrets: they are in the environment
+        # of each worker, and in no file or message that holds a pickled model.
+        own = {"_portal": None, "_clients": None, "api_key": None, "base_url": self._sent_url()}
+        self._check_sent_options()
+        return {**self.__dict__, **own}
+
+    def _sent_url(self) -> str | None:
+        """Return the address that a worker gets; None where it reads its own."""
+        address = self.base_url
+        if address is None or address == self._place:
+            return address
+        if address == self._environment("BASE_URL"):
+            return None
+        raise ParameterError(
+            f"base_url holds secrets, which are not sent to workers: set "
+            f"{self.package.upper()}_BASE_URL here and where they run, and pass no base_url"
+        )
+
+    def _check_sent_options(self) -> None:
+        held = [name for name in _OWN if self.options.get(name)]
+        told = repr(self.options)
+        if held or redacted(told) != told:
+            named = " and ".join(held) or "options"
+            raise ParameterError(
+                f"{named} may hold secrets, which are not sent to workers: set headers as "
+                f"{self.package.upper()}_CUSTOM_HEADERS where they run"
+            )
+
+    def __copy__(self) -> Self:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return replace(self, options=deepcopy(self.options, memo))
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        return type(self).__qualname__, self.name
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _portal=Portal(), _clients=WeakKeyDictionary())

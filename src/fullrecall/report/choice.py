@@ -54,9 +54,9 @@ class Scored:
                 for measure, totals in zip(measures, found, strict=True):
                     value = result[measure]
                     if value is not None or result.status is Status.UNSCORED:
-                        totals.add(value, group, times)
+                        totals.add(value, group, times=times)
             for totals in found:
-                totals.close()
+                totals.fold()
         return found
 
     def _passes(self, measures: Sequence[Measure]) -> Iterator[Iterable[Tallied]]:

@@ -68,11 +68,11 @@ class Changes:
         self.changed: Callable[[], Sequence[Changed]] = tuple
 
     def add(self, before: float, after: float, group: str | None, times: int = 1) -> float:
-        """Add a sample with its value before and after, or so many equal ones; return the change."""
+        """Add a sample with its two values, or so many equal ones; return the change."""
         moved = change(before, after)
-        self.before.add(before, group, times)
-        self.after.add(after, group, times)
-        self.change.add(moved, group, times)
+        self.before.add(before, group, times=times)
+        self.after.add(after, group, times=times)
+        self.change.add(moved, group, times=times)
         self.wins += times * (moved > 0)
         self.losses += times * (moved < 0)
         return moved
@@ -80,7 +80,7 @@ class Changes:
     def close(self) -> None:
         """Let go of the groups: no more of their samples come."""
         for totals in (self.before, self.after, self.change):
-            totals.close()
+            totals.fold()
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ class Report:
         """What the run that made this report sent and paid; None for one that was loaded."""
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
+        self.bad_rows: dict[int, str] = {}
+        """Rows of a batch that are no samples, by position, and why: unscored, and counted so.
+
+        At most the first 1,000 where the report keeps no rows.
+        """
         self._rows: list[Row] | LazyRows | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
         self._counted: tuple[Measure, ...] | None = None
@@ -64,6 +69,23 @@ class Report:
         for row in rows:
             report.add(row)
         return report
+
+    @classmethod
+    def counted(cls, methods: Sequence[Method], tallies: Tallies) -> Report:
+        """Return a report without rows, of which these are the totals."""
+        report = cls(methods, keep_rows=False)
+        report._tallies = tallies
+        return report
+
+    @property
+    def tallies(self) -> Tallies:
+        """What the summary is made from: a report without rows has nothing else."""
+        if isinstance(self._rows, LazyRows):  # those that are merged know IDs and groups by name
+            tallies = Tallies.by(self.methods)
+            for row in self._rows:
+                tallies.add(row)
+            return tallies
+        return self._counts()
 
     def add(self, row: Row) -> None:
         """Add one sample's results; raises `ReportError` for a report that `open` reads."""
@@ -123,7 +145,11 @@ class Report:
         rows = self.rows
         if check_k(n, "n") >= len(rows):
             return self._with(rows)
-        places = sorted(Random(seed).sample(range(len(rows)), n))
+        places = sorted(
+            Random(seed).sample(  # noqa: S311 - no secret
+                range(len(rows)), n
+            )
+        )
         if isinstance(rows, LazyRows):
             return self._with(rows.rows_at(places))
         return self._with(rows[place] for place in places)
@@ -198,7 +224,7 @@ class Report:
 
         Small however many samples there are: what a worker sends of its part of a data set.
         """
-        return {"stopped": self.stopped, **self._counts().to_dict()}
+        return {"stopped": self.stopped, **self.tallies.to_dict()}
 
     @classmethod
     def of_totals(cls, parts: Iterable[Mapping[str, Any]]) -> Report:
@@ -495,7 +521,7 @@ class Report:
 
         if dataset.is_directory(path):
             stored = cls.open(path)
-            return stored._with(stored.rows)
+            return stored[:]
         methods, rows, stopped = file.read(path)
         report = cls.of(methods, rows)
         report.stopped = stopped

@@ -98,8 +98,10 @@ def sign_flips(
     often = np.ones(len(columns), np.int64) if counts is None else np.asarray(counts, np.int64)
     _check(columns, weights, confidence, resamples)
     return [
-        _of_figure(_subset_means(np.column_stack([sums, weights]), often, resamples, seed), confidence)
-        for sums in columns.T
+        _of_figure(
+            _subset_means(np.column_stack([figure, weights]), often, resamples, seed), confidence
+        )
+        for figure in columns.T
     ]
 
 
@@ -142,8 +144,8 @@ def _subset_means(weighed: Floats, counts: Counts, resamples: int, seed: int) ->
 
     groups = int(counts.sum())
     if groups < resamples.bit_length() + 1 and 2**groups - 1 <= resamples:
-        members = np.arange(1, 2**groups)[:, None] >> np.arange(groups) & 1
-        totals = members @ np.repeat(weighed, counts, axis=0)
+        inside = np.arange(1, 2**groups)[:, None] >> np.arange(groups) & 1
+        totals = inside.astype(np.float64) @ np.repeat(weighed, counts, axis=0)
     else:
         totals = _drawn_totals(weighed, counts, resamples, np.random.default_rng(seed))
     means: Floats = totals[:, 0] / totals[:, 1]
@@ -173,9 +175,7 @@ def _drawn_totals(
     return np.concatenate(done)
 
 
-def _add_single(
-    totals: Floats, members: Counts, weighed: Floats, rng: np.random.Generator
-) -> None:
+def _add_single(totals: Floats, members: Counts, weighed: Floats, rng: np.random.Generator) -> None:
     """Add random subsets of groups that no other equals: a bit for each says whether it is in."""
     import numpy as np
 

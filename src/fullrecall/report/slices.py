@@ -165,7 +165,7 @@ class Parted:
         """Let go of the groups: no more of their samples come."""
         for parts in self.values.values():
             for part in parts:
-                part.totals.close()
+                part.totals.fold()
 
     def slice_of(self, value: str, nth: int, confidence: float | None) -> Slice:
         """Return one slice by the nth measure, without an interval where `confidence` is None."""
@@ -188,7 +188,7 @@ class _Part:
     def add(self, result: Result, measure: Measure, group: str | None, times: int) -> None:
         value = result[measure]
         if value is not None:
-            self.totals.add(value, group, times)
+            self.totals.add(value, group, times=times)
         self.unscored += times * (result.status is Status.UNSCORED)
 
 
@@ -203,8 +203,10 @@ def parted_by(
     parted = Parted(measured, most)
     places = [place for place, _ in measured]
     if not isinstance(rows, LazyRows) or callable(by) or by == "source":
-        lazy = isinstance(rows, LazyRows)
-        groups = rows.groups if lazy else groups_of([row.sample for row in rows])
+        if isinstance(rows, LazyRows):
+            groups = rows.groups
+        else:
+            groups = groups_of([row.sample for row in rows])
         for row, group in zip(rows, groups, strict=True):
             parted.add(values_of(row, by), [row.results[place] for place in places], group)
         return parted

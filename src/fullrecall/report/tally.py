@@ -21,6 +21,9 @@ from fullrecall.retrieval import failures
 OTHER = "other reasons"
 """What stands for the reasons that are not kept apart."""
 
+_NUMBERS = 3
+"""What is summed of a group: how many values, their sum, and the gaps."""
+
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
 
@@ -53,21 +56,41 @@ class Tally:
             self._reasons[result.note] += times
             self._limit_reasons()
             for totals in self.totals.values():
-                totals.add(None, group, times)
+                totals.add(None, group, times=times)
         else:
             for measure, totals in self.totals.items():
                 value = measure.of(findings, retrieved)
                 if value is None:
                     self._undefined[measure] += times
                 else:
-                    totals.add(value, group, times)
+                    totals.add(value, group, times=times)
         self._settled.add(result, times)
         self._proof.add(result, times)
 
     def close(self) -> None:
         """Let go of the groups: no more of their samples come."""
         for totals in self.totals.values():
-            totals.close()
+            totals.fold()
+
+    def add_values(
+        self, values: Sequence[Sequence[float] | None], groups: Sequence[str | None] | None
+    ) -> None:
+        """Count the values of samples that no judge has scored, a value for each measure.
+
+        None in place of them is a sample that is undefined.
+        """
+        named = groups or [None] * len(values)
+        defined = [each for each in zip(values, named, strict=True) if each[0] is not None]
+        missing = len(values) - len(defined)
+        if defined:
+            self._counts[Status.SCORED] += len(defined)
+        if missing:
+            self._counts[Status.UNDEFINED] += missing
+            self._undefined.update(dict.fromkeys(self.totals, missing))
+        for place, totals in enumerate(self.totals.values()):
+            counted = Counter([(row[place], group) for row, group in defined if row is not None])
+            for (value, group), times in counted.items():
+                totals.add(value, group, times=times)
 
     def merge(self, other: Tally) -> None:
         """Add what another part has counted of the same score by the same measures."""
@@ -99,10 +122,10 @@ class Tally:
 
         return {
             "method": plain_method(self.method),
-            "counts": {str(status): count for status, count in self._counts.items()},
-            "reasons": dict(self._reasons),
+            "counts": {str(status): count for status, count in sorted(self._counts.items())},
+            "reasons": dict(sorted(self._reasons.items())),
             "measures": {m.name: totals.to_dict() for m, totals in self.totals.items()},
-            "undefined": {m.name: count for m, count in self._undefined.items()},
+            "undefined": {m.name: self._undefined[m] for m in self.totals if m in self._undefined},
             "settled": self._settled.to_dict(),
             "proof": self._proof.to_dict(),
         }
@@ -173,6 +196,24 @@ class Tallies:
             self.ids.add(row.sample.id)
         self._add(row, group)
 
+    def add_values(
+        self,
+        values: Sequence[Sequence[float] | None],
+        ids: Sequence[str | None] | None,
+        groups: Sequence[str | None] | None,
+    ) -> None:
+        """Count samples of one score by their values, one for each measure; None is undefined.
+
+        `ids` and `groups` are those of the samples, None where no sample has one.
+        """
+        (score,) = self.scores
+        score.add_values(values, groups)
+        self.samples += len(values)
+        if ids is not None:
+            for place, name in enumerate(ids):
+                if name is not None and (groups is None or groups[place] is None):
+                    self.ids.add(name)
+
     def add_all(self, rows: Sequence[Row]) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
         if isinstance(rows, LazyRows):
@@ -199,6 +240,37 @@ class Tallies:
         self.retrievals.update(other.retrievals)
         self.ids.merge(other.ids)
 
+    def take_groups(self) -> dict[str, list[int]]:
+        """Take the sums of groups out, and return them by the group's name.
+
+        Each is a list of three numbers (how many, their sum, the gaps) for each measure of each
+        score, in order.
+        """
+        every = self._every
+        taken: dict[str, list[int]] = {}
+        for place, totals in enumerate(every):
+            for group, sums in totals.take_groups().items():
+                row = taken.setdefault(group, [0] * (_NUMBERS * len(every)))
+                row[_NUMBERS * place : _NUMBERS * (place + 1)] = sums
+        return taken
+
+    def put_groups(self, sums: Mapping[str, Sequence[int]]) -> None:
+        """Add sums of groups, as `take_groups` returns them."""
+        for place, totals in enumerate(self._every):
+            for group, row in sums.items():
+                count, total, gaps = row[_NUMBERS * place : _NUMBERS * (place + 1)]
+                if count or gaps:
+                    totals.put_group(group, count, total, gaps)
+
+    def fold_groups(self) -> None:
+        """Make one value of each group, of which all samples must be there; forget the names."""
+        for totals in self._every:
+            totals.fold()
+
+    @property
+    def _every(self) -> list[Totals]:
+        return [totals for score in self.scores for totals in score.totals.values()]
+
     def summaries(self, measures: Sequence[Measure] = ()) -> list[ScoreSummary]:
         """Return the means of each score, of all measures that are counted or of these.
 
@@ -224,7 +296,7 @@ class Tallies:
         return {
             "samples": self.samples,
             "ids": self.ids.digests,
-            "retrievals": dict(self.retrievals),
+            "retrievals": dict(sorted(self.retrievals.items())),
             "tallies": [score.to_dict() for score in self.scores],
         }
 

@@ -4,6 +4,9 @@ A value is a float in [-1, 1]. It enters as a whole number of 2⁻⁶⁰, below 
 and whole numbers add up to the same in any order: totals of parts, merged, are those of the whole
 to the last bit. Samples that are not independent share a group; a group counts once, by the mean
 of its samples, since only groups are independent of each other (`fullrecall.report.bounds`).
+
+Sums of groups are kept by name until all of a group is there. `fold` then makes one value of each
+group, and their names go: millions of groups take the room of their distinct values.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from fullrecall.errors import ReportError
 from fullrecall.report.bounds import Counts
 from fullrecall.report.value_counts import ValueCounts
 
@@ -28,6 +32,80 @@ class Bracket(NamedTuple):
     high: Counts
 
 
+GAPS: tuple[float | None, ...] = (None, 0.0, 1.0)
+"""What a gap may count as once groups are folded: left out, the worst, and the best."""
+
+
+class _Sum:
+    """How many groups, what their means add up to, and their values."""
+
+    __slots__ = ("groups", "total", "values")
+
+    def __init__(self, groups: int = 0, total: int = 0, values: ValueCounts | None = None) -> None:
+        self.groups = groups
+        self.total = total
+        self.values = values or ValueCounts()
+
+    def merge(self, other: _Sum) -> None:
+        self.groups += other.groups
+        self.total += other.total
+        self.values.merge(other.values)
+
+
+class _Folded:
+    """Whole groups without their names, for each of `GAPS` that a gap may count as."""
+
+    __slots__ = ("gaps", "samples", "sums")
+
+    def __init__(self) -> None:
+        self.samples = 0
+        self.gaps = 0
+        self.sums = {gap: _Sum() for gap in GAPS}
+
+    def add(self, count: int, total: int, gaps: int) -> None:
+        self.samples += count
+        self.gaps += gaps
+        for gap, one in self.sums.items():
+            size = count + (0 if gap is None else gaps)
+            if size:
+                one.groups += 1
+                one.total += _mean_units(count, total, size, gap)
+                one.values.add(min(1.0, max(-1.0, _mean(count, total, size, gap))))
+
+    def merge(self, other: _Folded) -> None:
+        self.samples += other.samples
+        self.gaps += other.gaps
+        for gap, one in self.sums.items():
+            one.merge(other.sums[gap])
+
+    def of(self, gap: float | None) -> _Sum:
+        if gap not in self.sums:
+            raise ReportError(
+                f"groups were merged for gaps of 0 and of 1, got {gap!r}: this asks for the rows"
+            )
+        return self.sums[gap]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "samples": self.samples,
+            "gaps": self.gaps,
+            "sums": [
+                {"groups": one.groups, "total": one.total, "values": one.values.to_dict()}
+                for one in self.sums.values()
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> _Folded:
+        folded = cls()
+        folded.samples, folded.gaps = plain["samples"], plain["gaps"]
+        folded.sums = {
+            gap: _Sum(one["groups"], one["total"], ValueCounts.from_dict(one["values"]))
+            for gap, one in zip(GAPS, plain["sums"], strict=True)
+        }
+        return folded
+
+
 class Totals:
     """Running totals of one measure; their size grows with the groups alone.
 
@@ -35,7 +113,7 @@ class Totals:
     `counts` and `mean_with` where a value is given for it.
     """
 
-    __slots__ = ("_closed", "_count", "_gaps", "_groups", "_new", "_total", "_values")
+    __slots__ = ("_count", "_folded", "_gaps", "_groups", "_new", "_total", "_values")
 
     def __init__(self) -> None:
         self._new: dict[float, int] = {}
@@ -46,11 +124,10 @@ class Totals:
         self._gaps = 0
         # Of each group: how many values, their sum, and the gaps.
         self._groups: dict[str, list[int]] = {}
-        # Of the groups that are closed: how many samples more than groups.
-        self._closed = 0
+        self._folded: _Folded | None = None
 
-    def add(self, value: float | None, group: str | None = None, times: int = 1) -> None:
-        """Add a sample's value, or a gap if it is None; or those of so many equal samples."""
+    def add(self, value: float | None, group: str | None = None, *, times: int = 1) -> None:
+        """Add one sample's value, or a gap if it is None; or those of `times` samples."""
         if group is not None:
             sums = self._groups.setdefault(group, [0, 0, 0])
             if value is None:
@@ -66,20 +143,6 @@ class Totals:
             if len(new) > _MOST_NEW:
                 self._sum_up()
 
-    def close(self) -> None:
-        """Let go of the groups: no more of their samples come.
-
-        Of a group without gaps its mean is all that is needed; one with gaps is kept, since its
-        mean depends on what they count as. Closed totals are read, and neither merged nor saved.
-        """
-        for group, (count, total, gaps) in list(self._groups.items()):
-            if not gaps:
-                self._values.add(total // count / _AS_FLOAT)
-                self._count += 1
-                self._total += total // count
-                self._closed += count - 1
-                del self._groups[group]
-
     def merge(self, other: Totals) -> None:
         """Add what another part has summed of the same measure."""
         self._sum_up()
@@ -91,23 +154,48 @@ class Totals:
         for group, theirs in other._groups.items():
             ours = self._groups.get(group, (0, 0, 0))
             self._groups[group] = [a + b for a, b in zip(ours, theirs, strict=True)]
+        if other._folded is not None:
+            self._folded = self._folded or _Folded()
+            self._folded.merge(other._folded)
+
+    def take_groups(self) -> dict[str, list[int]]:
+        """Take the sums of groups out, and return them: of each how many, their sum, the gaps."""
+        taken, self._groups = self._groups, {}
+        return taken
+
+    def put_group(self, group: str, count: int, total: int, gaps: int) -> None:
+        """Add the sums of a group, or of a part of one."""
+        ours = self._groups.get(group, (0, 0, 0))
+        self._groups[group] = [ours[0] + count, ours[1] + total, ours[2] + gaps]
+
+    def fold(self) -> None:
+        """Make one value of each group, of which all samples must be there; forget the names."""
+        if not self._groups:
+            return
+        folded = self._folded = self._folded or _Folded()
+        for sums in self.take_groups().values():
+            folded.add(*sums)
 
     @property
     def samples(self) -> int:
         """How many samples have a value."""
         self._sum_up()
-        return self._count + self._closed + sum(count for count, _, _ in self._groups.values())
+        folded = 0 if self._folded is None else self._folded.samples
+        return self._count + folded + sum(count for count, _, _ in self._groups.values())
 
     @property
     def due(self) -> int:
         """How many samples should have a value: those that have one, and the gaps."""
-        return self.samples + self._gaps + sum(gaps for _, _, gaps in self._groups.values())
+        folded = 0 if self._folded is None else self._folded.gaps
+        gaps = self._gaps + folded + sum(gaps for _, _, gaps in self._groups.values())
+        return self.samples + gaps
 
     @property
     def independent(self) -> int:
         """How many groups have a value, a sample without a group being one."""
         self._sum_up()
-        return self._count + sum(count > 0 for count, _, _ in self._groups.values())
+        folded = 0 if self._folded is None else self._folded.of(None).groups
+        return self._count + folded + sum(count > 0 for count, _, _ in self._groups.values())
 
     @property
     def mean(self) -> float | None:
@@ -123,7 +211,11 @@ class Totals:
             size = count + (0 if gap is None else their_gaps)
             if size:
                 groups += 1
-                total += (their_sum + filler * (size - count)) // size
+                total += _mean_units(count, their_sum, size, gap)
+        if self._folded is not None:
+            folded = self._folded.of(gap)
+            groups += folded.groups
+            total += folded.total
         return total / (groups * _UNIT) if groups else None
 
     def counts(self, gap: float | None = None, *, least: float = 0.0, most: float = 1.0) -> Bracket:
@@ -139,20 +231,22 @@ class Totals:
         for count, total, gaps in self._groups.values():
             size = count + (0 if gap is None else gaps)
             if size:
-                filled = total + int((gap or 0.0) * _AS_FLOAT) * (size - count)
-                values.add(min(most, max(least, filled // size / _AS_FLOAT)))
+                values.add(min(most, max(least, _mean(count, total, size, gap))))
+        if self._folded is not None:
+            values.merge(self._folded.of(gap).values)
         return Bracket(values.lower, values.upper)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values that `from_dict` reads back; the sums are whole numbers."""
         self._sum_up()
-        return {
+        plain = {
             "count": self._count,
             "total": self._total,
             "gaps": self._gaps,
             "values": self._values.to_dict(),
             "groups": self._groups,
         }
+        return plain if self._folded is None else {**plain, "folded": self._folded.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Totals:
@@ -161,6 +255,8 @@ class Totals:
         totals._count, totals._total, totals._gaps = (plain[n] for n in ("count", "total", "gaps"))
         totals._values = ValueCounts.from_dict(plain["values"])
         totals._groups = {name: list(sums) for name, sums in plain["groups"].items()}
+        if plain.get("folded") is not None:
+            totals._folded = _Folded.from_dict(plain["folded"])
         return totals
 
     def _sum_up(self) -> None:
@@ -170,6 +266,17 @@ class Totals:
             self._total += int(value * _AS_FLOAT) * times
             self._count += times
         self._new.clear()
+
+
+def _mean_units(count: int, total: int, size: int, gap: float | None) -> int:
+    """Return the mean of a group in units of 2⁻⁶⁰, its gaps counting as `gap`."""
+    filler = 0 if gap is None else int(gap * _AS_FLOAT)
+    return (total + filler * (size - count)) // size
+
+
+def _mean(count: int, total: int, size: int, gap: float | None) -> float:
+    """Return the mean of a group, its gaps counting as `gap`."""
+    return (total / _AS_FLOAT + (gap or 0.0) * (size - count)) / size
 
 
 def totals_of(pairs: Iterable[tuple[float | None, str | None]]) -> Totals:

@@ -94,10 +94,8 @@ def comparison_page(
 
 
 def _rows(comparison: Comparison) -> tuple[list[tuple[Row | None, Row | None]], str]:
-    """Return the samples of the page; of too many those that changed most, and what to say of it."""
-    both, old, new = map(
-        len, (comparison.pairs, comparison.only_before, comparison.only_after)
-    )
+    """Return the samples of the page: of too many those that changed most, and says so."""
+    both, old, new = map(len, (comparison.pairs, comparison.only_before, comparison.only_after))
     if both + old + new <= MOST_ROWS:
         return list(comparison.rows), ""
     chosen: dict[int, tuple[Row | None, Row | None]] = {}

@@ -77,16 +77,14 @@ def report_page(
             causes.explain(0, explain(type(report).of(report.methods, held.rows)))
     parts = groupings(report.rows, held.rows, own, offered[first].measures)
     data = payload(((row,) for row in held.rows), own, offered, [""], causes, parts, held.failing)
-    misses, failing = data.misses[0], data.failing
+    misses: Sequence[Sequence[Misses]] = data.misses[0]
+    failing = data.failing
     if held.sentence:
         misses = held.misses
-        counts = dict(zip(("samples", "scored"), held.failing[first], strict=True))
-        failing = replace(failing, **counts, unscored=held.unscored)
+        missing, scored = held.failing[first]
+        failing = replace(failing, samples=missing, scored=scored, unscored=held.unscored)
     lines = [
-        [
-            _line(c, s, m, misses[nth][place])
-            for nth, (c, s, m) in _scores(own, summary, choice)
-        ]
+        [_line(c, s, m, misses[nth][place]) for nth, (c, s, m) in _scores(own, summary, choice)]
         for place, choice in enumerate(offered)
     ]
     panels = _panels(own, summary, offered)

@@ -185,7 +185,7 @@ class _Least:
         self._most = most
         self._kept: list[tuple[float, ...]] = []
 
-    def add(self, places: Floats, *numbers: Floats) -> None:
+    def add(self, places: NDArray[np.int64], *numbers: Floats) -> None:
         """Add rows by their places, each with its numbers."""
         import numpy as np
 

@@ -51,18 +51,13 @@ def write_part(
     Raises `ReportError` for a row that cannot be saved, `MissingExtraError` without pyarrow.
     """
     pa = pyarrow(columns.PURPOSE)
-    table = rows if isinstance(rows, pa.Table) else table_of(rows, methods, default)
+    table: Any = rows
+    if not isinstance(table, pa.Table):
+        table = as_table([columns.cells(row, default)[0] for row in table], methods)
     return write_table(Path(folder), part, methods, table)
 
 
-def table_of(
-    rows: Iterable[Row], methods: Sequence[Method], default: Callable[[Any], Any] | None = None
-) -> pa.Table:
-    """Return rows as a table with the columns of a part."""
-    return as_table([columns.cells(row, default)[0] for row in rows], methods)
-
-
-def as_table(rows: Sequence[Sequence[Any]], methods: Sequence[Method]) -> pa.Table:
+def as_table(rows: Sequence[Sequence[Any]], methods: Sequence[Method]) -> Any:
     """Return the cells of rows as a table with the columns of a part."""
     pa = pyarrow(columns.PURPOSE)
     expected = columns.schema(methods)
@@ -74,15 +69,13 @@ def as_table(rows: Sequence[Sequence[Any]], methods: Sequence[Method]) -> pa.Tab
 def write_table(folder: Path, part: str, methods: Sequence[Method], table: pa.Table) -> PartRecord:
     """Write a table with the columns of a part; see `write_part`."""
     pa = pyarrow(columns.PURPOSE)
-    import pyarrow.parquet as pq
-
     expected = columns.schema(methods)
     head = {"version": VERSION, "methods": columns.identity(methods), "part": part}
     made = table.select(expected.names).cast(expected)
     made = made.replace_schema_metadata({_HEAD: json.dumps(head).encode()})
     lists = [f"{name}.list.element" for name in ("retrieved_context_ids", "reference_context_ids")]
     buffer = pa.BufferOutputStream()
-    pq.write_table(
+    pa.parquet.write_table(
         made,
         buffer,
         row_group_size=GROUP,
@@ -101,9 +94,7 @@ def write_table(folder: Path, part: str, methods: Sequence[Method], table: pa.Ta
     finally:
         begun.unlink(missing_ok=True)
     digest = blake2b(content, digest_size=16).hexdigest()
-    return PartRecord(
-        id=part, file=name, rows=made.num_rows, bytes=content.size, digest=digest
-    )
+    return PartRecord(id=part, file=name, rows=made.num_rows, bytes=content.size, digest=digest)
 
 
 def _plain(part: str) -> str:
@@ -156,7 +147,7 @@ class Part:
         except (pa.ArrowException, OSError) as error:
             raise ReportError(f"{self.path} cannot be read: {error}") from None
 
-    def rows_at(self, places: Sequence[int], names: Sequence[str]) -> pa.Table:
+    def rows_at(self, places: Sequence[int], names: Sequence[str]) -> Any:
         """Return the columns of the rows at these places, ascending, within the report."""
         import numpy as np
 
@@ -222,7 +213,7 @@ class Part:
         with suppress(pa.ArrowException, OSError, KeyError, AssertionError), self._opened() as file:
             for batch in file.iter_batches(GROUP, columns=names):
                 plain = columns.plain_rows(batch, self._methods)
-                for number in range(number + 1, number + 1 + batch.num_rows):  # noqa: B020, PLW2901
+                for number in range(number + 1, number + 1 + batch.num_rows):  # noqa: B020
                     try:
                         RowRecord.read(next(plain)).content(self._methods)
                     except (FullrecallError, ValueError, TypeError) as error:
@@ -233,9 +224,7 @@ class Part:
         )
 
     def _opened(self) -> Any:
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(
+        return pyarrow(columns.PURPOSE).parquet.ParquetFile(
             self.path,
             read_dictionary=columns.repeated(self._methods),
             page_checksum_verification=True,

@@ -1,0 +1,119 @@
+"""How each engine runs a scorer over a file: as the documentation says, set up for a test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.distributed.faults import FaultyScorer
+
+BATCH = 1_000
+
+
+@contextmanager
+def ray_started(cpus: int = 2) -> Iterator[Any]:
+    """Start Ray in this machine."""
+    os.environ |= {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_register_timeout_seconds": "300",
+        "RAY_worker_niceness": "0",
+    }
+    import ray
+    import ray.data
+
+    ray.init(
+        num_cpus=cpus,
+        object_store_memory=400 * 2**20,
+        include_dashboard=False,
+        configure_logging=False,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parents[2])}},
+    )
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) -> Any:
+    """Return the scores, merged by key where they are totals."""
+    samples = ray.data.read_parquet(str(path))
+    scores = samples.map_batches(scorer, batch_size=batch, batch_format="pyarrow")
+    if scorer.keep == "summary":
+        scores = scores.groupby("fullrecall_key", num_partitions=4).map_groups(
+            scorer.merged, batch_format="pyarrow"
+        )
+    return scores.iter_batches(batch_format="pyarrow", batch_size=None)
+
+
+@contextmanager
+def spark_started(folder: Path, master: str, **settings: str) -> Iterator[Any]:
+    """Start Spark in this machine, on loopback only."""
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
+    from pyspark.sql import SparkSession
+
+    given = {
+        "spark.master": master,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.executor.memory": "1g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.files.maxPartitionBytes": "1m",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        **settings,
+    }
+    session = SparkSession.builder.config(map=given).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False) -> Any:
+    """Return the scores, merged by key where they are totals."""
+    samples = spark.read.parquet(str(path))
+    scores = samples.mapInArrow(scorer.kept if kept else scorer.over, scorer.schema)
+    if scorer.keep == "summary":
+        grouped = scores.groupBy("fullrecall_key")
+        # Spark counts a method's `self` as an argument, and would pass the key too.
+        scores = grouped.applyInArrow(lambda table: scorer.merged(table), scorer.schema)  # noqa: PLW0108
+    return scores.toArrow()
+
+
+@contextmanager
+def dask_started(workers: int = 2) -> Iterator[Any]:
+    """Start worker processes of Dask in this machine, each with a nanny that restarts it."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
+    config = {"distributed.scheduler.allowed-failures": 5, "distributed.worker.daemon": False}
+    with (
+        dask.config.set(config),
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit="2GB"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def in_dask(scorer: FaultyScorer, path: Path) -> Any:
+    """Return the scores, merged by key where they are totals; call it within `dask_started`."""
+    import dask.dataframe as dd
+
+    samples = dd.read_parquet(path, split_row_groups=True, dtype_backend="pyarrow")
+    scores = samples.map_partitions(scorer, meta=scorer.meta)
+    if scorer.keep == "summary":
+        scores = scores.shuffle("fullrecall_key").map_partitions(scorer.merged, meta=scorer.meta)
+    return scores.compute()

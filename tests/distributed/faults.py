@@ -1,0 +1,193 @@
+"""Jobs in which things go wrong: the same for each engine, small in tests and large by hand."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tests.distributed.loopback import Endpoint
+
+from fullrecall import BatchScorer, Budget, ClaimRecall, IdRecall, LLMJudge, Report, evaluate
+from fullrecall.datasets import read
+from fullrecall.distributed.ranges import Runs, joined
+from fullrecall.distributed.ranges import count as count_of
+from fullrecall.models.openai import OpenAIChatModel
+
+SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
+"""Of the rows, what each row group has: half of the work is in one."""
+
+
+class FaultError(RuntimeError):
+    """What goes wrong on purpose."""
+
+
+@dataclass(frozen=True)
+class FaultyScorer(BatchScorer):
+    """A scorer of which batches fail: one once, one always, and one takes its worker along.
+
+    Each of `once`, `always`, `killed` and `slow` is the position of a row; a batch that has it is
+    meant. `folder` remembers, for all workers, what has gone wrong already.
+    """
+
+    folder: str = field(default="", kw_only=True)
+    once: int = field(default=-1, kw_only=True)
+    always: int = field(default=-1, kw_only=True)
+    killed: int = field(default=-1, kw_only=True)
+    slow: int = field(default=-1, kw_only=True)
+
+    def _scored(self, table: Any, positions: list[int]) -> Any:
+        has = set(positions)
+        if self.killed in has and self._first("killed"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.slow in has and self._first("slow"):
+            time.sleep(20)
+        if self.always in has:
+            raise FaultError("this partition always fails")
+        if self.once in has and self._first("once"):
+            raise FaultError("this partition fails once")
+        return super()._scored(table, positions)
+
+    def _first(self, what: str) -> bool:
+        try:
+            (Path(self.folder) / what).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def kept(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield the scores of each batch, and leave a file of them, whoever wins in the end."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for number, scores in zip(count(), self.over(batches), strict=False):
+            name = f"{os.getpid()}-{time.time_ns()}-{number}.parquet"
+            pq.write_table(pa.Table.from_batches([scores]), Path(self.folder) / name)
+            yield scores
+
+
+def write_ids(path: Path, rows: int, seed: int = 7) -> None:
+    """Write samples of IDs in skewed row groups: some in groups, some without references."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = random.Random(seed)
+    kinds = {"row": pa.int64(), "id": pa.string(), "group": pa.string()}
+    kinds |= dict.fromkeys(("retrieved_ids", "expected_ids"), pa.list_(pa.int64()))
+    schema = pa.schema(kinds.items())
+    made = 0
+    with pq.ParquetWriter(path, schema) as writer:
+        for share in SHARES:
+            some = range(made, min(rows, made + round(share * rows)))
+            made = some.stop
+            table = {
+                "row": list(some),
+                "id": [f"q{row}" for row in some],
+                "group": [f"g{row % (rows // 8)}" if row % 4 == 0 else None for row in some],
+                "retrieved_ids": [[rng.randrange(60) for _ in range(10)] for _ in some],
+                "expected_ids": [
+                    [rng.randrange(60) for _ in range(row % 5)] if row % 97 else None
+                    for row in some
+                ],
+            }
+            writer.write_table(pa.table(table, schema=schema), row_group_size=len(some) or 1)
+
+
+def write_judged(path: Path, rows: int, texts: int) -> None:
+    """Write samples with claims in skewed row groups; only so many differ in what is asked."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema({
+        "row": pa.int64(),
+        "retrieved_contexts": pa.list_(pa.string()),
+        "reference_claims": pa.list_(pa.string()),
+    }.items())  # fmt: skip
+    made = 0
+    with pq.ParquetWriter(path, schema) as writer:
+        for share in SHARES:
+            some = range(made, min(rows, made + round(share * rows)))
+            made = some.stop
+            lines = [[f"The tower {row % texts} is high."] for row in some]
+            table = {"row": list(some), "retrieved_contexts": lines, "reference_claims": lines}
+            writer.write_table(pa.table(table, schema=schema), row_group_size=len(some) or 1)
+
+
+def ids_job(folder: Path, rows: int, **options: Any) -> tuple[FaultyScorer, Path]:
+    """Return a scorer of totals that has every fault, and the file for it."""
+    path, marks = folder / "ids.parquet", folder / "marks"
+    marks.mkdir()
+    write_ids(path, rows)
+    faulty = FaultyScorer(
+        IdRecall(), position="row", keep="summary", part_size=max(10, rows // 100),
+        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, **options,
+    )  # fmt: skip
+    return faulty, path
+
+
+def check_ids(scorer: FaultyScorer, report: Report, path: Path, rows: int) -> None:
+    """Fail unless the report is that of one run over the rows that it does not say it lacks."""
+    assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
+    assert report.stopped is not None
+    assert "FaultError: this partition always fails" in report.stopped
+    missing = lost(report, rows)
+    assert missing[-1][1] == rows - 1
+    left = {row for first, last in missing for row in range(first, last + 1)}
+    there = (each for row, each in enumerate(read(path, rename={"row": None})) if row not in left)
+    expected = evaluate(there, IdRecall(), progress=False, keep="summary").summary().to_dict()
+    found = report.summary().to_dict()
+    assert found["samples"] == expected["samples"] == rows - len(left)
+    assert found["scores"] == expected["scores"]
+
+
+def judged_job(
+    folder: Path, endpoint: Endpoint, url: str, *, rows: int, texts: int, calls: int
+) -> tuple[FaultyScorer, Path]:
+    """Return a scorer with a judge, one budget and one rate, and the file for it."""
+    path, marks = folder / "judged.parquet", folder / "judged-marks"
+    marks.mkdir()
+    write_judged(path, rows, texts)
+    model = OpenAIChatModel("m", base_url=endpoint.base_url)
+    faulty = FaultyScorer(
+        ClaimRecall(judge=LLMJudge(model)), position="row", keep="summary", part_size=20,
+        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5,
+        store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
+    )  # fmt: skip
+    return faulty, path
+
+
+def check_judged(
+    scorer: FaultyScorer, report: Report, endpoint: Endpoint, *, rows: int, calls: int
+) -> None:
+    """Fail unless each answer was paid once, within the budget, and all that was paid is there."""
+    assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
+    assert report.stopped is not None
+    missing = count_of(lost(report, rows))
+    summary = report.summary()[0]
+    assert scorer.spent is not None
+    assert endpoint.asked.total() + endpoint.turned_away <= scorer.spent.calls <= calls
+    assert set(endpoint.asked.values()) == {1}
+    assert summary.scored + summary.unscored == rows - missing
+    if summary.unscored:
+        assert summary.reasons.keys() == {f"the budget of {calls:,} calls is used up"}
+        assert scorer.spent.calls == calls
+
+
+def lost(report: Report, rows: int) -> Runs:
+    """Return the rows that a report says it lacks, from its own sentence."""
+    if report.stopped is None:
+        return ()
+    told = report.stopped.split(" rows are missing: ")[1].split(";")[0]
+    assert f"of {rows:,} rows" in report.stopped
+    assert "more range" not in told
+    found = []
+    for each in told.split(", "):
+        first, _, last = each.replace(",", "").partition(" to ")
+        found.append((int(first), int(last or first)))
+    return joined(found)

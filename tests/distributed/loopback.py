@@ -1,0 +1,122 @@
+"""An endpoint on loopback that judges, limits its rate, and counts."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from zlib import crc32
+
+
+@dataclass
+class Endpoint:
+    """A judge on loopback that speaks the OpenAI protocol, and how often it was asked what.
+
+    What comes faster than `rate` requests per second is turned away, as `turned_away` counts.
+    """
+
+    base_url: str = ""
+    asked: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    on_request: Callable[[int], object] = lambda _: None
+    rate: float | None = None
+    turned_away: int = 0
+    _due: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def is_full(self) -> bool:
+        """Whether a request comes faster than `rate` per second, with ten at a time."""
+        if self.rate is None:
+            return False
+        with self._lock:
+            now = time.monotonic()
+            due = max(self._due, now - 10 / self.rate)
+            full = due > now
+            if not full:
+                self._due = due + 1 / self.rate
+            self.turned_away += full
+        return full
+
+    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return verdicts that depend on what is asked and on nothing else."""
+        user = body["messages"][1]["content"]
+        with self._lock:
+            self.asked[user] += 1
+            number = self.asked.total()
+        self.on_request(number)
+        time.sleep(self.seconds)
+        shown, lines = (user.split(f"{part}:\n")[1].splitlines() for part in ("contexts", "claims"))
+        number, text = shown[0].split(" ", 1)  # a claim may be judged on one context of several
+        quoted = [{"context": int(number), "quote": json.loads(text)}]
+        begins = {place: json.loads(line.split(" ", 1)[1]) for place, line in enumerate(lines, 1)}
+        verdicts = [
+            {
+                "id": place,
+                "begins": begins[place],
+                "verdict": "supported",
+                "together": False,
+                "citations": quoted,
+            }
+            if place <= crc32(user.encode()) % 3
+            else {
+                "id": place,
+                "begins": begins[place],
+                "verdict": "not_supported",
+                "together": False,
+                "citations": [],
+            }
+            for place in begins
+        ]
+        message = {"role": "assistant", "content": json.dumps({"verdicts": verdicts})}
+        return {
+            "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
+        }  # fmt: skip
+
+
+@contextmanager
+def served() -> Iterator[Endpoint]:
+    """Serve on a free loopback port."""
+    started = Endpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            full = started.is_full()
+            payload = json.dumps({"error": "slow down"} if full else started.answer(body)).encode()
+            self.send_response(429 if full else 200)
+            if full:
+                self.send_header("Retry-After", "1")
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """Keep quiet about whoever hung up: a test kills clients."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    started.base_url = f"http://127.0.0.1:{server.server_port}/v1"
+    try:
+        yield started
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

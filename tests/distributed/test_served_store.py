@@ -1,0 +1,259 @@
+"""A store, a budget and a rate on a server: what holds in one process holds for all workers.
+
+Opt-in, `-m engines`: it needs `pip install redis` and Debian's redis-server.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, evaluate
+from fullrecall.errors import StoreError
+from fullrecall.evaluation import served_store
+from fullrecall.evaluation.served_store import ServedStore, Server
+from fullrecall.models import Completion, Failure
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.result import Status
+
+if TYPE_CHECKING:
+    from tests.distributed.loopback import Endpoint
+
+pytestmark = pytest.mark.engines
+
+KEY = b"\x00key"
+
+
+def batch(first: int, count: int, texts: int = 10_000) -> dict[str, list[Any]]:
+    """Return a batch of judged samples; `texts` of them differ."""
+    numbers = [n % texts for n in range(first, first + count)]
+    return {
+        "place": list(range(first, first + count)),
+        "retrieved_contexts": [[f"The tower {n} is high."] for n in numbers],
+        "reference_claims": [[f"The tower {n} is high."] for n in numbers],
+    }
+
+
+def scorer(endpoint: Endpoint, url: str, **options: Any) -> BatchScorer:
+    """Return a scorer whose workers share a store on the server."""
+    model = OpenAIChatModel("m", base_url=endpoint.base_url)
+    return BatchScorer(
+        ClaimRecall(judge=LLMJudge(model)), position="place", store=url, tries=1, **options
+    )
+
+
+class TestStore:
+    """What a file does, a server does."""
+
+    def test_what_was_kept_first_stays(self, redis_url: str) -> None:
+        """Completions of all forms come back; a second one under the key changes nothing."""
+        for number, completion in enumerate([
+            Completion("text", 3, 4, requests=2),
+            Completion("", failure=Failure.REFUSED, detail="half an emoji \ud83d"),
+        ]):  # fmt: skip
+            key = KEY + bytes([number])
+            with ServedStore(Server(redis_url)) as store:
+                assert store.completion(key) is None
+                store.keep_completion(key, "m", completion).result()
+                store.keep_completion(key, "m", Completion("another")).result()
+            with ServedStore(Server(redis_url)) as other:
+                assert other.completion(key) == completion
+
+    def test_one_lease_at_a_time(self, redis_url: str) -> None:
+        """Of many who ask at once one may; after the release the next; after the answer nobody."""
+        stores = [ServedStore(Server(redis_url)) for _ in range(4)]
+        claims = [store.claim(KEY) for store in stores for _ in range(5)]
+        granted = [token for token, answer in claims if answer.result()]
+        assert len(granted) == 1
+        stores[0].release(KEY, b"someone else's").result()
+        assert not stores[1].claim(KEY)[1].result()
+        stores[0].release(KEY, granted[0]).result()
+        token, answer = stores[2].claim(KEY)
+        assert answer.result()
+        stores[2].keep_completion(KEY, "m", Completion("text"), token).result()
+        assert not stores[3].claim(KEY)[1].result()
+        for store in stores:
+            store.close()
+
+    def test_a_lease_outlives_its_seconds_and_not_its_owner(
+        self, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is renewed while its owner lives; a dead worker's ends by itself."""
+        monkeypatch.setattr(served_store, "LEASE_SECONDS", 0.4)
+        monkeypatch.setattr(served_store, "_LEASE_MS", 400)
+        owner, other = ServedStore(Server(redis_url)), ServedStore(Server(redis_url))
+        assert owner.claim(KEY)[1].result()
+        until = time.monotonic() + 1.0
+        while time.monotonic() < until:
+            assert not other.claim(KEY)[1].result()
+            time.sleep(0.05)
+        owner._ended.set()  # as if it were killed: nobody renews
+        owner._renewing.join()
+        until = time.monotonic() + 30
+        while not other.claim(KEY)[1].result():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        other.close()
+        owner.close()
+
+    def test_a_server_that_is_not_there(self) -> None:
+        """It is said at once, and without a password."""
+        with pytest.raises(StoreError, match=r"redis://127.0.0.1:9/0 cannot be reached"):
+            ServedStore(Server("redis://127.0.0.1:9/0"))
+
+    def test_evaluate_takes_it(self, endpoint: Endpoint, redis_url: str) -> None:
+        """A second run pays for nothing."""
+        samples = [{k: v[0] for k, v in batch(n, 1).items() if k != "place"} for n in range(5)]
+        how = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url)))
+        first, again = (evaluate(samples, how, store=redis_url, progress=False) for _ in range(2))
+        assert endpoint.asked.total() == 5
+        assert list(first) == list(again)
+        assert again.spent is not None
+        assert again.spent.calls == 0
+
+
+def score(how: bytes, first: int, count: int, texts: int) -> Any:
+    """Score a batch in a worker process."""
+    return pickle.loads(how)(batch(first, count, texts))  # noqa: S301
+
+
+def score_briefly_leased(how: bytes) -> Any:
+    """Score a batch with leases that end soon, to be killed."""
+    served_store.LEASE_SECONDS, served_store._LEASE_MS = 2.0, 2_000  # type: ignore[misc]
+    return score(how, 0, 40, 1_000)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[ProcessPoolExecutor]:
+    """Start three worker processes that share nothing with this one."""
+    with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def in_processes(
+    workers: ProcessPoolExecutor, how: BatchScorer, count: int, *, texts: int
+) -> list[Any]:
+    """Return what the workers make of a batch each, side by side."""
+    sent = pickle.dumps(how)
+    made = [workers.submit(score, sent, worker * count, count, texts) for worker in range(3)]
+    return [each.result() for each in made]
+
+
+class TestWorkers:
+    """Several processes of one job."""
+
+    def test_each_answer_is_paid_once(
+        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str
+    ) -> None:
+        """Three workers, the same 20 asks: 20 requests, whoever sends them."""
+        endpoint.seconds = 0.01
+        how = scorer(endpoint, redis_url)
+        report = how.report(in_processes(workers, how, 60, texts=20), rows=180)
+        assert report.complete
+        assert {row.results[0].status for row in report} == {Status.SCORED}
+        assert set(endpoint.asked.values()) == {1}
+        assert endpoint.asked.total() == 20
+
+    def test_a_budget_of_calls_holds_for_all(
+        self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str
+    ) -> None:
+        """Not one request more, and the rest is unscored with the reason."""
+        how = scorer(endpoint, redis_url, budget=Budget(calls=30))
+        report = how.report(in_processes(workers, how, 40, texts=1_000), rows=120)
+        assert endpoint.asked.total() == 30
+        assert how.spent is not None
+        assert how.spent.calls == 30
+        assert report.summary()[0].scored == 30
+        assert report.summary()[0].reasons == {"the budget of 30 calls is used up": 90}
+
+    def test_a_budget_of_tokens_and_cost(self, endpoint: Endpoint, redis_url: str) -> None:
+        """At most one request's error goes beyond; 16 tokens each are counted for all workers."""
+        for budget in (Budget(tokens=1_600), Budget(cost=0.0016, prices={"m": (1.0, 1.0)})):
+            before = endpoint.asked.total()
+            how = scorer(endpoint, redis_url, budget=budget)
+            with ThreadPoolExecutor(2) as threads:
+                list(threads.map(how, [batch(n, 120, 10**6) for n in (9_000 * before, 10**5)]))
+            spent = how.spent
+            assert spent is not None
+            assert spent.tokens == 16 * (endpoint.asked.total() - before)
+            assert 1_200 < spent.tokens <= 1_616
+            if budget.cost:
+                assert spent.cost == pytest.approx(spent.tokens / 1e6)
+
+    def test_a_rate_holds_for_all(self, endpoint: Endpoint, redis_url: str) -> None:
+        """The requests of two threads come no faster than one after the other's gap."""
+        came: list[float] = []
+        endpoint.on_request = lambda _: came.append(time.monotonic())
+        how = scorer(endpoint, redis_url, rate=50.0)
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(how, [batch(0, 20), batch(20, 20)]))
+        assert len(came) == 40
+        assert came[-1] - came[0] >= 0.9 * 39 / 50
+
+    def test_a_worker_that_is_killed(self, endpoint: Endpoint, redis_url: str) -> None:
+        """What it was answered stays paid; what it held goes to the next one."""
+        reached = threading.Event()
+
+        def at(number: int) -> None:
+            if number == 10:
+                reached.set()
+
+        endpoint.on_request = at
+        endpoint.seconds = 0.05
+        how = scorer(endpoint, redis_url, max_concurrency=2, budget=Budget(calls=45))
+        context = multiprocessing.get_context("spawn")
+        victim = context.Process(target=score_briefly_leased, args=(pickle.dumps(how),))
+        victim.start()
+        assert reached.wait(60)
+        assert victim.pid is not None
+        os.kill(victim.pid, signal.SIGKILL)
+        victim.join()
+        report = how.report(how(batch(0, 40)), rows=40)
+        assert report.summary()[0].scored == 40
+        assert endpoint.asked.total() <= 42  # the two that were on their way are asked again
+
+    def test_an_unusable_reply_is_remembered(
+        self, redis_url: str, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A text that the model cannot split costs its three tries once, not for each sample."""
+
+        def nonsense(body: dict[str, Any]) -> dict[str, Any]:
+            endpoint.asked[body["messages"][1]["content"]] += 1
+            return reply("I would rather not.")
+
+        monkeypatch.setattr(endpoint, "answer", nonsense)
+        how = scorer(endpoint, redis_url)
+        batches = [
+            {
+                "place": list(range(first, first + 50)),
+                "user_input": ["q"] * 50,
+                "retrieved_contexts": [["a text"]] * 50,
+                "reference": [f"The answer {n % 10} of some words." for n in range(50)],
+            }
+            for first in (0, 50)
+        ]
+        report = how.report([how(each) for each in batches], rows=100)
+        assert report.summary()[0].unscored == 100
+        assert endpoint.asked.total() == 10 * 3
+        before = endpoint.asked.total()
+        scorer(endpoint, redis_url)(batches[0])  # another job asks again
+        assert endpoint.asked.total() == before + 10 * 3
+
+
+def reply(text: str) -> dict[str, Any]:
+    """Return a completion in the OpenAI protocol."""
+    message = {"role": "assistant", "content": text}
+    return {
+        "id": "c", "object": "chat.completion", "created": 0, "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16},
+    }  # fmt: skip
