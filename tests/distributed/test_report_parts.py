@@ -28,7 +28,7 @@ from fullrecall.distributed.manifest import Manifest
 from fullrecall.distributed.parquet_part import write_part
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target
-from fullrecall.measures import AP, F1, RR, AllFound, Hit, Measure, Precision, Recall, nDCG
+from fullrecall.measures import AP, Hit, Measure, Recall, nDCG
 from fullrecall.report.page import selection
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
@@ -39,7 +39,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "1"))
-MEASURES = (Recall @ 3, nDCG @ 5, AP, RR, Precision @ 2, F1, Hit, AllFound, Recall(min_grade=2))
+MEASURES = (Recall @ 3, nDCG @ 5, AP, Recall(min_grade=2))
 
 
 class FirstLetter(Measure):
@@ -104,6 +104,16 @@ def run(given: list[Sample]) -> Report:
     return evaluate(given, [IdRecall(), TextRecall()], progress=False)
 
 
+def test_scores_as_arrow_batches(tmp_path: Path) -> None:
+    """The columns of `to_pandas`, some rows at a time, from either form."""
+    report = run(samples(random.Random(1), 60, repeats=0, groups=0.1))
+    table = report.to_arrow(Recall @ 3).read_all()
+    assert table.equals(stored(report, tmp_path / "r.parquet").to_arrow(Recall @ 3).read_all())
+    assert table.column_names == list(report.to_pandas(Recall @ 3).columns)
+    assert table["id_recall@3"].to_pylist() == [row.results[0][Recall @ 3] for row in report]
+    assert str(table.schema.field("id_recall@3").type) == "double"
+
+
 def stored(report: Report, path: Path) -> Report:
     """Return a report as it is opened from a directory."""
     report.save(path)
@@ -116,7 +126,7 @@ def test_both_forms_are_the_same_report(
     tmp_path: Path, seed: int, repeats: float, groups: float
 ) -> None:
     """Whatever is asked of a report, its directory answers as its file does."""
-    report = run(samples(random.Random(seed), 120, repeats=repeats, groups=groups))
+    report = run(samples(random.Random(seed), 90, repeats=repeats, groups=groups))
     parts = stored(report, tmp_path / "report.parquet")
     assert len(list(tmp_path.glob("report.parquet/*.parquet"))) > 2
     assert list(parts) == list(report) == list(Report.load(tmp_path / "report.parquet"))
@@ -132,7 +142,7 @@ def test_both_forms_are_the_same_report(
     assert list(parts.missed(2)) == report.missed(2)
     for by in ("kind", "deep.er", lambda row: len(row.results), *(["group"] if groups else [])):
         assert parts.slices(by, score="id_recall") == report.slices(by, score="id_recall")
-    for target in (0.01, 0.1, 0.9):
+    for target in (0.02, 0.9):
         asked = {"score": "id_recall", "measure": Hit}
         assert parts.smallest_k(target, **asked) == report.smallest_k(target, **asked)
     assert parts.to_csv() == report.to_csv()
@@ -694,7 +704,7 @@ def test_the_page_of_many_says_what_it_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some of the samples are in it, the figures are of all; both forms give the same page."""
-    report = run(samples(random.Random(3), 300, repeats=0, groups=0.2))
+    report = run(samples(random.Random(3), 150, repeats=0, groups=0.2))
     opened = stored(report, tmp_path / "r.parquet")
     assert opened.to_html() == report.to_html()
     assert "The table below holds" not in report.to_html()
@@ -706,13 +716,13 @@ def test_the_page_of_many_says_what_it_holds(
     page = opened.to_html()
     assert page == report.to_html()
     failing = {one.sample for one in report.missed()}
-    assert f"of 300: the 20 lowest of the {len(failing):,} that miss something" in page
+    assert f"of 150: the 20 lowest of the {len(failing):,} that miss something" in page
     assert "10 more of these, drawn at random, 3 of the" in page
     assert f'id="failing-samples">{len(failing):,}</b>' in page
     changed = run([again(random.Random(5), row.sample, other_targets=0) for row in report])
     said = compare(report, changed).to_html()
     assert said == compare(opened, stored(changed, tmp_path / "c.parquet")).to_html()
-    assert "of 300 that both reports have" in said
+    assert "of 150 that both reports have" in said
 
 
 def test_a_diagnosis_of_many_is_of_some(tmp_path: Path) -> None:

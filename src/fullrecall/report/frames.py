@@ -1,12 +1,13 @@
-"""A report as pandas data frames."""
+"""A report as pandas data frames, and as Arrow batches."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.extras import pandas
+from fullrecall.extras import pandas, pyarrow
 from fullrecall.report.pairs import change, side_by_side, turned
 from fullrecall.report.summary import default_measures
 
@@ -27,6 +28,28 @@ def scores(report: Report, measures: Sequence[Measure]) -> pd.DataFrame:
     frame = frame_of(rows, columns, "Report.to_pandas()")
     numeric = numeric_columns(report.methods, measures)
     return frame.astype({_encodable(name): "float64" for name in columns if name in numeric})
+
+
+_BATCH = 10_000
+"""Rows of a batch."""
+
+
+def score_batches(report: Report, measures: Sequence[Measure]) -> Any:
+    """Return a reader of one row per sample; see `Report.to_arrow`."""
+    pa = pyarrow("Report.to_arrow()")
+    numeric = numeric_columns(report.methods, measures)
+    names = score_columns(report.methods, measures)
+    types = [pa.float64() if name in numeric else pa.string() for name in names]
+    schema = pa.schema([*zip(map(_encodable, names), types, strict=True)])
+    rows = score_rows(report, measures)
+
+    def batches() -> Iterator[Any]:
+        while some := list(islice(rows, _BATCH)):
+            columns = [[_encodable(row.get(name)) for row in some] for name in names]
+            arrays = [pa.array(c, kind) for c, kind in zip(columns, types, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def score_rows(report: Report, measures: Sequence[Measure] = ()) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
@@ -371,6 +372,17 @@ class Report:
         from fullrecall.report import frames
 
         return frames.scores(self, measures)
+
+    def to_arrow(self, *measures: Measure) -> pa.RecordBatchReader:
+        """Return the rows and columns of `to_pandas` as Arrow batches, made as they are read.
+
+        For reports of any size: polars, DuckDB, and narwhals take the reader, and so does
+        `pyarrow.parquet.ParquetWriter` batch by batch. Raises `MissingExtraError` without pyarrow.
+        """
+        from fullrecall.report import frames
+
+        reader: pa.RecordBatchReader = frames.score_batches(self, measures)
+        return reader
 
     def findings_to_pandas(self) -> pd.DataFrame:
         """Return one row per target: found or not, at which rank, with which credit."""
