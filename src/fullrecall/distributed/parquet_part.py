@@ -54,6 +54,7 @@ def write_part(
     table: Any = rows
     if not isinstance(table, pa.Table):
         table = as_table([columns.cells(row, default)[0] for row in table], methods)
+    Path(folder).mkdir(exist_ok=True)
     return write_table(Path(folder), part, methods, table)
 
 
