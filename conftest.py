@@ -1,16 +1,26 @@
-"""What holds for every test: no deadline, slow files first, a small heap for the collector."""
+"""What holds for every test: no deadline, one thread for arithmetic, slow files first."""
 
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import signal
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Each process has a core: more threads of BLAS and tokenizers wait for each other, and spin. Set
+# before numpy is imported, here, in pytest-xdist's workers, and in what tests start.
+for library in ("OPENBLAS", "OMP", "MKL", "RAYON"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# What tests start would compile the package again, each by itself.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # No test depends on the clock: a machine under load is slow, not wrong.
 settings.register_profile("fullrecall", deadline=None, suppress_health_check=[HealthCheck.too_slow])

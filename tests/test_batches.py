@@ -161,9 +161,9 @@ class TestWhatComesOut:
         assert len(statuses) == 3
 
     def test_the_columns_are_those_of_the_data_frame(self) -> None:
-        """`to_pandas` and a batch agree in names and values; a sample without an ID has none."""
+        """`to_frame` and a batch agree in names and values; a sample without an ID has none."""
         scores = score_batch(frame(rows()), SCORERS, rename={"place": None})
-        expected = plain(rows()).to_pandas()
+        expected = plain(rows()).to_frame()
         own = ["fullrecall_problem", "fullrecall_row"]
         assert list(scores.columns) == [*expected.columns, *own]
         for name in expected.columns.drop("sample"):

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import fullrecall
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.cli import app, demo, evaluation
-from fullrecall.cli import running as cli_running
+from fullrecall.cli import job as cli_job
 from fullrecall.cli.commands import COMMANDS
 from fullrecall.datasets import read
 from fullrecall.measures import RR, Measure, Recall, nDCG
@@ -778,7 +778,7 @@ def test_a_scorer_s_own_failure_is_counted_and_explained(
 
         return [Failing()]
 
-    monkeypatch.setattr(cli_running, "chosen", chosen)
+    monkeypatch.setattr(cli_job, "chosen", chosen)
     result = run("evaluate", file(SAMPLES))
     assert result.exit_code == 0
     assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(

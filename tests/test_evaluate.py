@@ -6,9 +6,20 @@ import sys
 import tracemalloc
 from typing import TYPE_CHECKING, Any, Literal
 
+import narwhals as nw
 import pytest
 
-from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall import (
+    ContextPrecision,
+    IdRecall,
+    Report,
+    Sample,
+    TextRecall,
+    compare,
+    diagnose,
+    evaluate,
+)
+from fullrecall.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.measures import RR, Precision, Recall, nDCG
 from fullrecall.report.file import Writer
@@ -209,11 +220,11 @@ class TestMissed:
 
 
 class TestFrames:
-    """pandas data frames."""
+    """Data frames of each library."""
 
     def test_one_row_per_sample_one_column_per_score(self) -> None:
         """Scores, each k, status and reason; None is NaN, and the status tells why."""
-        frame = report_of().to_pandas()
+        frame = report_of().to_frame()
         assert list(frame.columns) == [
             "sample", "user_input", "group", "id_recall", "id_recall@1", "id_recall@3",
             "id_recall@5", "id_recall@10", "id_recall_status", "id_recall_reason",
@@ -223,14 +234,14 @@ class TestFrames:
 
     def test_columns_of_the_measures_asked_for(self) -> None:
         """Named as feedback keys are."""
-        frame = report_of().to_pandas(Recall @ 2, nDCG(gain="exponential") @ 10, Precision)
+        frame = report_of().to_frame(Recall @ 2, nDCG(gain="exponential") @ 10, Precision)
         assert list(frame.columns[3:6]) == [
             "id_recall@2", "id_recall.ndcg(gain=exponential)@10", "id_recall.precision",
         ]  # fmt: skip
 
     def test_one_row_per_target(self) -> None:
         """Findings with rank and credit; of unscored samples there are none."""
-        frame = report_of().findings_to_pandas()
+        frame = report_of().findings_to_frame()
         assert list(frame["target"]) == ["a", "b", "z", "c"]
         assert list(frame["found"]) == [True, True, False, False]
         assert list(frame["rank"].fillna(0)) == [1, 3, 0, 0]
@@ -238,14 +249,57 @@ class TestFrames:
     def test_an_empty_report_has_the_same_columns(self) -> None:
         """No rows, all columns."""
         empty = evaluate([], IdRecall(), progress=False)
-        assert list(empty.to_pandas().columns) == list(report_of().to_pandas().columns)
-        assert "target" in empty.findings_to_pandas().columns
+        assert list(empty.to_frame().columns) == list(report_of().to_frame().columns)
+        assert "target" in empty.findings_to_frame().columns
 
-    def test_missing_pandas_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Without pandas the error is the command that installs it."""
-        monkeypatch.setitem(sys.modules, "pandas", None)
-        with pytest.raises(MissingExtraError, match=r"pip install pandas$"):
-            report_of().to_pandas()
+    @pytest.mark.parametrize("backend", ["polars", "pyarrow"])
+    @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
+    def test_each_library_gets_the_same_cells(self, backend: Backend, *, empty: bool) -> None:
+        """Scores, targets, changes, misses: the cells of pandas, in columns of the same types."""
+        report = evaluate([], IdRecall(), progress=False) if empty else report_of()
+        pair = [] if empty else [Sample(id=1, retrieved_ids=["a"], expected_ids=["a", "b"])]
+        compared = evaluate(pair, IdRecall(), progress=False)
+        diagnosis = diagnose(report)
+        for make in (
+            report.to_frame,
+            report.findings_to_frame,
+            compare(compared, compared).to_frame,
+            diagnosis.to_frame,
+            diagnosis.changes_to_frame,
+            IdRecall().score_columns([] if empty else [["a"]], [] if empty else [["a"]]).to_frame,
+        ):
+            made = make(backend=backend)
+            assert type(made).__module__.partition(".")[0] == backend
+            frame, plain = nw.from_native(made), make()
+            assert frame.columns == list(plain.columns)
+            cells = plain.astype(object).where(plain.notna(), None)
+            assert frame.rows(named=True) == cells.to_dict("records")
+            assert not any(kind == nw.Unknown for kind in frame.schema.values())
+        schema = nw.from_native(report.findings_to_frame(backend=backend)).schema
+        assert schema["rank"] == nw.Int64
+        assert schema["ranks"] == nw.List(nw.Int64)
+        assert schema["found"] == nw.Boolean
+
+    def test_half_an_emoji_is_written_as_its_escape(self) -> None:
+        """JSON may hold it, UTF-8 may not."""
+        sample = Sample(user_input="\ud83d", retrieved_ids=["a"], expected_ids=["a"])
+        report = evaluate([sample], IdRecall(), progress=False)
+        assert report.to_frame(backend="polars")["user_input"][0] == r"\ud83d"
+
+    def test_another_library_is_refused(self) -> None:
+        """The message has the choices."""
+        expected = r"backend must be one of pandas, polars, pyarrow, got 'spark'"
+        with pytest.raises(ParameterError, match=expected):
+            report_of().to_frame(backend="spark")  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+    def test_a_missing_library_is_named(
+        self, monkeypatch: pytest.MonkeyPatch, backend: Backend
+    ) -> None:
+        """The error ends with the command that installs it."""
+        monkeypatch.setitem(sys.modules, backend, None)
+        with pytest.raises(MissingExtraError, match=rf"pip install {backend}$"):
+            report_of().to_frame(backend=backend)
 
 
 class TestSaving:

@@ -123,7 +123,7 @@ class TestCsv:
         """The same columns, the same numbers; what has no score has an empty cell."""
         report = report_of(SAMPLES)
         head, *rows = csv.reader(io.StringIO(report.to_csv()))
-        frame = report.to_pandas()
+        frame = report.to_frame()
         assert head == list(frame.columns)
         column = head.index("id_recall@1")
         assert [row[column] for row in rows] == [repr(1 / 3), "1.0", "", ""]
@@ -133,7 +133,7 @@ class TestCsv:
         """A column for each measure of each score, as in pandas with the same measures."""
         report = report_of(SAMPLES)
         head, first, *_ = csv.reader(io.StringIO(report.to_csv(measures=[Recall @ 2, RR])))
-        assert head == list(report.to_pandas(Recall @ 2, RR).columns)
+        assert head == list(report.to_frame(Recall @ 2, RR).columns)
         assert head[3:5] == ["id_recall@2", "id_recall.rr"]
         assert first[3:5] == [repr(1 / 3), "1.0"]
         assert "id_recall@1" not in head
@@ -359,7 +359,7 @@ class TestComparison:
     def test_frame_and_csv_have_the_same_cells(self) -> None:
         """One row per sample, with values, changes, and what was gained and lost."""
         comparison = _compared(Recall @ 1, nDCG)
-        frame = comparison.to_pandas()
+        frame = comparison.to_frame()
         head, *rows = csv.reader(io.StringIO(comparison.to_csv()))
         assert head == list(frame.columns)
         assert len(rows) == len(frame) == 6
@@ -378,7 +378,7 @@ class TestComparison:
     def test_the_frame_adds_up_to_the_comparison(self) -> None:
         """The mean of its changes is the difference."""
         comparison = _compared()
-        frame = comparison.to_pandas()
+        frame = comparison.to_frame()
         for score in comparison:
             for measure, one in score.items():
                 column = f"{score.method.label(measure)}_change"
@@ -492,7 +492,7 @@ class TestFrames:
         sample = Sample(id=half, user_input=half, retrieved_ids=["a"], expected_ids=[half])
         report = evaluate([sample], IdRecall(name=half), progress=False)
         whole = r"\ud83d and more"
-        assert report.to_pandas()["user_input"][0] == whole
-        assert report.to_pandas()[whole][0] == 0.0
-        assert report.findings_to_pandas()["target"][0] == whole
-        assert diagnose(report).to_pandas()["target"][0] == whole
+        assert report.to_frame()["user_input"][0] == whole
+        assert report.to_frame()[whole][0] == 0.0
+        assert report.findings_to_frame()["target"][0] == whole
+        assert diagnose(report).to_frame()["target"][0] == whole

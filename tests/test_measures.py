@@ -162,7 +162,7 @@ def test_a_measure_of_ones_own_goes_everywhere(monkeypatch: pytest.MonkeyPatch) 
     assert estimate.mean == 0.25
     assert estimate.interval is not None
     assert compare(report, report, own)["id_recall"][own].difference == 0.0
-    assert report.to_pandas(own)["id_recall.found_first(share=0.5)"].tolist() == [0.25] * 10
+    assert report.to_frame(own)["id_recall.found_first(share=0.5)"].tolist() == [0.25] * 10
     with pytest.raises(ParameterError, match="found_first"):
         parse("found_first")
     monkeypatch.setitem(MEASURES, "found_first", FoundFirst())

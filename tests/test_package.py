@@ -146,6 +146,7 @@ ORDER = (
         "errors",
         "identifiers",
         "counts",
+        "cores",
         "dataframes",
         "extras",
         "usage",

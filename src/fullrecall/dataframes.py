@@ -1,15 +1,25 @@
-"""Data frames and tables of any library, read by narwhals; none is imported before one comes."""
+"""Data frames and tables of any library, read and made; none is imported before it is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from fullrecall.errors import InputError
+from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.extras import pandas
 from fullrecall.identifiers import shown
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+"""The library that an exported frame is of."""
+
+Cells: TypeAlias = type | Literal["ranks"]
+"""What a column holds: `str`, `float`, `int`, `bool`, or a list of ranks; None in any of them."""
+
+_EXTRAS: Mapping[str, str] = {"polars": "polars", "pyarrow": "parquet"}
 
 
 def is_frame(value: object) -> bool:
@@ -63,6 +73,54 @@ def frame_rows(frame: Any, *, keep_errors: bool = False) -> Iterator[dict[Any, o
                     raise
                 row[column] = error
         yield row
+
+
+def frame_of(
+    columns: Mapping[str, Cells], rows: Iterable[Iterable[Any]], backend: Backend, purpose: str
+) -> Any:
+    """Return a frame of the library that `backend` names, with these columns, also without a row.
+
+    Half an emoji, legal in JSON's input and no UTF-8, stands in it as its escape: these libraries
+    keep texts as UTF-8. Raises `ParameterError` for another backend, and `MissingExtraError`,
+    which names `purpose`, where the library is missing.
+    """
+    if backend not in get_args(Backend):
+        choices = ", ".join(get_args(Backend))
+        raise ParameterError(f"backend must be one of {choices}, got {backend!r}")
+    kinds = {encodable(name): kind for name, kind in columns.items()}
+    cells = [[encodable(cell) for cell in row] for row in rows]
+    if backend == "pandas":
+        types = {float: "float64", int: "Int64"}
+        frame = pandas(purpose).DataFrame(cells, columns=list(kinds))
+        return frame.astype({name: types[kind] for name, kind in kinds.items() if kind in types})
+    return _narwhals_frame(kinds, cells, backend, purpose)
+
+
+def _narwhals_frame(
+    kinds: Mapping[str, Cells], cells: Sequence[Sequence[Any]], backend: Backend, purpose: str
+) -> Any:
+    import narwhals as nw
+
+    types: Mapping[Cells, Any] = {
+        str: nw.String(),
+        float: nw.Float64(),
+        int: nw.Int64(),
+        bool: nw.Boolean(),
+        "ranks": nw.List(nw.Int64()),
+    }
+    by_name = {name: [row[place] for row in cells] for place, name in enumerate(kinds)}
+    schema = {name: types[kind] for name, kind in kinds.items()}
+    try:
+        import_module(backend)  # narwhals names no library that is missing
+    except ImportError:
+        raise MissingExtraError(backend, _EXTRAS[backend], purpose) from None
+    return nw.from_dict(by_name, schema, backend=backend).to_native()
+
+
+def encodable(cell: Any) -> Any:
+    if not isinstance(cell, str) or cell.isascii():
+        return cell
+    return cell.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def map_cell(

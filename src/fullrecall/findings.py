@@ -10,9 +10,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
 from fullrecall.sample import Reference
 
@@ -137,6 +137,10 @@ class ColumnFindings(Sequence[Finding]):
         """Return the rank at which each target that was found is found in full, in no order."""
 
     @abstractmethod
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        """Return the rank at which each target is found in full, in order; None: never."""
+
+    @abstractmethod
     def _finding(self, position: int) -> Finding:
         """Return the finding of one target."""
 
@@ -153,6 +157,12 @@ class ColumnFindings(Sequence[Finding]):
         if found is None:
             found = self.found_ranks
         return len(found) if k is None else bisect_right(found, k)
+
+    def missed_within(self, k: int | None) -> Iterator[int]:
+        """Yield the places of the targets that are not found in full within the first `k` ranks."""
+        for place, rank in enumerate(self._ranks_in_order()):
+            if rank is None or (k is not None and rank > k):
+                yield place
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -216,31 +226,55 @@ class WholeFindings(ColumnFindings):
     def _first_ranks(self) -> list[int]:
         return [ranks[0] for ranks in self.ranks if ranks]
 
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        return [ranks[0] if ranks else None for ranks in self.ranks]
+
     def _finding(self, position: int) -> Finding:
         (any_of, grade), ranks = self.references[position], self.ranks[position]
         return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
+def ranks_of(retrieved: Sequence[str | None], ids: Sequence[str]) -> tuple[list[int], bool]:
+    """Return the first rank of each of the `ids` that was retrieved, ascending.
+
+    And whether a context stands among them that has no ID.
+    """
+    sought: set[str | None] = {None, *ids}
+    hits, some_without = [], False
+    for rank, one in enumerate(retrieved, start=1):
+        if one in sought:
+            sought.remove(one)  # of several equal IDs the first is the one that counts
+            if one is None:
+                some_without = True
+            else:
+                hits.append(rank)
+    return hits, some_without
+
+
 class SingleFindings(WholeFindings):
     """Findings of single IDs: a run over ten thousand samples makes no object for any of them.
 
-    `ids` are distinct. `rank_of` gives the rank of those that were found, which differ, and
-    nothing of the others. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None.
+    `ids` are distinct, and are found at `hits`: ranks of `retrieved`, ascending, one for each ID
+    that was found. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None.
     """
 
-    __slots__ = ("grades", "ids", "rank_of")
+    __slots__ = ("grades", "hits", "ids", "retrieved")
 
+    hits: list[int]
     references: Sequence[Reference]
     ranks: tuple[tuple[int, ...], ...]
 
     def __init__(
-        self, ids: Sequence[str], rank_of: Mapping[str | None, int], grades: Sequence[float] | None
+        self,
+        ids: Sequence[str],
+        hits: list[int],
+        retrieved: Sequence[str | None],
+        grades: Sequence[float] | None,
     ) -> None:
         self.ids = ids
-        self.rank_of = rank_of
+        self.hits = hits
+        self.retrieved = retrieved
         self.grades = grades
-        self._relevant = None
-        self._sorted = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -251,8 +285,8 @@ class SingleFindings(WholeFindings):
             grades = repeat(1.0) if self.grades is None else self.grades
             self.references = [Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)]
         elif name == "ranks":
-            ranks = map(self.rank_of.get, self.ids)
-            self.ranks = tuple([() if rank is None else (rank,) for rank in ranks])
+            rank_of = {self.retrieved[rank - 1]: (rank,) for rank in self.hits}
+            self.ranks = tuple([rank_of.get(one, ()) for one in self.ids])
         else:
             raise AttributeError(name)
         return getattr(self, name)
@@ -260,34 +294,59 @@ class SingleFindings(WholeFindings):
     @property
     def relevant_ranks(self) -> Sequence[int]:
         """The ranks that support any target, ascending, each once."""
-        found = self._sorted
-        if found is None:
-            found = self._sorted = sorted(self.rank_of.values())
-        return found
+        return self.hits
+
+    @property
+    def found_ranks(self) -> list[int]:
+        """The rank at which each target that was found is found in full, ascending."""
+        return self.hits
+
+    def found_within(self, k: int | None) -> int:
+        """Return how many targets are found in full within the first `k` ranks."""
+        return len(self.hits) if k is None else bisect_right(self.hits, k)
 
     def _first_ranks(self) -> list[int]:
-        return list(self.rank_of.values())
+        return self.hits
+
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        rank_of = {self.retrieved[rank - 1]: rank for rank in self.hits}
+        return map(rank_of.get, self.ids)
+
+
+class Matches(Protocol):
+    """Where the targets of one sample are found, worked out when it is asked; must not raise.
+
+    `lengthy` tells whether that takes long, and lets other threads run meanwhile.
+    """
+
+    @property
+    def lengthy(self) -> bool: ...  # noqa: D102 - above
+
+    def found_by(self, place: int, k: int | None, /) -> bool:
+        """Return whether the target at this place is found whole within `k` ranks, or at all."""
+        ...
+
+    def first(self, place: int, /) -> int | None:
+        """Return the rank at which it is found first; None if it is not found."""
+        ...
+
+    def finding(self, place: int, /) -> Finding:
+        """Return its finding."""
+        ...
 
 
 class LateFindings(ColumnFindings):
-    """Findings of which the first ranks are known, and the rest is worked out when it is read.
+    """Findings of which no more is worked out than what is read.
 
-    Recall needs no more than the first rank of each target; precision and evidence need to look
-    at every context. `firsts[i]` is the rank at which `targets[i]` is found whole, None if it is
-    not; `make(i)` returns its finding, must not raise, and is called once.
+    Recall needs to know which targets are found, recall at k which of them within k; precision
+    and evidence need to look at every context.
     """
 
-    __slots__ = ("_firsts", "_made", "_make", "_targets")
+    __slots__ = ("_made", "_matches", "_targets")
 
-    def __init__(
-        self,
-        targets: Sequence[Target],
-        firsts: Sequence[int | None],
-        make: Callable[[int], Finding],
-    ) -> None:
+    def __init__(self, targets: Sequence[Target], matches: Matches) -> None:
         self._targets = targets
-        self._firsts = firsts
-        self._make = make
+        self._matches = matches
         self._made: dict[int, Finding] = {}
         self._sorted = None
 
@@ -300,16 +359,30 @@ class LateFindings(ColumnFindings):
         return self._targets
 
     @property
+    def lengthy(self) -> bool:
+        """Whether it takes long to work out what is not known yet, beside other threads."""
+        return self._matches.lengthy
+
+    @property
     def relevant_ranks(self) -> Sequence[int]:
         """The ranks that support any target, ascending, each once: makes the findings."""
         return sorted({rank for finding in self for rank in finding.ranks})
 
+    def found_within(self, k: int | None) -> int:
+        """Return how many targets are found in full within the first `k` ranks."""
+        found_by = self._matches.found_by
+        return sum([found_by(place, k) for place in range(len(self._targets))])
+
     def _first_ranks(self) -> list[int]:
-        return [first for first in self._firsts if first is not None]
+        firsts = map(self._matches.first, range(len(self._targets)))
+        return [first for first in firsts if first is not None]
+
+    def _ranks_in_order(self) -> Iterable[int | None]:
+        return map(self._matches.first, range(len(self._targets)))
 
     def _finding(self, position: int) -> Finding:
         if position not in self._made:
-            self._made[position] = self._make(position)
+            self._made[position] = self._matches.finding(position)
         return self._made[position]
 
 
@@ -381,8 +454,12 @@ def targets_of(findings: Findings) -> Sequence[Target]:
 
 def same_targets(findings: Findings, others: Findings) -> bool:
     """Return whether both have the same targets in the same order, where that is seen at once."""
+    if type(findings) is SingleFindings and type(others) is SingleFindings:
+        return findings.ids == others.ids and findings.grades == others.grades
     if isinstance(findings, WholeFindings) and isinstance(others, WholeFindings):
         return findings.references == others.references
+    if type(findings) is LateFindings and type(others) is LateFindings:
+        return findings.targets == others.targets
     return False
 
 

@@ -60,6 +60,10 @@ class SingleIds(NamedTuple):
 
 
 def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
+    if type(value) is list and is_texts(value):  # nearly always, and told soonest
+        distinct = dict.fromkeys(value)
+        distinct.pop("", None)
+        return SingleIds(tuple(distinct))
     if isinstance(value, Mapping):
         plain = _plain_grades(value)
         if plain is not None:
@@ -244,7 +248,7 @@ class Sample(_Single):
         **names_of_other_tools: Any,
     ) -> None:
         # One is made for each row of a data set: fields that are not given cost next to nothing.
-        values: list[Any] = [
+        values: tuple[Any, ...] = (
             id,
             user_input,
             retrieved_contexts,
@@ -257,14 +261,16 @@ class Sample(_Single):
             response,
             group,
             retrieval,
-            {} if metadata is None else metadata,
-        ]
+            metadata,
+        )
         if names_of_other_tools:
             fields = dict(zip(_CONVERT, values, strict=True))
             _translate(names_of_other_tools, fields)
-            values = list(fields.values())
+            values = tuple(fields.values())
+        _put_retrieval(self, None)
+        _put_contexts(self, None)
         self._convert(values)
-        if retrieval is None and self.retrieved_contexts is None:
+        if self.retrieved_contexts is None and self.retrieval is None:
             return
         if self.retrieved_contexts is not None:
             contexts = _identified(self.retrieved_contexts, self.retrieved_context_ids)
@@ -275,13 +281,12 @@ class Sample(_Single):
             ids = tuple(context.id for context in self.retrieved_contexts)
             object.__setattr__(self, "retrieved_context_ids", ids)
 
-    def _convert(self, values: Iterable[Any]) -> None:
+    def _convert(self, values: Sequence[Any]) -> None:
         """Set each field; raise `InputError` that names all values of the wrong form."""
         problems: dict[str, str] = {}
-        for value, (name, convert, put) in zip(values, _FIELDS, strict=True):
+        for value, (name, convert, put) in zip(values, _FIELDS, strict=False):
             if value is None:
-                put(self, None)
-                continue
+                continue  # what is not given is None when it is read
             try:
                 converted = convert(value)
             except ValueError as error:
@@ -302,6 +307,8 @@ class Sample(_Single):
             single = self._single
             made = None if single is None else single.references()
             object.__setattr__(self, name, made)
+        elif name in _CONVERT:
+            object.__setattr__(self, name, {} if name == "metadata" else None)
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self, name)
@@ -428,6 +435,7 @@ _FIELDS = tuple(
 """The same with what sets the field of a frozen sample."""
 
 _put_single = vars(_Single)["_single"].__set__  # of a frozen class's slot
+_put_retrieval, _put_contexts = Sample.retrieval.__set__, Sample.retrieved_contexts.__set__  # type: ignore[union-attr,attr-defined]
 
 _PLAIN: dict[str, Callable[[Any], object]] = {
     "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],

@@ -1,8 +1,9 @@
 """How far one judged sample travels: coroutine frames above the model, and calls on the way.
 
 A sample with one claim is scored by `evaluate` through a model that answers at once. When the model
-is asked, the coroutines that wait for it are counted, from the sample's task down; over the whole
-run, the calls of functions of fullrecall, how many functions, in how many modules.
+is asked, the coroutines that wait for it are counted, from the sample's task down; then the calls
+of functions of fullrecall, how many functions, in how many modules: of the whole run, and of what a
+run of two samples takes beyond a run of one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import sys
 from collections import Counter
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from side_by_side import say, table
 
@@ -24,11 +25,17 @@ _ANSWER = json.dumps(
 )
 
 
+Calls: TypeAlias = "Counter[tuple[str, str]]"
+"""How often each function of each module was called."""
+
+
 class Hops(NamedTuple):
-    """The coroutines that waited for the model, outermost first, and the calls of each function."""
+    """The coroutines that waited for the model, outermost first, and the calls."""
 
     frames: list[str]
-    calls: Counter[tuple[str, str]]
+    run: Calls
+    sample: Calls
+    """Of one more sample."""
 
 
 class Model:
@@ -52,39 +59,47 @@ class Model:
         return Completion(_ANSWER, 11, 5)
 
 
-def measured() -> Hops:
-    """Score one sample, everything imported before; return what it took."""
-    sample = Sample(user_input="q", reference_claims=["A stands."], retrieved_contexts=["c"])
-    evaluate([sample], ClaimRecall(judge=LLMJudge(Model())), progress=False)
-    calls: Counter[tuple[str, str]] = Counter()
+def calls_of(model: Model, count: int) -> Calls:
+    """Score so many samples with a model; return the calls that it took."""
+    samples = [
+        Sample(user_input="q", reference_claims=[f"A stands {n}."], retrieved_contexts=["c"])
+        for n in range(count)
+    ]
+    scorer = ClaimRecall(judge=LLMJudge(model))
+    calls: Calls = Counter()
 
-    def count(frame: FrameType, event: str, _: object) -> None:
+    def note(frame: FrameType, event: str, _: object) -> None:
         code: CodeType = frame.f_code
         if event == "call" and "fullrecall" in code.co_filename:
             calls[code.co_filename, code.co_qualname] += 1
 
-    model = Model()
-    scorer = ClaimRecall(judge=LLMJudge(model))
-    sys.setprofile(count)
+    sys.setprofile(note)
     try:
-        evaluate([sample], scorer, progress=False)
+        evaluate(samples, scorer, progress=False)
     finally:
         sys.setprofile(None)
-    return Hops(model.frames, calls)
+    return calls
+
+
+def measured() -> Hops:
+    """Score one sample and then two, everything imported before; return what it took."""
+    model = Model()
+    calls_of(Model(), 2)
+    one = calls_of(model, 1)
+    return Hops(model.frames, one, calls_of(Model(), 2) - one)
 
 
 def main() -> None:
     """Print the frames and the counts."""
     found = measured()
     say(" → ".join(found.frames))
+    say(f"\nCoroutine frames, the model's included: {len(found.frames)}\n")
     rows = [
-        ["coroutine frames, the model's included", str(len(found.frames))],
-        ["calls", f"{found.calls.total():,}"],
-        ["functions", f"{len(found.calls):,}"],
-        ["modules", f"{len({module for module, _ in found.calls}):,}"],
-    ]
-    say("")
-    say(table(["one judged sample", "count"], rows))
+        [title, f"{calls.total():,}", f"{len(calls):,}", f"{len({name for name, _ in calls}):,}"]
+        for title, calls in (("a run of one judged sample", found.run),
+                             ("one more sample", found.sample))
+    ]  # fmt: skip
+    say(table(["", "calls", "functions", "modules"], rows))
 
 
 if __name__ == "__main__":

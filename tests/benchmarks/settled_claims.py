@@ -26,6 +26,7 @@ from fullrecall.judges.cascade import VerbatimJudge
 from fullrecall.judges.flow import run
 from fullrecall.judges.lexical import features, static_embeddings
 
+VETOED = 0.3  # what the judges leave of the probability of a vetoed claim
 THRESHOLDS = (0.5, 0.7, 0.8, 0.85, 0.9, 0.95)
 
 
@@ -40,20 +41,19 @@ def verbatim(pairs: list[dict[str, Any]]) -> Any:
 
 
 def probabilities(fit: training.Fit, rows: training.Rows) -> Any:
-    """Return each real row's probability by a model that has not seen its data set."""
-    people = rows.real()
-    judged = np.zeros(len(people.labels))
+    """Return each row's probability by a model that has not seen its data set, and the vetoes."""
+    judged = np.zeros(len(rows.labels))
     for name in np.unique(rows.datasets):
-        rest = rows.where(rows.datasets != name)
+        held = rows.datasets == name
+        rest = rows.where(~held)
         sources = np.unique(rest.sources)
         chance = np.random.RandomState(0).randint(0, 3, len(sources))
         fold_of = dict(zip(sources, chance, strict=True))
         folds = np.array([fold_of[source] for source in rest.sources])
-        scores = training.out_of_fold(fit, rest, folds)[rest.kinds != training.EDITED]
-        slope, shift = training.calibrate(rest.real(), scores)
-        held = people.datasets == name
-        judged[held] = 1 / (1 + np.exp(-(slope * fit(rest)(people.measured[held]) + shift)))
-    return judged
+        slope, shift = training.calibrate(rest, training.out_of_fold(fit, rest, folds))
+        score = slope * fit(rest)(rows.measured[held]) + shift
+        judged[held] = 1 / (1 + np.exp(-score))
+    return np.where(rows.vetoed != "", VETOED * judged, judged)
 
 
 def row(title: str, settled: Any, rows: training.Rows) -> str:
@@ -87,20 +87,22 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="labelled pairs, JSONL")
     options = parser.parse_args()
     measured, rows = training.read(options.data)
-    people = rows.real()
     print("| first judge | share settled | claims | wrong | worst data set |")
     print("| --- | ---: | ---: | ---: | --- |")
     pairs = [json.loads(line) for line in options.data.read_text(encoding="utf-8").splitlines()]
-    print(row("VerbatimJudge()", verbatim(pairs) > 0, people))
+    print(row("VerbatimJudge()", verbatim(pairs) > 0, rows))
     tiers = {
         "LexicalJudge": features.SIGNS,
         "EmbeddedJudge": {**features.SIGNS, **static_embeddings.SIGNS},
     }
     for tier, signs in tiers.items():
         filled = rows._replace(measured=np.array([[one[n] for n in signs] for one in measured]))
-        judged = probabilities(training.fit_signed(list(signs.values()), 1.0), filled)
+        judged = probabilities(training.fit_signed(list(signs.values())), filled)
         for threshold in THRESHOLDS:
-            print(row(f"{tier}(threshold={threshold})", judged >= threshold, people))
+            print(row(f"{tier}(threshold={threshold})", judged >= threshold, rows))
+        denied = judged <= 1 - THRESHOLDS[-1]
+        print(f"{tier}: of {denied.sum()} at most {1 - THRESHOLDS[-1]:.2f}, "
+              f"{rows.labels[denied].mean():.3f} are supported")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -415,7 +415,7 @@ def test_what_it_adds_up_to() -> None:
     assert "3 (50%)" in shown
     assert FIXES[Cause.NOT_IN_CORPUS] in shown
     assert found.to_dict()["causes"] == {"not_in_corpus": 6, "beyond_k": 3}
-    frame = found.to_pandas()
+    frame = found.to_frame()
     assert list(frame.columns) == list(Diagnosed._fields)
     assert frame["rank"].tolist()[0] == 2
 

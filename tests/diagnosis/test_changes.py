@@ -239,7 +239,7 @@ def test_exports() -> None:
     assert "**" not in found.to_markdown(misses=0)
     with pytest.raises(ParameterError, match="misses must be"):
         found.to_markdown(misses=-1)
-    frame = found.changes_to_pandas()
+    frame = found.changes_to_frame()
     assert frame["gain"].tolist() == [0.5]
     assert frame["contexts_after"].tolist() == [4.0]
-    assert found.to_pandas()["cause"].tolist() == ["beyond_k", "unknown"]
+    assert found.to_frame()["cause"].tolist() == ["beyond_k", "unknown"]

@@ -105,11 +105,11 @@ def run(given: list[Sample]) -> Report:
 
 
 def test_scores_as_arrow_batches(tmp_path: Path) -> None:
-    """The columns of `to_pandas`, some rows at a time, from either form."""
+    """The columns of `to_frame`, some rows at a time, from either form."""
     report = run(samples(random.Random(1), 60, repeats=0, groups=0.1))
     table = report.to_arrow(Recall @ 3).read_all()
     assert table.equals(stored(report, tmp_path / "r.parquet").to_arrow(Recall @ 3).read_all())
-    assert table.column_names == list(report.to_pandas(Recall @ 3).columns)
+    assert table.column_names == list(report.to_frame(Recall @ 3).columns)
     assert table["id_recall@3"].to_pylist() == [row.results[0][Recall @ 3] for row in report]
     assert str(table.schema.field("id_recall@3").type) == "double"
 

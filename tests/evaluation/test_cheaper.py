@@ -105,7 +105,7 @@ def test_the_report_says_how_much_was_settled() -> None:
     assert made.summary().to_dict()["scores"][0]["settled"]["samples"] == 1
     both = Report.of_totals([json.loads(json.dumps(made.totals()))] * 2).summary()[0].settled
     assert both == (8, {"verbatim": 4}, 2)
-    assert list(made.findings_to_pandas()["judge"].fillna("")) == ["verbatim", "verbatim", "", ""]
+    assert list(made.findings_to_frame()["judge"].fillna("")) == ["verbatim", "verbatim", "", ""]
 
 
 def test_findings_keep_who_settled_them(tmp_path: object) -> None:

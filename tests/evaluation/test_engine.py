@@ -168,13 +168,25 @@ class TestOrder:
 
     def test_a_slow_first_sample_holds_up_no_other(self) -> None:
         """The others are judged meanwhile; only their rows wait."""
-        model = DelayedModel(lambda number: 0.2 if number == 1 else 0.0)
+
+        class FirstIsLast(DelayedModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                is_first = not self.sent
+                completion = await super().acomplete(request)
+                if len(self.sent) == 30:
+                    others.set()
+                if is_first:
+                    await others.wait()
+                return completion
+
+        others = asyncio.Event()
+        model = FirstIsLast()
         done = []
         asked = [
             Sample(reference_claims=[f"One {n}."], retrieved_contexts=["c"]) for n in range(30)
         ]
         evaluate(
-            asked, scorer(model), max_concurrency=2, progress=False,
+            asked, scorer(model), max_concurrency=2, progress=False, retries=0,
             on_progress=lambda progress: done.append((progress.done, len(model.sent))),
         )  # fmt: skip
         assert done[0] == (1, 30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sqlite3
 import threading
 import time
@@ -14,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, IdRecall, Report, Sample, aevaluate, evaluate
-from fullrecall.errors import InputError, ParameterError
+from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
+from fullrecall.errors import InputError, Interrupted, ParameterError
 from fullrecall.evaluation.retrievers import Asker, as_retriever
 from fullrecall.retrieval import Call, Retrieval
+from fullrecall.testing import ScriptedChatModel
 
 Evaluate = Callable[..., Report]
 
@@ -382,3 +384,54 @@ def test_a_hidden_coroutine_is_named() -> None:
     """A lambda around an async function returns what has to be awaited."""
     (row,) = run(questions(1), lambda question: asearch(question[:]))
     assert "declare it with async def" in row.results[0].reason
+
+
+def stuck_in(place: str, reached: threading.Event, over: threading.Event) -> Any:
+    """Return a retriever that never answers `d1`, and says that it was asked."""
+
+    def sync(question: str) -> list[dict[str, str]]:
+        if question == "d1":
+            reached.set()
+            over.wait(600)
+        return [{"id": question, "text": "A text."}]
+
+    async def awaited(question: str) -> list[dict[str, str]]:
+        if question == "d1":
+            reached.set()
+            await asyncio.sleep(600)
+        return [{"id": question, "text": "A text."}]
+
+    return awaited if place == "a loop" else sync
+
+
+@pytest.mark.parametrize("place", ["threads", "a loop"])
+@pytest.mark.parametrize("judged", [False, True], ids=["counted", "judged"])
+def test_ctrl_c_waits_for_no_call(place: str, *, judged: bool) -> None:
+    """One Ctrl-C ends a run whose retriever hangs, and keeps the samples before it."""
+    reached, over = threading.Event(), threading.Event()
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def press() -> None:
+        reached.wait(600)
+        time.sleep(0.05)  # the run waits by now, or soon will: either way it ends
+        signal.pthread_kill(main, signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    model = ScriptedChatModel(["{}"] * 50)
+    scorer: Any = ClaimRecall(judge=LLMJudge(model)) if judged else IdRecall()
+    samples = [
+        Sample(user_input=f"d{n}", reference_context_ids=[f"d{n}"], reference_claims=["A claim."])
+        for n in range(3)
+    ]
+    try:
+        with pytest.raises(Interrupted) as stopped:
+            evaluate(
+                samples, scorer, retriever=stuck_in(place, reached, over),
+                timeout=None, progress=False,
+            )  # fmt: skip
+    finally:
+        over.set()
+        presser.join()
+    assert len(stopped.value.report) == 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import copy
+import html
+import importlib
 import json
 import logging
 import pickle
@@ -16,8 +18,10 @@ from urllib.parse import quote
 
 import pytest
 
-from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall import ClaimRecall, Gate, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, RunStopped
+from fullrecall.evaluation.store import Store
+from fullrecall.measures import Recall
 from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.models.anthropic import AnthropicChatModel
 from fullrecall.models.openai import OpenAIChatModel
@@ -31,8 +35,10 @@ KEY = 'sk-Key+7/Qz=éK"9'
 PASSWORD = "pass:W0rd/of@mine"  # noqa: S105 - a made-up one
 QUERY = "query-K3y&value"
 HEADER = "Header-S3cret-value"
-SECRETS = (KEY, PASSWORD, QUERY, HEADER)
+TOKEN = "eyJhbGciOi" + "".join(chr(65 + n * n % 57 % 26) + str(n) for n in range(400))
 ASCII_KEY = KEY.replace("é", "e")
+SECRETS = (ASCII_KEY, PASSWORD, QUERY, HEADER, TOKEN)
+PROXY = "proxy:Pa55/word"
 
 SAMPLES = [
     Sample(
@@ -44,24 +50,78 @@ SAMPLES = [
 ]
 
 
+def ways(secret: str) -> Iterator[str]:
+    """Yield a secret in every way in which it may be written."""
+    raw = secret.encode()
+    written = json.dumps(secret)[1:-1]
+    yield secret
+    yield secret.upper()
+    yield quote(secret, safe="")
+    yield quote(secret)
+    yield html.escape(secret)
+    yield written
+    yield json.dumps(written)[1:-1]
+    yield written.replace("/", "\\/")
+    yield written.replace("&", "\\u0026")
+    yield repr(secret)[1:-1]
+    yield repr(raw)[2:-1]
+    yield raw.hex()
+    yield base64.b64encode(raw).decode().rstrip("=")
+    for before in (b"a:", b"ab:", b"abc:"):
+        yield base64.b64encode(before + raw + b":z").decode()
+
+
 def written() -> Iterator[str]:
     """Yield every secret in every way in which it may be written."""
-    for secret in (ASCII_KEY, PASSWORD, QUERY, HEADER):
-        raw = secret.encode()
-        yield secret
-        yield secret.upper()
-        yield quote(secret, safe="")
-        yield json.dumps(secret)[1:-1]
-        yield raw.hex()
-        yield base64.b64encode(raw).decode().rstrip("=")
+    for secret in SECRETS:
+        yield from ways(secret)
     yield base64.b64encode(f"user:{PASSWORD}".encode()).decode().rstrip("=")
 
 
+def tell_tales() -> set[str]:
+    """Return what no text may have: every eight characters of a secret, and its other forms."""
+    pieces = {TOKEN[n : n + 8] for n in (*range(8), *range(8, len(TOKEN) - 8, 40))}
+    for secret in SECRETS[:-1]:
+        for way in ways(secret):
+            pieces |= {way[n : n + 8] for n in range(len(way) - 7)}
+    # What others say too: the beginnings and ends of Base64, an HTML entity, half a word.
+    marked = {piece for piece in pieces if piece.lower() not in {"password", "s3cret-v"}}
+    return {piece.lower() for piece in marked}
+
+
+TELL_TALES = tell_tales()
+CLEAN: set[str] = set()
+"""Lines that were looked through: most come again and again."""
+
+
 def check(*told: object) -> None:
-    """Fail where any secret is in any of these."""
-    for text in map(str, told):
-        for secret in written():
-            assert secret.lower() not in text.lower(), (secret, text[:2_000])
+    """Fail where any secret, or eight characters of one, is in any of these."""
+    for text in {line for each in told for line in str(each).splitlines()} - CLEAN:
+        lowered = text.lower()
+        found = [piece for piece in TELL_TALES if piece in lowered]
+        assert not found, (found[:3], text[:2_000])
+        CLEAN.add(text)
+
+
+def everything_in(error: BaseException) -> Iterator[str]:
+    """Yield all that an exception holds: words, notes, attributes, causes, frames."""
+    pending: list[tuple[object, int]] = [(error, 0)]
+    seen: set[int] = set()
+    while pending:
+        thing, depth = pending.pop()
+        if id(thing) in seen or depth > 6:
+            continue
+        seen.add(id(thing))
+        yield repr(thing)
+        if isinstance(thing, BaseException):
+            pending += [(each, depth) for each in (thing.__cause__, thing.__context__, thing.args)]
+            yield "".join(
+                traceback.TracebackException.from_exception(thing, capture_locals=True).format()
+            )
+        if isinstance(thing, (list, tuple)):
+            pending += [(each, depth + 1) for each in thing]
+        elif type(thing).__module__.partition(".")[0] in {"httpx", "httpx2", "openai", "anthropic"}:
+            pending += [(each, depth + 1) for each in vars(thing).values()]
 
 
 def model_of(
@@ -75,7 +135,10 @@ def model_of(
         "base_url": f"http://user:{quote(PASSWORD, safe='')}@{host}?api-key={quote(QUERY, safe='')}"
         "&api-version=2024-06-01",
         "api_key": ASCII_KEY,
-        "options": {"extra_headers": {"X-Auth": f"Token {HEADER}"}, "seed": 1},
+        "options": {
+            "extra_headers": {"X-Auth": f"Token {HEADER}", "X-Jwt": TOKEN},
+            "seed": 1,
+        },
     }
     return client("m", **{**given, **changes})
 
@@ -84,6 +147,23 @@ def everything(exchange: Exchange) -> str:
     """Return all that the endpoint was told, as it may echo it."""
     told = f"{exchange.path} {dict(exchange.headers)} " + " ".join(written())
     return f"{told} http://user:{PASSWORD}@host/?api-key={QUERY} Bearer {ASCII_KEY}"
+
+
+def escaped(exchange: Exchange) -> str:
+    """Return the same as other servers' JSON writes it."""
+    return f"{exchange.path} " + " ".join(way for secret in SECRETS for way in ways(secret))
+
+
+def cut_off(length: int) -> Callable[[Exchange], None]:
+    """Return a fault that says a token, in all places, behind so many characters."""
+
+    def fault(exchange: Exchange) -> None:
+        code = (400, 200)[length % 2]
+        padded = "." * length + TOKEN
+        body = json.dumps({"error": {"message": padded + TOKEN}}) if length % 3 else padded
+        exchange.send(code, body.encode(), X_Echo=padded)
+
+    return fault
 
 
 def echoing_message(exchange: Exchange, code: int) -> None:
@@ -115,6 +195,16 @@ FAULTS: dict[str, Callable[[Exchange], None]] = {
         200, json.dumps({"error": everything(exchange)}).encode()
     ),
     "no JSON": lambda exchange: exchange.send(200, everything(exchange).encode()),
+    "as other servers write it": lambda exchange: exchange.send(
+        400, json.dumps({"error": {"message": escaped(exchange)}}).encode()
+    ),
+    "in plain text, escaped": lambda exchange: exchange.send(200, escaped(exchange).encode()),
+    **{f"cut off at {length}": cut_off(length)
+       for length in (1, 60, 130, 149, 180, 191, 194, 235, 285, 296, 8_000, 8_187)},
+    "a long encoding": lambda exchange: exchange.send(200, b"{}", Content_Encoding=TOKEN),
+    "an encoding behind dots": lambda exchange: exchange.send(
+        200, b"{}", Content_Encoding="." * 30 + TOKEN
+    ),
     "an encoding": lambda exchange: exchange.send(200, b"{}", Content_Encoding=ASCII_KEY),
     "a broken status line": lambda exchange: exchange.wfile.write(
         f"HTTP/1.1 {ASCII_KEY} {PASSWORD}\r\n\r\n".encode()
@@ -123,45 +213,81 @@ FAULTS: dict[str, Callable[[Exchange], None]] = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Capture what clients log, whatever a test before has switched off: they do log."""
+    for package in ("openai", "anthropic"):
+        importlib.import_module(package)
+    monkeypatch.setattr(logging.root.manager, "disable", 0)
+    families = {"openai", "anthropic", "httpx", "httpx2", "httpcore", "httpcore2", "asyncio"}
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in families:
+            logger = logging.getLogger(name)
+            monkeypatch.setattr(logger, "disabled", False)
+            monkeypatch.setattr(logger, "propagate", True)
+            caplog.set_level(logging.DEBUG, logger=name)
+    caplog.set_level(logging.DEBUG)
+    yield caplog
+    records = caplog.get_records("call")
+    names = {record.name.partition(".")[0] for record in records}
+    assert names & {"openai", "anthropic"}, names
+    assert names & {"httpcore", "httpcore2"}, names
+    check(*(each for record in records for each in vars(record).values() if isinstance(each, str)))
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("client", "name"),
     [(OpenAIChatModel, name) for name in FAULTS]
     + [
         (AnthropicChatModel, name)
-        for name in ("400", "401", "429", "redirect", "reply", "no JSON", "a broken status line")
+        for name in (
+            "400",
+            "401",
+            "429",
+            "redirect",
+            "reply",
+            "no JSON",
+            "a broken status line",
+            "as other servers write it",
+            "cut off at 180",
+            "cut off at 8187",
+        )
     ],
 )
-def test_no_secret_leaves(
+def test_no_secret_leaves(  # noqa: PLR0917 - fixtures
     faulty: FaultyEndpoint,
     tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    logged: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
     client: type[RemoteModel],
     name: str,
 ) -> None:
     """Neither store, report, page, log, `repr` nor exception has a byte of one."""
-    caplog.set_level(logging.DEBUG)
-    for logger in ("httpx", "httpx2", "openai", "anthropic", "httpcore.http11", "httpcore2.http11",
-                   "httpcore2.connection", "asyncio"):  # fmt: skip
-        caplog.set_level(logging.DEBUG, logger)
     faulty.strikes(FAULTS[name], frozenset({1, 2}), always=True)
     model = model_of(faulty, client)
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
     retries = Retries(1, first_wait=0.001)
     report = Report([])
+    store = Store(tmp_path / "s")
     try:
-        report = evaluate(SAMPLES, scorer, store=tmp_path / "s", retries=retries, progress=False)
+        report = evaluate(SAMPLES, scorer, store=store, retries=retries, progress=True)
     except RunStopped as stopped:
-        check(stopped, repr(stopped), "".join(traceback.format_exception(stopped)))
+        check(*everything_in(stopped))
         report = stopped.report or report
-    check(repr(model), model.name, repr(scorer), repr(scorer.method), hash(model))
+    check(*(file.read_bytes().decode("latin-1") for file in tmp_path.glob("s*")))  # and its log
+    store.close()
+    check(repr(model), model.name, repr(scorer), repr(scorer.method), hash(model), vars(scorer))
     check(repr(report), report.summary(), *(row.results[0] for row in report))
     check(*(finding for row in report for finding in row.results[0].findings))
     for path in ("report.jsonl", "report.json"):
         report.save(tmp_path / path)
-    check((tmp_path / "report.jsonl").read_text(), report.to_html(), report.to_markdown())
-    check(*(file.read_bytes().decode("latin-1") for file in tmp_path.glob("s*")))
-    check(caplog.text)
+    report.to_csv(tmp_path / "report.csv")
+    for path in tmp_path.iterdir():
+        check(path.read_bytes().decode("latin-1"))
+    check(report.to_html(), report.to_markdown(), report.to_junit(), report.to_json())
+    check(*Gate(Recall >= 0.9).check(report).checks, pickle.dumps(report).decode("latin-1"))
+    check(logged.text, *capfd.readouterr())
     assert report.rows[0].results[0].score == 0.0, "the sample that was not struck is right"
 
 
@@ -183,7 +309,7 @@ def test_no_secret_is_in_what_a_model_raises(faulty: FaultyEndpoint, name: str) 
             try:
                 completion = call(request)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is looked at
-                check(repr(error), *error.args, "".join(traceback.format_exception(error)))
+                check(*everything_in(error))
             else:
                 check(completion.detail)
     finally:
@@ -250,6 +376,60 @@ def test_an_address_that_is_none_is_refused_without_its_password() -> None:
         with pytest.raises(ParameterError, match="base_url must be") as caught:
             OpenAIChatModel("m", base_url=address)
         check(caught.value)
+
+
+def test_what_the_environment_says_is_hidden_too(
+    faulty: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
+) -> None:
+    """Keys, an address, headers, and the password of a proxy, which sees and echoes all of them."""
+    host = faulty.base_url.removeprefix("http://").removesuffix("/v1")
+    for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    given = f"proxy:{quote(PROXY.partition(':')[2], safe='')}"
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, f"http://{given}@{host}")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://nowhere.invalid/v1?{quote(QUERY, safe='')}")
+    monkeypatch.setenv("OPENAI_API_KEY", ASCII_KEY)
+    monkeypatch.setenv("OPENAI_WEBHOOK_SECRET", PASSWORD)
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"X-One: {HEADER}\nX-Two: {TOKEN}")
+    seen: list[dict[str, str]] = []
+
+    def echo(exchange: Exchange) -> None:
+        seen.append({name.lower(): value for name, value in exchange.headers.items()})
+        told = f"{exchange.path} {dict(exchange.headers)} {everything(exchange)} {PROXY}"
+        exchange.send(407, json.dumps({"error": {"message": told}}).encode(), X_Echo=PROXY)
+
+    faulty.strikes(echo, frozenset({1}), always=True)
+    model = OpenAIChatModel("m")
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[1])
+    model.close()
+    assert seen[0]["x-one"] == HEADER
+    assert base64.b64encode(PROXY.encode()).decode() in seen[0]["proxy-authorization"]
+    assert "407" in result.reason
+    check(result.reason, model.name, repr(model), logged.text)
+    for told in (result.reason, logged.text):
+        assert "Pa55/wo" not in told
+        assert quote("Pa55/word", safe="") not in told
+
+
+def test_a_secret_is_found_wherever_options_take_one(faulty: FaultyEndpoint) -> None:
+    """A user that is a token, a parameter without a name, lists and bytes in the options."""
+    host = faulty.base_url.removeprefix("http://")
+    model = OpenAIChatModel(
+        "m", base_url=f"http://tok-USER-1234@{host}?Nameless-5678", api_key="k-1234567",
+        options={
+            "extra_body": {"auth": ["List-910111"], "providers": {"token": {"of": "Deep-121314"}}},
+            "extra_headers": {"X-Bytes": "Plain-151617"},
+            "metadata": {"api_key": b"Bytes-181920"},
+        },
+    )  # fmt: skip
+    secrets = ("tok-USER-1234", "Nameless-5678", "k-1234567", "List-910111", "Deep-121314",
+               "Plain-151617", "Bytes-181920")  # fmt: skip
+    told = f"{secrets} {model!r} {model.name}"
+    for secret in secrets:
+        assert secret not in redacted(told)
+        assert secret not in without_secrets(told)
+        assert secret not in f"{model!r} {model.name}"
 
 
 @pytest.mark.parametrize(

@@ -8,30 +8,42 @@ from typing import Any
 import pytest
 from tests.judges.facts import facts
 
-from fullrecall.judges.falsification import DETAILS, falsified
+from fullrecall.judges.falsification import DETAILS, Falsified, falsified
 from fullrecall.judges.flow import run
 from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge, regression
 
-FACTS = facts(500)
-FALSE = list(falsified(FACTS))
 MOST = {"number": 0.10, "negation": 0.20, "name": 0.40, "role": 0.40}
 ENOUGH = 250
 
 
+@pytest.fixture(scope="module")
+def true() -> list[tuple[str, list[str]]]:
+    """Return claims with contexts that support them."""
+    return facts(500)
+
+
+@pytest.fixture(scope="module")
+def false(true: list[tuple[str, list[str]]]) -> list[Falsified]:
+    """Return the same claims, each with one detail made false."""
+    return list(falsified(true))
+
+
 @pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
-def test_one_false_detail_is_mostly_seen(judge: LexicalJudge) -> None:
+def test_one_false_detail_is_mostly_seen(
+    judge: LexicalJudge, true: list[tuple[str, list[str]]], false: list[Falsified]
+) -> None:
     """At most 10% with another number, 20% with a "not", 40% with names changed or exchanged."""
     count: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
-    for one in FALSE:
+    for one in false:
         (verdict,), _ = run(judge.attribute([one.false], one.contexts))
         count[one.detail] += 1
         wrong[one.detail] += verdict.label == "supported"
     assert min(count[detail] for detail in DETAILS) >= ENOUGH
     for detail, most in MOST.items():
         assert wrong[detail] / count[detail] <= most, detail
-    true = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in FACTS]
-    assert true.count("supported") / len(true) >= 0.9
+    labels = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in true]
+    assert labels.count("supported") / len(labels) >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -88,10 +100,12 @@ def test_voices_are_told_apart() -> None:
     assert verdict.label == "supported"
 
 
-def test_falsified_claims_are_made_alike_each_time() -> None:
+def test_falsified_claims_are_made_alike_each_time(
+    true: list[tuple[str, list[str]]], false: list[Falsified]
+) -> None:
     """A seed repeats them; no false claim is its original."""
-    assert list(falsified(FACTS[:40], seed=3)) == list(falsified(FACTS[:40], seed=3))
-    assert all(one.claim != one.false for one in FALSE)
+    assert list(falsified(true[:40], seed=3)) == list(falsified(true[:40], seed=3))
+    assert all(one.claim != one.false for one in false)
     german = list(falsified([("Der Turm steht seit 1889 in Rom.", ["Der Turm steht."])]))
     assert [one.detail for one in german] == ["number"]
 

@@ -11,7 +11,6 @@ import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judges import replies
-from fullrecall.judges.exchange import _objects
 from fullrecall.judges.flow import Done, advance
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
@@ -197,7 +196,6 @@ def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
 
     def steps() -> Iterator[float]:
         """Take the flow to its end; yield the CPU of each step."""
-        _objects.cache_clear()
         flow = ClaimRecall(judge=judge).flow(sample)
         asked: Any = advance(flow, None)
         while not isinstance(asked, Done):

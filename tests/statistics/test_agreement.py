@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-import statsmodels.api as sm
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
 from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.report.multiplicity import holm
@@ -20,6 +17,8 @@ GROUPS = [name for name in "abcde" for _ in range(3)]
 
 def clustered(values: list[float], groups: list[str]) -> Any:
     """Return statsmodels' regression on a constant, with cluster-robust errors."""
+    import statsmodels.api as sm
+
     codes = np.unique(groups, return_inverse=True)[1]
     model = sm.OLS(values, np.ones(len(values)))
     return model.fit(cov_type="cluster", cov_kwds={"groups": codes, "use_correction": True})
@@ -48,6 +47,8 @@ def test_unequal_groups_follow_the_formula_of_bell_and_mccaffrey() -> None:
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["alone", "in groups"])
 def test_mean_is_statsmodels_wilson_at_the_effective_size(groups: list[str] | None) -> None:
     """The interval of a mean is Wilson's of statsmodels, at the effective number of samples."""
+    from statsmodels.stats.proportion import proportion_confint
+
     mean, count = float(np.mean(VALUES)), len(VALUES)
     if groups is None:
         variance, df = float(scipy.stats.sem(VALUES)) ** 2, count - 1
@@ -100,5 +101,7 @@ def test_groups_of_one_are_no_groups() -> None:
 )
 def test_holm_is_statsmodels(p_values: list[float]) -> None:
     """Holm's adjusted p-values are those of statsmodels."""
+    from statsmodels.stats.multitest import multipletests
+
     expected = multipletests(p_values, method="holm")[1].tolist() if p_values else []
     assert holm(p_values) == pytest.approx(expected, rel=1e-12)

@@ -22,7 +22,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from fullrecall import Label, Report, Sample
 from fullrecall.calibration import by_verdict, calibrate, labels_for_width, one_stratum
 from fullrecall.calibration.correction import design_of
-from fullrecall.calibration.drawing import draw
+from fullrecall.calibration.draw import draw
 from fullrecall.calibration.estimation import (
     Design,
     Estimate,

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.language_models.fake_chat_models import (
     FakeListChatModel,
@@ -255,6 +254,8 @@ class ToolCalling(FakeMessagesListChatModel):
 
 def agent() -> Any:
     """Return an agent that searches with two tools at once."""
+    from langchain.agents import create_agent
+
     calls = [{"name": name, "args": {"query": name}, "id": name} for name in ("one", "two")]
     model = ToolCalling(responses=[AIMessage("", tool_calls=calls), AIMessage("330 metres.")])
     tools = [

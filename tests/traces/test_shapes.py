@@ -6,17 +6,20 @@ import base64
 import gzip
 import json
 import os
+import re
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import Report, Sample, datasets
+from fullrecall import IdRecall, Report, Sample, datasets, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.traces.sources import is_span_row
 from fullrecall.traces.span import Span
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -506,3 +509,73 @@ def test_the_command_line_takes_ids_from_metadata(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     (score,) = json.loads(done.stdout)["scores"]
     assert score["measures"]["recall"]["mean"] == 1.0
+
+
+def observation(own: int, kind: str, parent: int | None, **fields: Any) -> dict[str, Any]:
+    """Return an observation as Langfuse's API writes it."""
+    return {
+        "id": f"obs-{own}", "traceId": "trace-1", "type": kind, "name": kind.lower(),
+        "parentObservationId": parent and f"obs-{parent}",
+        "startTime": f"2026-01-02T03:04:0{own}.000Z", "endTime": f"2026-01-02T03:04:1{own}.000Z",
+        "level": "DEFAULT", "statusMessage": None, **fields,
+    }  # fmt: skip
+
+
+FOUND = [{"id": "a", "page_content": "t", "metadata": {"source": "s"}}, {"id": "b", "content": "u"}]
+OBSERVATIONS = [
+    observation(2, "RETRIEVER", 1, input={"query": "q"}, output=FOUND),
+    observation(1, "SPAN", None, input={"question": "q"}, output={"answer": "330 metres"}),
+]
+
+
+def snake(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an observation in the names of Langfuse's Python client, nested values as JSON."""
+    return {
+        re.sub("([A-Z])", r"_\1", name).lower(): json.dumps(held)
+        if isinstance(held, (dict, list))
+        else held
+        for name, held in row.items()
+    }
+
+
+LANGFUSE: dict[str, Any] = {
+    "observations": OBSERVATIONS,
+    "one trace": [{"id": "trace-1", "name": "chain", "observations": OBSERVATIONS}],
+    "rows of the client": [snake(row) for row in OBSERVATIONS],
+    "a frame": pd.DataFrame([snake(row) for row in OBSERVATIONS]),
+}
+
+
+@pytest.mark.parametrize("form", LANGFUSE)
+def test_observations_of_langfuse(form: str) -> None:
+    """Children first, in either case, nested or as text, with NaN for a missing parent."""
+    (sample,) = datasets.from_spans(LANGFUSE[form])
+    assert sample.retrieved_context_ids == ("a", "b")
+    assert [context.text for context in sample.retrieved_contexts or ()] == ["t", "u"]
+    assert (sample.user_input, sample.response) == ("q", "330 metres")
+
+
+def test_observations_in_a_file(tmp_path: Path) -> None:
+    """A JSON list, a trace, or a line each; a level of ERROR is unscored with its message."""
+    failed = observation(
+        2, "RETRIEVER", 1, input={"query": "q"}, level="ERROR", statusMessage="the index is gone"
+    )
+    for name, text in (
+        ("list.json", json.dumps(OBSERVATIONS)),
+        ("trace.json", json.dumps({"id": "trace-1", "observations": OBSERVATIONS})),
+        ("lines.jsonl", "".join(f"{json.dumps(one)}\n" for one in OBSERVATIONS)),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (sample,) = datasets.read(tmp_path / name)
+        assert sample.retrieved_context_ids == ("a", "b"), name
+    (sample,) = datasets.from_spans([failed, OBSERVATIONS[1]])
+    (result,) = evaluate([sample], IdRecall(), progress=False).rows[0].results
+    assert result.status == "unscored"
+    assert "the index is gone" in result.reason
+
+
+def test_a_sample_with_a_type_is_no_observation() -> None:
+    """Only Langfuse's own types, with the ID of a trace, are."""
+    plain = {"id": "1", "type": "retriever", "user_input": "q"}
+    assert not is_span_row(plain)
+    assert not is_span_row({**plain, "traceId": "t", "type": "faq"})

@@ -15,11 +15,14 @@ from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.rate_limiters import InMemoryRateLimiter
+from langchain_core.runnables import ConfigurableField
+from pydantic import SecretStr
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import aevaluate
 from fullrecall.models import ChatRequest, Message
+from fullrecall.models.redaction import redacted
 from fullrecall.result import Status
 from langchain_fullrecall import LangChainChatModel
 
@@ -221,7 +224,8 @@ class Parametrised(Looped):
     model_name: str = "m-1"
     temperature: float = 0.2
     openai_api_base: str = "http://host/v1"
-    api_key: str = "sk-secret"
+    api_key: Any = "sk-secret"
+    default_headers: dict[str, str] = {}  # noqa: RUF012 - pydantic copies a default
     seed: int = 3
 
     @property
@@ -241,6 +245,48 @@ def test_the_name_tells_what_decides_the_answers() -> None:
     other = model.with_fallbacks([Parametrised(model_name="m-2")])
     assert LangChainChatModel(other).name == f"langchain:{own}|{own.replace('m-1', 'm-2')}"
     assert LangChainChatModel(model, name="mine").name == "mine"
+
+
+def test_the_temperature_is_the_models() -> None:
+    """So several answers are refused where all would be the same."""
+    cold, warm = Parametrised(temperature=0.0), Parametrised(temperature=0.7)
+    for model in (cold, warm.bind(temperature=0), cold.with_retry(), cold.with_fallbacks([cold])):
+        asked = LangChainChatModel(model, name="mine")
+        assert asked.temperature == 0, model
+        with pytest.raises(ParameterError, match="sample must be 0 for a model at temperature 0"):
+            LLMJudge(asked, sample=1)
+    for model in (warm, cold.bind(temperature=0.7), cold.with_fallbacks([warm])):
+        assert LangChainChatModel(model).temperature == 0.7, model
+    assert LangChainChatModel(Looped()).temperature is None
+
+
+def test_what_is_configured_decides_too() -> None:
+    """A field that a model leaves open is chosen by its config: temperature and name say so."""
+    open_ = Parametrised(temperature=0.0).configurable_fields(
+        temperature=ConfigurableField(id="temperature")
+    )
+    chosen = {"configurable": {"temperature": 0.9}}
+    models = [
+        LangChainChatModel(open_, config=chosen),
+        LangChainChatModel(open_.with_config(chosen)),
+    ]
+    for model in models:
+        assert model.temperature == 0.9
+        assert "temperature=0.9" in model.name
+        assert model.name != LangChainChatModel(open_).name
+
+
+def test_keys_and_passwords_of_a_model_are_taken_out() -> None:
+    """They are known from the model's fields: neither its name nor a message shows one."""
+    secrets = ("Key-1234-abcd", "Passw-5678", "Head-9101")
+    model = Parametrised(
+        temperature=0.0, api_key=SecretStr(secrets[0]), openai_api_base=f"http://me:{secrets[1]}@host/v1",
+        default_headers={"X-Auth": secrets[2]},
+    )  # fmt: skip
+    assert "@http://host/v1" in LangChainChatModel(model).name
+    for secret in secrets:
+        assert secret not in LangChainChatModel(model).name
+        assert redacted(f"it said {secret}") == "it said [redacted]"
 
 
 def test_what_is_no_model_is_refused() -> None:

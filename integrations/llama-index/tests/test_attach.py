@@ -557,13 +557,13 @@ def test_an_attached_engine_is_not_kept_alive(llm: MockLLM) -> None:
 def test_the_place_of_a_dropped_engine_may_be_anothers() -> None:
     """An identity is used again: an object is attached only if the entry is its own."""
     old, new = Pipeline(work=str), Pipeline(work=str)
-    entry = registry._Entry(weakref.ref(old), (registry.Deliver(lambda *_: None),))
+    entry = registry.Entry(weakref.ref(old), (registry.Deliver(lambda *_: None),))
     registry._attached[id(new)] = entry
     try:
-        assert registry.deliveries(new) == ()
+        assert registry.attached(new) is None
         attachment = attach(new)
         registry._forget(id(new), entry.object)
-        assert registry.deliveries(new) == (registry.Deliver(attachment._deliver),)
+        assert registry.attached(new).deliver == (registry.Deliver(attachment._deliver),)
         attachment.detach()
     finally:
         registry._attached.clear()

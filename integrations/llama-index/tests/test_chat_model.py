@@ -16,11 +16,12 @@ from llama_index.core.base.llms.types import (
     LLMMetadata,
 )
 from llama_index.core.llms import CustomLLM, MockLLM
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.models import ChatRequest, Message
+from fullrecall.models.redaction import redacted
 from fullrecall.result import Status
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator
 
@@ -52,6 +53,8 @@ class Scripted(CustomLLM):
     counts: Any = None
     error: Any = None
     temperature: float | None = None
+    api_base: str | None = None
+    additional_kwargs: dict[str, Any] = Field(default_factory=dict)
     _asked: list[Any] = PrivateAttr(default_factory=list)
 
     @property
@@ -134,6 +137,31 @@ def test_name_tells_class_model_and_temperature() -> None:
     assert LlamaIndexChatModel(Scripted(reply="x")).name == named
     assert LlamaIndexChatModel(Scripted(reply="x", temperature=0.5)).name == f"{named},t=0.5"
     assert LlamaIndexChatModel(Scripted(reply="x"), name="judge-7").name == "judge-7"
+
+
+def test_the_temperature_is_the_llms() -> None:
+    """So several answers are refused where all would be the same."""
+    for llm in (
+        Scripted(reply="x", temperature=0.0),
+        Scripted(reply="x", temperature=0.7, additional_kwargs={"temperature": 0}),
+    ):
+        model = LlamaIndexChatModel(llm, name="mine")
+        assert model.temperature == 0
+        with pytest.raises(ParameterError, match="sample must be 0 for a model at temperature 0"):
+            LLMJudge(model, sample=1)
+    warm = LlamaIndexChatModel(Scripted(reply="x", temperature=0.7))
+    assert LLMJudge(warm, sample=1).model is warm
+    assert LlamaIndexChatModel(Scripted(reply="x")).temperature is None
+
+
+def test_the_name_tells_where_and_how_and_no_secret() -> None:
+    """Two endpoints and two seeds are two models; a password stays out of store and report."""
+    llm = Scripted(
+        reply="x", api_base="http://me:Secr3t-word@host/v1", additional_kwargs={"seed": 7}
+    )
+    name = LlamaIndexChatModel(llm).name
+    assert name == "llama-index:custom_llm:scripted-1@http://host/v1,seed=7"
+    assert redacted("it said Secr3t-word") == "it said [redacted]"
 
 
 REQUEST = ChatRequest((Message("system", "Judge {this}."), Message("user", "a {claim}")))

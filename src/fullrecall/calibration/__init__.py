@@ -9,7 +9,7 @@ from fullrecall import lazy
 if TYPE_CHECKING:
     from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
     from fullrecall.calibration.correction import calibrate
-    from fullrecall.calibration.drawing import ToLabel
+    from fullrecall.calibration.draw import ToLabel
     from fullrecall.calibration.estimation import Estimate
     from fullrecall.calibration.judged import JudgedClaim, Strata, by_verdict, one_stratum
     from fullrecall.calibration.labels import HumanLabels, Label
@@ -43,7 +43,7 @@ _MODULES = {
     "Label": "labels",
     "RaterAgreement": "raters",
     "Strata": "judged",
-    "ToLabel": "drawing",
+    "ToLabel": "draw",
     "by_verdict": "judged",
     "calibrate": "correction",
     "labels_for_width": "needed",

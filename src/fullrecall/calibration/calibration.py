@@ -179,7 +179,7 @@ class Calibration:
 
     def __str__(self) -> str:
         # Imported when one is shown: it draws with rich.
-        from fullrecall.calibration.printing import tables
+        from fullrecall.calibration.printout import tables
         from fullrecall.report import terminal
 
         console = terminal.console(StringIO(), width=terminal.WIDEST)

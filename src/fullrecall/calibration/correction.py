@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import fsum
 
+from fullrecall.calibration.assignment import labels_by_item
 from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
 from fullrecall.calibration.estimation import (
     Design,
@@ -23,7 +24,6 @@ from fullrecall.calibration.judged import (
     one_stratum,
 )
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.calibration.matching import labels_by_item
 from fullrecall.calibration.needed import FEWEST
 from fullrecall.calibration.raters import rater_agreements
 from fullrecall.calibration.spread import mean_interval, spread_of

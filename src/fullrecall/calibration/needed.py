@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import fsum, sqrt
 
-from fullrecall.calibration.drawing import allocation, in_strata
+from fullrecall.calibration.draw import allocation, in_strata
 from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.judged import Strata, by_verdict, judged_claims
 from fullrecall.calibration.spread import quantile, spread_of

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from fullrecall.calibration.drawing import ToLabel
+from fullrecall.calibration.draw import ToLabel
 from fullrecall.errors import ParameterError
 from fullrecall.report.exports import written
 from fullrecall.report.spreadsheet import BOM, table

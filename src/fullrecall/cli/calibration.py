@@ -193,7 +193,7 @@ def calibrate(
     import json
 
     from fullrecall.calibration import calibrate as calibrated
-    from fullrecall.calibration.printing import tables
+    from fullrecall.calibration.printout import tables
     from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
     from fullrecall.datasets import read_labels

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,10 +44,10 @@ def diagnose(
     retriever: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE:NAME",
+            metavar="MODULE:NAME",
             show_default=False,
-            help="Python function of a question and k, such as app.py:search or "
-            "package.module:search; asked for more wherever something was missed.",
+            help="Python function of a question and k, such as app:search or path/app.py:search; "
+            "asked for more wherever something was missed.",
         ),
     ] = None,
     deep_k: Annotated[
@@ -123,6 +123,7 @@ def diagnose(
     from fullrecall.cli.console import fail, noting
     from fullrecall.cli.outputs import check_writable
     from fullrecall.cli.problems import explained
+    from fullrecall.cli.retriever import function_of
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose as diagnosed
     from fullrecall.errors import FullrecallError
@@ -132,7 +133,7 @@ def diagnose(
     for option, path in outputs.items():
         if path is not None:
             check_writable(path, option)
-    asked = None if retriever is None else _function(retriever)
+    asked = None if retriever is None else function_of(retriever)
     try:
         with noting():
             loaded = Report.open(report)
@@ -180,38 +181,6 @@ def _print(found: Diagnosis, misses: int, written: Sequence[Path]) -> None:
             show("", *(_line(miss) for miss in examples))
     if written:
         show("", *(f"Written to {path}." for path in written))
-
-
-def _function(given: str) -> Callable[[str, int], Any]:
-    """Return the function that `app.py:search` or `package.module:search` names."""
-    import sys
-    from importlib import import_module
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    place, _, name = given.rpartition(":")
-    if not place or not name:
-        raise typer.BadParameter(
-            f"must be FILE:NAME, such as app.py:search, got {given!r}", param_hint="--retriever"
-        )
-    try:
-        if place.endswith(".py"):
-            spec = spec_from_file_location(Path(place).stem, place)
-            if spec is None or spec.loader is None:
-                raise ImportError(place)  # noqa: TRY301 - told below like the others
-            module = module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            sys.path.insert(0, str(Path.cwd()))
-            module = import_module(place)
-        found = getattr(module, name)
-    except Exception as error:
-        raise typer.BadParameter(
-            f"cannot load {given!r}: {type(error).__name__}: {error}", param_hint="--retriever"
-        ) from error
-    if not callable(found):
-        raise typer.BadParameter(f"{given!r} is not a function", param_hint="--retriever")
-    function: Callable[[str, int], Any] = found
-    return function
 
 
 def _scorers(report: Report, judge: str | None, base_url: str | None) -> Sequence[Scorer]:

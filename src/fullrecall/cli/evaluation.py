@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from fullrecall.cli.budgeting import budget_of
+from fullrecall.cli.budget_options import budget_of
 from fullrecall.cli.judge import KINDS, JudgeOptions
 from fullrecall.cli.options import (
     above_zero,
@@ -33,6 +33,7 @@ Field names of ragas, LangChain, and LlamaIndex also work.
 [bold]Examples[/]
   fullrecall evaluate answers.jsonl --k 5
   fullrecall evaluate data.csv --rename found=retrieved_ids,gold=expected_ids
+  fullrecall evaluate questions.jsonl --retriever app.py:search
   fullrecall evaluate part-1.jsonl part-2.jsonl --ks 1,5,10
   fullrecall evaluate answers.jsonl --scorer text_recall --threshold 0.8
   fullrecall evaluate qrels.txt --run bm25.run --measure ndcg@10
@@ -211,6 +212,16 @@ def evaluate(
             help="Price per million prompt and completion tokens.",
         ),
     ] = None,
+    retriever: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            show_default=False,
+            rich_help_panel=_READING,
+            help="Python function of the question, such as app:search or path/app.py:search, that "
+            "returns what to score. Default: what the samples have.",
+        ),
+    ] = None,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -307,13 +318,14 @@ def evaluate(
     ] = False,
 ) -> None:
     """Score the samples of a file and print what they add up to; see `HELP`."""
-    from fullrecall.cli.running import Request, expanded, run_evaluation
+    from fullrecall.cli.job import Request, expanded, run_evaluation
     from fullrecall.evaluation.run import RunOptions
 
     shown = cuts(ks)
     run_evaluation(
         Request(
             files=expanded(files),
+            retriever=retriever,
             run=run,
             order=order,
             references=references,

@@ -25,10 +25,10 @@ from fullrecall.datasets.llama_index import (
     read_embedding_qa,
     read_labelled_rag,
 )
-from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.parquet import read_parquet
 from fullrecall.datasets.qrels_run import from_qrels_run
 from fullrecall.datasets.rows import Rename
+from fullrecall.datasets.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.traces import from_spans, holds_spans, read_spans, with_references
 from fullrecall.datasets.trec import read_trec
 from fullrecall.errors import InputError, ParameterError

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from fullrecall.context import Context
 from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.opening import MAX_LINE_BYTES, FilePath, check_limit, existing_file
+from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, check_limit, existing_file
 from fullrecall.errors import InputError
 
 _NAMES = {

@@ -7,7 +7,9 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from itertools import chain
 
-from fullrecall.datasets.opening import (
+from fullrecall.datasets.rows import FIELDS, Columns, Rename, in_file, to_samples
+from fullrecall.datasets.strict_json import parsed
+from fullrecall.datasets.text_files import (
     MAX_LINE_BYTES,
     FilePath,
     check_limit,
@@ -15,8 +17,6 @@ from fullrecall.datasets.opening import (
     text_lines,
     too_long,
 )
-from fullrecall.datasets.rows import FIELDS, Columns, Rename, in_file, to_samples
-from fullrecall.datasets.strict_json import parsed
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.sample import Sample

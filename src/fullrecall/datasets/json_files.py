@@ -10,9 +10,9 @@ from fullrecall.datasets.llama_index import (
     from_embedding_qa,
     from_labelled_rag,
 )
-from fullrecall.datasets.opening import FilePath, existing_file, whole_text
 from fullrecall.datasets.rows import FIELDS, Columns, Rename, in_file, to_samples
 from fullrecall.datasets.strict_json import array_items, parsed
+from fullrecall.datasets.text_files import FilePath, existing_file, whole_text
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.sample import Sample

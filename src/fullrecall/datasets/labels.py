@@ -10,7 +10,7 @@ from pathlib import Path
 from fullrecall.calibration.labels import Label, as_label, as_probability
 from fullrecall.datasets.csv_files import csv_records
 from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.opening import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.report.spreadsheet import bare

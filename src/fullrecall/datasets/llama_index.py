@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.datasets.opening import FilePath, existing_file, whole_text
 from fullrecall.datasets.rows import Columns, in_file, sample_of
 from fullrecall.datasets.strict_json import parsed
+from fullrecall.datasets.text_files import FilePath, existing_file, whole_text
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, shown
 from fullrecall.sample import Sample

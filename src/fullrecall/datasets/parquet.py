@@ -7,8 +7,8 @@ from typing import Any
 
 from fullrecall.dataframes import map_cell
 from fullrecall.datasets.frames import without_gaps
-from fullrecall.datasets.opening import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
+from fullrecall.datasets.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.sample import Sample
 

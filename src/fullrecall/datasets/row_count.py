@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from fullrecall.datasets.opening import FilePath
+from fullrecall.datasets.text_files import FilePath
 
 _CHUNK = 1 << 20
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from fullrecall.datasets.frames import rows_of
 from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.opening import (
+from fullrecall.datasets.parquet import parquet_columns, parquet_rows
+from fullrecall.datasets.strict_json import parsed
+from fullrecall.datasets.text_files import (
     MAX_LINE_BYTES,
     FilePath,
     existing_file,
     text_lines,
     whole_text,
 )
-from fullrecall.datasets.parquet import parquet_columns, parquet_rows
-from fullrecall.datasets.strict_json import parsed
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.retrieval import FailedCalls, Retrieval

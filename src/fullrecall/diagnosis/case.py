@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus, Held
@@ -30,8 +31,7 @@ class Limits:
     deep_k: int = 100
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """What would have served: one ID, one text with its place, or both.
 
     `label` is what names it to a human. `passage` is None where no text is known. `own_id` is the

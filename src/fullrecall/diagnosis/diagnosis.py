@@ -8,16 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fullrecall.counts import counted
+from fullrecall.dataframes import Backend, Cells, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change, Cost
 from fullrecall.report import exports, spreadsheet
-from fullrecall.report.frames import frame_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,13 +69,19 @@ class Diagnosis:
             "misses": [{**miss._asdict(), "cause": str(miss.cause)} for miss in self.misses],
         }
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row per miss, with the fields of `Diagnosed`."""
-        frame = frame_of(self._rows(), Diagnosed._fields, "Diagnosis.to_pandas()")
-        return frame.astype({"rank": "Int64"})
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return one row per miss, with the fields of `Diagnosed`.
 
-    def changes_to_pandas(self) -> pd.DataFrame:
-        """Return one row per change and score, by rank of the change: gain, interval, contexts."""
+        The library is chosen, and errors are raised, as in `Report.to_frame`.
+        """
+        columns = {name: int if name == "rank" else str for name in Diagnosed._fields}
+        return frame_of(columns, self._rows(), backend, "Diagnosis.to_frame()")
+
+    def changes_to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return one row per change and score, by rank of the change: gain, interval, contexts.
+
+        The library is chosen, and errors are raised, as in `Report.to_frame`.
+        """
         rows = [
             (
                 nth,
@@ -97,9 +100,10 @@ class Diagnosis:
             for nth, change in enumerate(self.changes, start=1)
             for effect in change.effects
         ]
-        columns = ["place", "kind", "action", "score", "before", "after", "gain", "low", "high"]
-        columns += ["samples", "at_most", *Cost._fields]
-        return frame_of(rows, columns, "Diagnosis.changes_to_pandas()")
+        columns: dict[str, Cells] = {"place": int, "kind": str, "action": str, "score": str}
+        columns |= dict.fromkeys(("before", "after", "gain", "low", "high"), float)
+        columns |= {"samples": int, "at_most": bool, **dict.fromkeys(Cost._fields, float)}
+        return frame_of(columns, rows, backend, "Diagnosis.changes_to_frame()")
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, one JSON object: the changes, the causes, and each miss."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import compress
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import retrieved
@@ -15,8 +17,12 @@ from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bo
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.smallest_k import CHARACTERS_PER_TOKEN
-from fullrecall.report.totals import totals_of
+from fullrecall.report.totals import Totals, totals_of
 from fullrecall.result import Method, Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LEAST = 0.0005
 """A mean gain below this is none."""
@@ -69,6 +75,8 @@ class Baseline:
     """
 
     def __init__(self, report: Report, k: int | None) -> None:
+        import numpy as np
+
         self.rows: Sequence[Row] = report.rows
         self.methods: Sequence[Method] = report.methods
         self.k = k
@@ -76,8 +84,10 @@ class Baseline:
             place for place, method in enumerate(report.methods) if method.headline == Recall
         )
         self._groups = report.groups
+        self._is_grouped = any(group is not None for group in self._groups)
         self._credits = {place: _Credits(self.rows, place) for place in self.places}
         self.values = {place: self.values_at(place, k) for place in self.places}
+        self._columns = {p: np.array(found, np.float64) for p, found in self.values.items()}
         self.lists: Lists = list(self.lists_at(k))
         self._sizes = list(map(_size, self.lists))
 
@@ -116,13 +126,12 @@ class Baseline:
     def _effect(
         self, place: int, after: Values, proposals: int, proposal: Proposal
     ) -> Effect | None:
-        pairs = [
-            (before, value, group)
-            for before, value, group in zip(self.values[place], after, self._groups, strict=True)
-            if before is not None and value is not None
-        ]
-        gained = totals_of((value - before, group) for before, value, group in pairs)
-        before = totals_of((before, group) for before, _, group in pairs).mean
+        import numpy as np
+
+        old, new = self._columns[place], np.array(after, dtype=np.float64)
+        known = ~np.isnan(old) & ~np.isnan(new)
+        gained = self._totals((new - old)[known], known)
+        before = self._totals(old[known], known).mean
         if gained.mean is None or before is None:
             return None
         least = 0.0 if proposal.cannot_lose else -1.0
@@ -137,6 +146,19 @@ class Baseline:
         return Effect(
             self.label(place), before, before + gained.mean, gained.mean, found, gained.samples
         )
+
+    def _totals(self, values: NDArray[np.float64], known: NDArray[np.bool_]) -> Totals:
+        """Return the totals of the values of the rows that are `known`, by their groups."""
+        import numpy as np
+
+        if self._is_grouped:
+            groups = compress(self._groups, known.tolist())
+            return totals_of(zip(values.tolist(), groups, strict=True))
+        totals = Totals()
+        distinct, counts = np.unique(values, return_counts=True)
+        for value, times in zip(distinct.tolist(), counts.tolist(), strict=True):
+            totals.add(value, times=times)
+        return totals
 
     def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:
         """Return the contexts before and after, over the rows whose list after is known."""
@@ -219,5 +241,8 @@ def _recall(k: int | None) -> Measure:
 
 def _size(contexts: Sequence[Context] | None) -> int | None:
     """Return how many characters contexts have; None where one has no text."""
-    texts = [context.text for context in contexts or ()]
-    return None if None in texts else sum(map(len, texts))  # type: ignore[arg-type]
+    texts = list(map(_text, contexts or ()))
+    return None if None in texts else sum(map(len, texts))
+
+
+_text = attrgetter("text")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
@@ -43,8 +42,7 @@ class Alias(NamedTuple):
     indexed_only: bool = False
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(NamedTuple):
     """One sample as IDs are looked up: those expected and not retrieved, and its contexts."""
 
     wanted: Sequence[str]
@@ -84,6 +82,7 @@ class IdEvidence:
         self._known = known
         self._trusted = self._trusted_numbers(direct, wanted)
         self._named = self._fields()
+        self._options = {one: found for one in wanted if (found := tuple(self._others(one)))}
 
     def alias(self, position: int, wanted: str) -> Alias | None:
         """Return the ID under which the row's list, or the corpus, has an expected one."""
@@ -93,7 +92,7 @@ class IdEvidence:
         named = self._named.get((position, wanted))
         if named is not None:
             return named
-        options = list(self._options(wanted))
+        options = self._options.get(wanted, ())
         if options:
             ranks = {context.id: rank for rank, context in enumerate(lookup.contexts, start=1)}
             for relation, found in options:
@@ -126,7 +125,8 @@ class IdEvidence:
         """Whether a number at the end of an ID is that of a chunk."""
         return self._trusted
 
-    def _options(self, wanted: str) -> Iterable[tuple[Relation, str]]:
+    def _others(self, wanted: str) -> Iterator[tuple[Relation, str]]:
+        """Yield the known IDs that may stand for an expected one, with how they are related."""
         if wanted in self._forms:
             yield "form", self._forms[wanted]
         if wanted in self._paths:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from fullrecall.context import Context, ContextLike, as_context
@@ -16,7 +15,7 @@ from fullrecall.diagnosis.diagnosis import Diagnosis
 from fullrecall.diagnosis.effects import Baseline
 from fullrecall.diagnosis.id_evidence import IdEvidence, Lookup
 from fullrecall.diagnosis.id_proposals import id_proposals
-from fullrecall.diagnosis.likeness import duplicates
+from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, explained
@@ -28,8 +27,7 @@ from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
-from fullrecall.retrieval import Stage
-from fullrecall.scorers.passages import Passage
+from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer
 
 Retriever: TypeAlias = Callable[[str, int], Sequence[ContextLike]]
@@ -103,13 +101,21 @@ def diagnose(
         Limits(near_duplicate, min_run, deep_k),
         _id_evidence(report, indexed),
         {method.name: _label(method, k) for method in report.methods},
+        Repeated(near_duplicate),
     )
     misses: list[Diagnosed] = []
     bounded: list[Miss] = []
     asked: dict[int, Sequence[Context]] = {}
+    by_recall = [p for p, method in enumerate(report.methods) if method.headline == Recall]
     for position, row in enumerate(report.rows):
+        missing = [each for p in by_recall for each in _missing(p, row, k)]
+        if not missing:
+            continue
         looking = _Looking(position, row, search)
-        for place, nth, told in _of_row(looking, k):
+        for place, nth, finding, is_found in missing:
+            told = _told(looking, row.results[place], finding, k, is_found=is_found)
+            if told is None:
+                continue
             misses.append(told)
             if told.cause in BOUNDED:
                 bounded.append(Miss(position, place, nth, told))
@@ -117,7 +123,7 @@ def diagnose(
             asked[position] = looking.deep
     baseline = Baseline(report, k)
     rescored = rescoring(report, by_name)
-    proposer = Proposer(baseline, rescored, asked, near_duplicate)
+    proposer = Proposer(baseline, rescored, asked, search.repeated)
     proposals = [
         *proposer.proposals(),
         *id_proposals(baseline, rescored, search.ids),
@@ -142,52 +148,36 @@ class _Search:
     limits: Limits
     ids: IdEvidence
     labels: Mapping[str, str]
+    repeated: Repeated
 
 
-@dataclass
 class _Looking:
-    """One sample with what was looked up for it: each list once."""
+    """One sample that misses something, with what was looked up for it: each list once.
 
-    position: int
-    row: Row
-    search: _Search
-    deep: tuple[Context, ...] | None = None
-    problem: str = ""
-    places: frozenset[int] | None = None
-    scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = field(default_factory=dict)
-    lists: list[Sequence[Context]] = field(default_factory=list)
+    `references` are the reference contexts, those of any-of groups one by one, and `by_label` the
+    same by the labels of their passages, as scorers name targets. `groups` are the any-of groups
+    of the reference IDs. `retrieved` is the whole list, IDs alone made contexts.
+    """
 
-    @cached_property
-    def references(self) -> tuple[Context, ...]:
-        """The reference contexts, those of any-of groups one by one."""
-        return tuple(c for group in self.row.sample.reference_contexts or () for c in group)
-
-    @cached_property
-    def by_label(self) -> Mapping[str, Context]:
-        """The reference contexts by the labels of their passages, as scorers name targets."""
-        return {Passage.of(context).label: context for context in self.references}
-
-    @cached_property
-    def groups(self) -> frozenset[tuple[str, ...]]:
-        """The any-of groups of the reference IDs."""
-        given = self.row.sample.reference_context_ids or ()
-        return frozenset(reference.any_of for reference in given)
-
-    @cached_property
-    def retrieved(self) -> Sequence[Context]:
-        """The whole list that was retrieved, IDs alone made contexts."""
-        return retrieved(self.row)
+    def __init__(self, position: int, row: Row, search: _Search) -> None:
+        sample = row.sample
+        self.position = position
+        self.row = row
+        self.label = row.label
+        self.search = search
+        self.references = [c for group in sample.reference_contexts or () for c in group]
+        self.by_label = {label_of(context): context for context in self.references}
+        self.groups = {reference.any_of for reference in sample.reference_context_ids or ()}
+        self.retrieved = retrieved(row)
+        self.stages = sample.stages
+        self.deep: tuple[Context, ...] | None = None
+        self.problem = ""
+        self.scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
+        self.lists: list[Sequence[Context]] = []
 
     def repeated(self) -> frozenset[int]:
         """Return the 0-based places of duplicates in the list."""
-        if self.places is None:
-            self.places = duplicates(self.retrieved, self.search.limits.near_duplicate)
-        return self.places
-
-    @cached_property
-    def stages(self) -> tuple[Stage, ...]:
-        """The stages of the recorded retrieval."""
-        return self.row.sample.stages
+        return self.search.repeated(self.position, self.retrieved)
 
     def deeper(self) -> tuple[Context, ...]:
         """Return what the retriever returns when it is asked for more; nothing if it raises."""
@@ -219,39 +209,50 @@ class _Looking:
         return self.scored[name, nth]
 
 
-def _of_row(looking: _Looking, k: int | None) -> Iterator[tuple[int, int, Diagnosed]]:
-    """Yield each miss of a row, with the place of its score and of its target."""
-    row = looking.row
-    read = row.sample.retrieval.read if row.sample.retrieval is not None else None
-    for place, result in enumerate(row.results):
-        if result.status is not Status.SCORED or result.method.headline != Recall:
-            continue
-        if read is None and _found_all(result, k):
-            continue
-        label = looking.search.labels[result.method.name]
-        for nth, (finding, ranked) in enumerate(zip(result.findings, result.ranked, strict=True)):
-            is_found = ranked.found_at(k)
-            if is_found:
-                unread = _unread(row, finding)
-                if unread is None:
-                    continue
-                cause, detail, rank = unread
-            else:
-                cause, detail, rank = _nearest(looking, result, finding, k)
-            if cause is Cause.UNKNOWN and looking.problem:
-                detail = f"{looking.problem}; {detail}"
-            told = Diagnosed(
-                row.label, row.sample.user_input, label, finding.target.label, cause, detail, rank
-            )
-            yield place, nth, told
+def _missing(place: int, row: Row, k: int | None) -> Iterator[tuple[int, int, Finding, bool]]:
+    """Yield each finding of a score to look into: its place, its number, and whether it is found.
 
-
-def _found_all(result: Result, k: int | None) -> bool:
-    """Return whether nothing was missed, where that is known without a look at each finding."""
+    What was found is looked into where it is known what of the list was read.
+    """
+    result = row.results[place]
+    if result.status is not Status.SCORED:
+        return
+    record = row.sample.retrieval
+    is_read_known = record is not None and record.read is not None
     findings = result.findings
-    if result.ranks is not None or not isinstance(findings, ColumnFindings):
-        return False
-    return findings.found_within(k) == len(findings)
+    if result.ranks is not None:
+        for nth, (finding, ranked) in enumerate(zip(findings, result.ranked, strict=True)):
+            is_found = ranked.found_at(k)
+            if is_read_known or not is_found:
+                yield place, nth, finding, is_found
+    elif is_read_known or not isinstance(findings, ColumnFindings):
+        for nth, finding in enumerate(findings):
+            is_found = finding.found_at(k)
+            if is_read_known or not is_found:
+                yield place, nth, finding, is_found
+    elif findings.found_within(k) < len(findings):
+        for nth in findings.missed_within(k):
+            yield place, nth, findings[nth], False
+
+
+def _told(
+    looking: _Looking, result: Result, finding: Finding, k: int | None, *, is_found: bool
+) -> Diagnosed | None:
+    """Return why a target was missed; None where it was found, and read as far as is known."""
+    row = looking.row
+    if is_found:
+        unread = _unread(row, finding)
+        if unread is None:
+            return None
+        cause, detail, rank = unread
+    else:
+        cause, detail, rank = _nearest(looking, result, finding, k)
+        if cause is Cause.UNKNOWN and looking.problem:
+            detail = f"{looking.problem}; {detail}"
+    label = looking.search.labels[result.method.name]
+    return Diagnosed(
+        looking.label, row.sample.user_input, label, finding.target.label, cause, detail, rank
+    )
 
 
 def _unread(row: Row, finding: Finding) -> Explained | None:

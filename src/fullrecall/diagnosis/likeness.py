@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from fullrecall.context import Context
@@ -57,7 +58,8 @@ def may_be_alike(one: str, other: str, least: float) -> bool:
     Much cheaper: by their lengths, and by whether one of sixteen places of the first text stands
     in the other. Where one letter in ten differs, that misses one pair in 10,000.
     """
-    shorter, longer = sorted((len(one), len(other)))
+    ours, theirs = len(one), len(other)
+    shorter, longer = (ours, theirs) if ours < theirs else (theirs, ours)
     # 2 * shorter / (shorter + longer) is the most that `ratio` can be; punctuation may be left out.
     if shorter < longer * least / (2 - least) * _LOOSE:
         return False
@@ -141,8 +143,6 @@ def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
     letters. Of contexts without a text, those that repeat an earlier ID count. Chunks of one
     document are no duplicates, even where they share its ID.
     """
-    if not _may_repeat(contexts):
-        return frozenset()
     seen: set[str | None] = set()
     same = firsts([context.text for context in contexts], near)
     found = {place for place, first in enumerate(same) if first != place}
@@ -154,16 +154,52 @@ def duplicates(contexts: Sequence[Context], near: float) -> frozenset[int]:
     return frozenset(found)
 
 
-def _may_repeat(contexts: Sequence[Context]) -> bool:
+class Repeated:
+    """The places of duplicates in the lists of a report, each list looked through once."""
+
+    def __init__(self, near: float) -> None:
+        self._near = near
+        self._brief = _Brief()
+        # Most lists have none. Plain numbers as keys: what is kept for each of ten thousand rows
+        # is walked through by every collection of garbage.
+        self._looked_at: set[int] = set()
+        self._found: dict[int, frozenset[int]] = {}
+
+    def __call__(
+        self, position: int, contexts: Sequence[Context], *, deeper: bool = False
+    ) -> frozenset[int]:
+        """Return the 0-based places in the list of the row at `position`, or in its deeper one."""
+        key = ~position if deeper else position
+        if key not in self._looked_at:
+            self._looked_at.add(key)
+            if _may_repeat(contexts, self._brief):
+                self._found[key] = duplicates(contexts, self._near)
+        return self._found.get(key, _NONE)
+
+
+_NONE: frozenset[int] = frozenset()
+
+
+class _Brief(dict[str, tuple[str, str]]):
+    """How texts begin and end, in lower case; each text is looked at once."""
+
+    def __missing__(self, text: str) -> tuple[str, str]:
+        self[text] = found = text[:_BRIEF].lower(), text[-_BRIEF:].lower()
+        return found
+
+
+def _may_repeat(contexts: Sequence[Context], brief: _Brief) -> bool:
     """Return whether any two share how their texts begin or end, or an ID: most lists do not."""
-    texts = [text for context in contexts if (text := context.text)]
+    texts = list(filter(None, map(_text, contexts)))
     if len(texts) < len(contexts):
         ids = [context.id for context in contexts if not context.text]
         if len(set(ids)) < len(ids):
             return True
-    return len({text[:_BRIEF].lower() for text in texts}) < len(texts) or len(
-        {text[-_BRIEF:].lower() for text in texts}
-    ) < len(texts)
+    starts, ends = zip(*map(brief.__getitem__, texts), strict=True) if texts else ((), ())
+    return len(set(starts)) < len(texts) or len(set(ends)) < len(texts)
+
+
+_text = attrgetter("text")
 
 
 def says_the_same(one: str, other: str, least: float) -> bool:

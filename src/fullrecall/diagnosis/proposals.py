@@ -8,7 +8,7 @@ from operator import methodcaller
 from fullrecall.context import Context
 from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
-from fullrecall.diagnosis.likeness import duplicates
+from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.rescoring import Rescored
 from fullrecall.report.row import Row
 from fullrecall.retrieval import Stage
@@ -32,12 +32,12 @@ class Proposer:
         baseline: Baseline,
         rescored: Mapping[int, Rescored],
         deeper: Mapping[int, Sequence[Context]],
-        near_duplicate: float,
+        repeated: Repeated,
     ) -> None:
         self._baseline = baseline
         self._rescored = rescored
         self._deeper = deeper
-        self._near_duplicate = near_duplicate
+        self._repeated = repeated
         self._pipelines = [_Pipeline.of(row) for row in baseline.rows]
 
     def proposals(self) -> Iterator[Proposal]:
@@ -169,11 +169,12 @@ class Proposer:
         for position, (row, recorded) in enumerate(
             zip(self._baseline.rows, self._baseline.lists, strict=True)
         ):
-            longer = self._deeper.get(position) or row.sample.retrieved_contexts or ()
+            deeper = self._deeper.get(position)
+            longer = deeper or row.sample.retrieved_contexts or ()
             if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
                 lists.append(recorded)
                 continue
-            repeated = duplicates(longer, self._near_duplicate)
+            repeated = self._repeated(position, longer, deeper=bool(deeper))
             if not repeated or min(repeated) >= len(recorded):
                 lists.append(recorded)
                 continue

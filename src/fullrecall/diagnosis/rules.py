@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.context import Context
@@ -383,10 +384,40 @@ RULES: tuple[Rule, ...] = (
     in_the_corpus,
 )
 
+_OF_JUDGES: frozenset[Rule] = frozenset({reference_abstains, contradicted, judged_unsupported})
+_OF_CORPUS: frozenset[Rule] = frozenset({not_in_corpus, in_the_corpus})
+_OF_SEARCH: frozenset[Rule] = frozenset({found_deeper})
+_OF_PASSAGE: frozenset[Rule] = frozenset({split_across_chunks})
+_OF_TEXT: frozenset[Rule] = frozenset({text_differs, near_duplicate, lookalike})
+
+
+@cache
+def _rules(
+    judged: bool,  # noqa: FBT001 - what a case has, in the order of the rules
+    corpus: bool,  # noqa: FBT001
+    search: bool,  # noqa: FBT001
+    passage: bool,  # noqa: FBT001
+    text: bool,  # noqa: FBT001
+) -> tuple[Rule, ...]:
+    """Return the rules that can say something of cases that have these, or lack them."""
+    needs = (
+        (judged, _OF_JUDGES),
+        (corpus, _OF_CORPUS),
+        (search, _OF_SEARCH),
+        (passage, _OF_PASSAGE),
+        (text, _OF_TEXT),
+    )
+    silent = {rule for there, rules in needs if not there for rule in rules}
+    return tuple(rule for rule in RULES if rule not in silent)
+
 
 def explained(case: Case) -> Explained:
     """Return the first cause that a rule finds."""
-    for rule in RULES:
+    passage = case.item.passage
+    has_text = passage is not None and bool(passage.text)
+    for rule in _rules(
+        case.judged, case.corpus is not None, case.deeper is not None, passage is not None, has_text
+    ):
         found = rule(case)
         if found is not None:
             return found

@@ -72,7 +72,7 @@ class BatchScorer:
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
     or with a mapping of names to columns (lists or NumPy arrays), it returns a table of the same
-    kind: for each row of the batch one, with the columns of `Report.to_pandas`, with
+    kind: for each row of the batch one, with the columns of `Report.to_frame`, with
     `fullrecall_problem`, and with `fullrecall_row`, which holds all that a saved report has of
     the sample. The columns `sample`, `user_input` and `group` are the sample's own, None where it
     has none.

@@ -142,6 +142,9 @@ class _Size(NamedTuple):
     cost: float
 
 
+_NO_SIZE = _Size(0.0, 0.0)
+
+
 @dataclass(eq=False)
 class Charge:
     """One request on its way: what is held for it, and in the end what it was answered."""
@@ -156,6 +159,7 @@ class Account:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.spent = Spent()
+        self._is_bounded = budget.tokens is not None or budget.cost is not None
         self._began = time.monotonic()
         self._tokens = 0.0  # estimates where a model counted none
         self._cost = 0.0
@@ -235,6 +239,8 @@ class Account:
         prompt, answered = completion.prompt_tokens, completion.completion_tokens
         self.spent.prompt_tokens += prompt
         self.spent.completion_tokens += answered
+        if not (self._is_bounded or self.budget.prices):
+            return  # nothing rests on how much it was
         characters = _characters(ask)
         if completion.text:  # each count by itself: an endpoint may leave out either
             prompt = prompt or characters // _UNCOUNTED
@@ -261,17 +267,15 @@ class Account:
 
     def _at_most(self, ask: Ask) -> _Size:
         """Return what a request may take: a token has a byte at least, unless earlier ones had."""
+        if not self._is_bounded:
+            return _NO_SIZE
         per_character = max(1.0, _PROMPT_AT_MOST * self._per_character)
-        prompt = per_character * _bytes(ask) if self._is_bounded else 0.0
-        return self._size(ask, prompt, max(_LONG_ANSWER, _ANSWER_AT_MOST * self._answer))
+        answer = max(_LONG_ANSWER, _ANSWER_AT_MOST * self._answer)
+        return self._size(ask, per_character * _bytes(ask), answer)
 
     def _size(self, ask: Ask, prompt: float, answer: float) -> _Size:
         price = self.budget.price(ask.model) or Price(0.0, 0.0)
         return _Size(prompt + answer, (prompt * price.prompt + answer * price.completion) / _PER)
-
-    @property
-    def _is_bounded(self) -> bool:
-        return self.budget.tokens is not None or self.budget.cost is not None
 
     def _used_up(self) -> str | None:
         """Return which bound leaves no room for any request, whatever those on their way take."""

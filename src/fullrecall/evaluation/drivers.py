@@ -28,13 +28,16 @@ from fullrecall.evaluation.interruption import Interruption
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import as_sample_at
 from fullrecall.evaluation.work import Work, late, prepared, score_one
+from fullrecall.report.late import work_out
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import Scorer
+from fullrecall.scorers.scorer import DeterministicScorer, Scorer
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.cache import AnyStore, Cache
     from fullrecall.evaluation.engine import Engine
+    from fullrecall.measures import Measure
+    from fullrecall.result import Result
 
 T = TypeVar("T")
 
@@ -61,6 +64,8 @@ class Run:
     limits: Limits = field(default_factory=Limits)
     interruption: Interruption = field(default_factory=Interruption)
     beat: Callable[[], None] = _silent
+    totaled: Sequence[Sequence[Measure]] = ()
+    """The measures of each score that are read as soon as there is a row."""
 
     def __post_init__(self) -> None:
         self.account = account_of(self.limits.budget, self.scorers)
@@ -111,12 +116,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     """
     reader = _Reader(samples)
     if run.asks_nobody:
-        deadline = run.limits.deadline is not None
-        while not run.interruption.asked and (drawn := reader.draw()) is not None:
-            if deadline:
-                yield run.work(*drawn, None).row(run.scorers)
-            else:
-                yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
+        yield from _asking_nobody(reader, run)
         _finish(run, reader.error)
         return
     from fullrecall.evaluation.cache import Cache, opened
@@ -130,6 +130,52 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
                 return
             yield work.row(run.scorers)
         _finish(run, reader.error)
+
+
+def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
+    if run.limits.deadline is not None:
+        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+            yield run.work(*drawn, None).row(run.scorers)
+        return
+    apart = [n for n, scorer in enumerate(run.scorers) if _may_be_lengthy(scorer)]
+    if apart:
+        from fullrecall.cores import cores, on_cores
+
+        if (threads := cores()) > 1:
+            yield from on_cores(_calls(reader, run, apart), threads)
+            return
+    while not run.interruption.asked and (drawn := reader.draw()) is not None:
+        yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
+
+
+def _may_be_lengthy(scorer: Scorer) -> bool:
+    own = getattr(type(scorer), "lengthy", DeterministicScorer.lengthy)
+    return own is not DeterministicScorer.lengthy
+
+
+def _calls(
+    reader: _Reader, run: Run, apart: Sequence[int]
+) -> Iterator[tuple[Callable[[], Row], bool]]:
+    """Yield for each sample what makes its row, and whether that belongs into a thread.
+
+    What is not lengthy is scored here: a user's scorer meets no thread but the caller's.
+    """
+    while not run.interruption.asked and (drawn := reader.draw()) is not None:
+        sample = drawn[1]
+        late = [n for n in apart if run.scorers[n].lengthy(sample)]  # type: ignore[attr-defined]
+        results = [
+            None if n in late else score_one(scorer, sample) for n, scorer in enumerate(run.scorers)
+        ]
+        yield partial(_row, drawn, results, late, run), bool(late)
+
+
+def _row(
+    drawn: tuple[int, Sample], results: list[Result | None], late: Sequence[int], run: Run
+) -> Row:
+    for n in late:
+        result = results[n] = score_one(run.scorers[n], drawn[1])
+        work_out(result, run.totaled[n])
+    return Row(*drawn, tuple(results))  # type: ignore[arg-type] # none is missing by now
 
 
 def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:

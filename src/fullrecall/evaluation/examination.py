@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from fullrecall.calibration.labels import as_label
 from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.opening import MAX_LINE_BYTES, FilePath, existing_file
+from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.identifiers import shown

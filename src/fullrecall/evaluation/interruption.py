@@ -15,16 +15,35 @@ class Interruption:
     def __init__(self) -> None:
         self.asked = False
         self._told: Callable[[], object] | None = None
+        self._is_waiting = False
 
     def tell(self, told: Callable[[], object] | None) -> None:
         """Call this when it happens, from inside a signal handler; None for nobody any more."""
         self._told = told
 
     def ask(self) -> None:
-        """Ask the run to stop."""
+        """Ask the run to stop; called in the thread that runs it."""
         self.asked = True
         if self._told is not None:
             self._told()
+        if self._is_waiting:
+            self._is_waiting = False
+            raise _WaitEndedError
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Leave this block at once when it happens: for what waits, and counts nothing."""
+        self._is_waiting = True
+        try:
+            yield
+        except _WaitEndedError:
+            pass
+        finally:
+            self._is_waiting = False
+
+
+class _WaitEndedError(KeyboardInterrupt):
+    """Raised by the signal handler within `Interruption.waiting`."""
 
 
 @contextmanager

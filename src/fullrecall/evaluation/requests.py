@@ -36,7 +36,7 @@ class Requests:
         self._seconds_left = seconds_left
         self._in_all = asyncio.Semaphore(limits.max_concurrency)
         self._endpoints: dict[str, Endpoint] = {}
-        self._models: dict[int, ChatModel] = {}  # each is held, so that its number stays its own
+        self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
 
     @property
     def stopped(self) -> str | None:
@@ -90,7 +90,7 @@ class Requests:
 
     async def close(self) -> None:
         """Close the connections that the models opened in this event loop, as far as they do."""
-        closing = (getattr(model, "aclose", None) for model in self._models.values())
+        closing = (getattr(model, "aclose", None) for model, _ in self._models.values())
         await closed(close for close in closing if close is not None)
 
     async def _attempt(self, ask: Ask) -> Attempt:
@@ -131,8 +131,9 @@ class Requests:
         endpoint.fails(trouble, began, hopeless=hopeless, remember=turn.remember_failure)
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
-        self._models[id(model)] = model
-        name = model.name
-        if name not in self._endpoints:
-            self._endpoints[name] = Endpoint(name, self._limits.max_concurrency, self._in_all)
-        return self._endpoints[name]
+        if id(model) not in self._models:
+            name = model.name
+            if name not in self._endpoints:
+                self._endpoints[name] = Endpoint(name, self._limits.max_concurrency, self._in_all)
+            self._models[id(model)] = model, self._endpoints[name]
+        return self._models[id(model)][1]

@@ -28,6 +28,7 @@ from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.evaluation.interruption import Interruption
 from fullrecall.hits import contexts_of
 from fullrecall.identifiers import shown
 from fullrecall.retrieval import Retrieval, Retriever
@@ -51,13 +52,15 @@ _THREAD_BOUND = (
 class Asker:
     """How samples are put to a retriever: several at once, each within `timeout` seconds.
 
-    `seconds_left` tells how long the run may go on; past that, samples are not asked.
+    `seconds_left` tells how long the run may go on; past that, samples are not asked. Nor are they
+    after an `interruption`, which waits for no call that is under way.
     """
 
     retriever: Retriever
     max_concurrency: int = 16
     timeout: float | None = None
     seconds_left: Callable[[], float | None] = lambda: None
+    interruption: Interruption = field(default_factory=Interruption)
 
     def asked(self, samples: Iterable[Sample]) -> Generator[Sample]:
         """Yield the samples, in order, with what was retrieved, or why there is nothing.
@@ -80,7 +83,11 @@ class Asker:
                 if not pending:
                     break
                 sample, call = pending.popleft()
-                yield _with(sample, None if call is None else calls.finish(call, self._bound()))
+                with self.interruption.waiting():
+                    found = self._finished(calls, call)
+                if self.interruption.asked:
+                    return
+                yield _with(sample, found)
         finally:
             calls.close()
         if ended is not None and not isinstance(ended, StopIteration):
@@ -122,6 +129,11 @@ class Asker:
         if sample.user_input is None or self.seconds_left() == 0:
             return None
         return calls.start(sample)
+
+    def _finished(self, calls: _Threads | _LoopThread, call: _Call | None) -> Retrieval | None:
+        if call is None or self.interruption.asked:
+            return None
+        return calls.finish(call, self._bound())
 
     def _bound(self) -> float | None:
         bounds = (self.timeout, self.seconds_left())

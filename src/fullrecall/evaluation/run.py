@@ -207,7 +207,13 @@ def _asker(retriever: RetrieverLike, run: Run) -> Asker:
     from fullrecall.evaluation.retrievers import Asker, as_retriever
 
     limits = run.limits
-    return Asker(as_retriever(retriever), limits.max_concurrency, limits.timeout, run.seconds_left)
+    return Asker(
+        as_retriever(retriever),
+        limits.max_concurrency,
+        limits.timeout,
+        run.seconds_left,
+        run.interruption,
+    )
 
 
 async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Sample]:
@@ -234,6 +240,7 @@ def _reporting(
         on_progress=options.on_progress,
     )
     run.beat = meter.beat
+    run.totaled = report.totaled
 
     def add(row: Row) -> None:
         report.add(row)

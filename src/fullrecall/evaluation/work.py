@@ -108,9 +108,9 @@ def score_one(scorer: Scorer, sample: Sample) -> Result:
 
 def raised(scorer: Scorer, error: Exception) -> Result:
     """Return what an exception inside a scorer makes of its result: it ends no run."""
-    from fullrecall.models.redaction import redacted
+    from fullrecall.models.failures import shortened
 
-    told = redacted(f"{type(error).__name__}: {error}")
+    told = shortened(f"{type(error).__name__}: {error}")
     return unscored(scorer, f"{scorer.method.name} raised {told}")
 
 

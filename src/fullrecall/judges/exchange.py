@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from fullrecall.judges.bearing import Aim, bears
 from fullrecall.judges.evidence import Folded, locate, locate_parts
@@ -55,7 +55,7 @@ class Exchange:
             completions = yield [self._ask(window, group, problems, again) for group in groups]
             problems = {}
             for group, completion in zip(groups, completions, strict=True):
-                read = _read(completion, group, window)
+                read = window.read(completion, group)
                 verdicts |= {
                     n: v for n, v in read.items() if n not in requoted or window.mends(n, v)
                 }
@@ -87,11 +87,40 @@ class Exchange:
 
 
 class _Window:
-    """The contexts of a matter, each prepared once to look quotes up in."""
+    """The contexts of a matter, each prepared once to look quotes up in, and its replies."""
 
     def __init__(self, matter: Matter) -> None:
         self.matter = matter
         self._folded: dict[int, Folded] = {}
+        self._heard: dict[tuple[int, ...], tuple[Completion, dict[int, Verdict]]] = {}
+
+    def read(self, completion: Completion, asked: Sequence[int]) -> dict[int, Verdict]:
+        """Return a verdict for each number; a failed completion's reason where it holds none.
+
+        A reply is read once, by whoever asks first: whether it is accepted, or what it says.
+        """
+        heard, verdicts = self._heard.get(tuple(asked), (None, {}))
+        if heard != completion:
+            verdicts = self._verdicts(completion, asked)
+            self._heard[tuple(asked)] = completion, verdicts
+        return verdicts
+
+    def _verdicts(self, completion: Completion, asked: Sequence[int]) -> dict[int, Verdict]:
+        if completion.failure and completion.failure.is_final:
+            return {number: Verdict(None, problem=completion.problem) for number in asked}
+        matter = self.matter
+        verdicts = checked(
+            verdict_objects(completion.text),
+            {number: matter.targets[number] for number in asked},
+            matter.window,
+            on_itself=matter.on_itself,
+        )
+        for number, verdict in verdicts.items():
+            if verdict.label is None and completion.failure is not None:
+                verdicts[number] = Verdict(None, problem=completion.problem)
+            elif verdict.citations and (problem := self.misplaced(verdict)):
+                verdicts[number] = Verdict(None, problem=problem)
+        return verdicts
 
     def fold(self, number: int) -> Folded:
         """Return a context, by its number, prepared to look quotes up in."""
@@ -152,29 +181,4 @@ def _groups(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
 
 def _holds_a_verdict(completion: Completion, *, asked: Sequence[int], window: _Window) -> bool:
     """Whether a reply has a valid verdict at all: what it lacks is asked for in other words."""
-    return any(verdict.label for verdict in _read(completion, asked, window).values())
-
-
-@lru_cache(maxsize=64)
-def _objects(text: str) -> Sequence[Mapping[str, Any]]:
-    """Return the verdicts of a reply; whether it is accepted and what it says are read from one."""
-    return verdict_objects(text)
-
-
-def _read(completion: Completion, asked: Sequence[int], window: _Window) -> dict[int, Verdict]:
-    """Return a verdict for each number; a failed completion's reason where it holds none."""
-    if completion.failure and completion.failure.is_final:
-        return {number: Verdict(None, problem=completion.problem) for number in asked}
-    matter = window.matter
-    verdicts = checked(
-        _objects(completion.text),
-        {number: matter.targets[number] for number in asked},
-        matter.window,
-        on_itself=matter.on_itself,
-    )
-    for number, verdict in verdicts.items():
-        if verdict.label is None and completion.failure is not None:
-            verdicts[number] = Verdict(None, problem=completion.problem)
-        elif verdict.citations and (problem := window.misplaced(verdict)):
-            verdicts[number] = Verdict(None, problem=problem)
-    return verdicts
+    return any(verdict.label for verdict in window.read(completion, asked).values())

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from fullrecall.judges.language import function_words, language_of
+from fullrecall.judges.lexical.frequencies import zipf_frequencies
 from fullrecall.judges.lexical.words import read_words
+from fullrecall.judges.sentences import sentences
 
-Detail: TypeAlias = Literal["number", "negation", "name", "role"]
+Detail: TypeAlias = Literal["number", "negation", "name", "confusion", "role"]
 """What is exchanged: a number for one that stands nowhere, a "not" put in or taken out, a name for
-another text's, two names for each other."""
+another text's (name) or for another one of its own contexts (confusion), two names for each other
+(role)."""
 
 DETAILS: tuple[Detail, ...] = get_args(Detail)
 
@@ -44,7 +47,7 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
     English only, but for numbers: negation and names are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    names = sorted({name for claim, _ in claims for name in _names(claim)})
+    names = sorted({name for claim, contexts in claims for name in _names(claim, contexts)})
     for claim, contexts in claims:
         for detail in DETAILS:
             if detail != "number" and language_of(claim) not in ("en", None):
@@ -86,13 +89,25 @@ def _negation(
 def _name(
     claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
 ) -> str | None:
-    own = _names(claim)
     text = " ".join(contexts)
-    others = [
-        name
-        for name in names
-        if not any(part in text or part in claim for part in re.findall(r"\w{3,}", name))
-    ]
+    return _renamed(claim, contexts, [name for name in names if not _shares(name, text)], chance)
+
+
+def _confusion(
+    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
+) -> str | None:
+    del names
+    stated = (sentence for context in contexts for sentence in sentences(context))
+    there = sorted({name for sentence in stated for name in _names(sentence, contexts)})
+    return _renamed(claim, contexts, there, chance)
+
+
+def _renamed(
+    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
+) -> str | None:
+    """Return the claim with one of its names exchanged for one of these, of as many words."""
+    own = _names(claim, contexts)
+    others = [name for name in names if not _shares(name, claim)]
     if not own or not others:
         return None
     mine = chance.choice(own)
@@ -100,11 +115,15 @@ def _name(
     return re.sub(rf"\b{re.escape(mine)}\b", lambda _: chance.choice(like), claim, count=1)
 
 
+def _shares(name: str, text: str) -> bool:
+    return any(part in text for part in re.findall(r"\w{3,}", name))
+
+
 def _role(
     claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
 ) -> str | None:
-    del contexts, names
-    own = _names(claim)
+    del names
+    own = _names(claim, contexts)
     if len(own) < 2:  # noqa: PLR2004 - two to exchange
         return None
     one, other = sorted(chance.sample(own, 2), key=claim.index)
@@ -117,14 +136,18 @@ _EDITS: Mapping[Detail, _Edit] = {
     "number": _number,
     "negation": _negation,
     "name": _name,
+    "confusion": _confusion,
     "role": _role,
 }
 
 
-def _names(claim: str) -> list[str]:
-    """Return the names of a claim, as far as capitals tell, in order, each once."""
+def _names(claim: str, contexts: Sequence[str]) -> list[str]:
+    """Return the names of a claim, as far as capitals tell, in order, each once.
+
+    A first word alone is one if it is no frequent English word, or if the contexts show it.
+    """
     first = _FIRST_NAME.match(claim)
-    found = [first[1]] if first else []
+    found = [first[1]] if first and _is_name(first[1], contexts) else []
     found += [match[0] for match in _NAME.finditer(claim)]
     known = function_words("en")
     kept = [name for name in found if name.lower() not in known and len(name) > 2]  # noqa: PLR2004
@@ -133,3 +156,9 @@ def _names(claim: str) -> list[str]:
         for name in dict.fromkeys(kept)
         if not any(name != other and name in other for other in kept)
     ]
+
+
+def _is_name(first: str, contexts: Sequence[str]) -> bool:
+    if " " in first or first.lower() not in zipf_frequencies():
+        return True
+    return any(match[0] == first for context in contexts for match in _NAME.finditer(context))

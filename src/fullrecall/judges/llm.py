@@ -68,8 +68,7 @@ class LLMJudge:
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise ParameterError(f"{name} must be a whole number >= {least}, got {value!r}")
-        temperature = getattr(self.model, "temperature", None)
-        if self.sample and isinstance(temperature, (int, float)) and temperature == 0:
+        if self.sample and getattr(self.model, "temperature", None) == 0:
             raise ParameterError(
                 f"sample must be 0 for a model at temperature 0, got {self.sample}: every sample "
                 "is the same there; set the model's temperature above 0"

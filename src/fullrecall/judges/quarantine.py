@@ -30,6 +30,7 @@ _CANARIES: Mapping[Relation, str] = {
     "entity": "Ottilie Varnholt",
 }
 _HELPS = ("supported", "partial")
+_DENIES = ("not_supported", "contradicted", "partial")
 _MOST_ALONE = 3  # contexts by which a contested claim is judged, those that state it first
 _AROUND = 300  # characters shown on either side of a cited quote
 
@@ -108,13 +109,13 @@ class Quarantine:
     def denied(
         self, verdicts: Mapping[int, Verdict], exchange: Exchange, size: int
     ) -> Flow[dict[int, Verdict]]:
-        """Judge again, context by context, the claims denied that a context states."""
+        """Judge again, context by context, the claims denied, if in part, that a context states."""
         if self._relation != "claim" or len(self._contexts) == 1:
             return {}
         stated = {
             number: [n for n, text in self.plain.items() if states(text, self.targets[number])]
             for number, verdict in verdicts.items()
-            if verdict.label == "not_supported"
+            if verdict.label in _DENIES
         }
         asked = [(number, n) for number, by in stated.items() for n in by[:_MOST_ALONE]]
         found = yield from side_by_side(
@@ -126,7 +127,8 @@ class Quarantine:
         )
         settled: dict[int, list[Verdict]] = {}
         for (number, _), verdict in zip(asked, found, strict=True):
-            if verdict[number].label in _HELPS:
+            label = verdict[number].label
+            if label in _HELPS and label != verdicts[number].label:
                 settled.setdefault(number, []).append(verdict[number])
         return {n: replace(merged(helping), contested=DENIED) for n, helping in settled.items()}
 

@@ -59,6 +59,9 @@ _BY_NAME = (
 _DEEPEST = 8
 """How many causes behind an exception are looked at."""
 
+_READ = 8_192
+"""Characters of what a client says that are looked through for secrets."""
+
 _LONGEST = 300
 """Characters of what is said of a failure: it stands in each sample's reason."""
 
@@ -98,7 +101,7 @@ def shortened(detail: str) -> str:
     """Return what was said of a failure without secrets, cut to 300 characters."""
     from fullrecall.models.redaction import redacted  # its patterns take long to compile
 
-    detail = redacted(detail[: 10 * _LONGEST])
+    detail = redacted(detail[:_READ], is_cut=True)
     return detail if len(detail) <= _LONGEST else f"{detail[: _LONGEST - 1]}…"
 
 

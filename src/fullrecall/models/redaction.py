@@ -2,7 +2,8 @@
 
 A model registers its key and passwords when it is made (`hide`). What endpoints reply passes
 `without_secrets`, what they and clients say of a failure passes `redacted`, and so does what HTTP
-clients log. Both find a secret in any case, and percent-encoded, escaped, in Base64 and in hex too.
+clients log. Both find a secret in any case, and percent-encoded, escaped, in Base64 and in hex too;
+`redacted` also takes out the beginning of a secret that a cut has left at the end.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import base64
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
+from urllib.request import getproxies
 
 if TYPE_CHECKING:
     import logging
@@ -23,18 +26,27 @@ REDACTED = "[redacted]"
 _SHORTEST = 4
 """Characters of the shortest secret that is looked for: less occurs in any text."""
 
+_PATTERN_BETWEEN = r"\\*+"
+"""What may stand between a secret's characters: JSON in JSON, or in a log, is escaped twice."""
+
+_SEVERAL_BYTES = 8
+"""Of a secret that is looked for in the Base64 of longer texts: less occurs in any."""
+
 _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
 """What may be a word of a reply ("ollama", "lm-studio") is taken out of messages alone."""
 
 _PUBLIC = frozenset({"api-version", "version"})
 """Parameters of an address that say what is asked, and not who asks."""
 
+_HEADERS = frozenset({"default_headers", "default_query"})
+"""Fields of a framework's model of which every value may say who asks."""
+
 _SECRET_NAME = re.compile(
-    r"key|token(?!s)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
+    r"key|token(?!s|iz)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
 )
 
 _PATTERNS = (
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@\"'<>]+@"), rf"\1{REDACTED}@"),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,20}://)[^\s/@\"'<>]+@"), rf"\1{REDACTED}@"),
     (re.compile(r"(?i)\b(bearer|basic)(\s+)[a-z0-9._~+/=-]{6,}"), rf"\1\2{REDACTED}"),
     (
         re.compile(
@@ -48,20 +60,11 @@ _PATTERNS = (
 )
 """What looks like a secret in a message, whoever it belongs to."""
 
-_LOGGERS = (
-    *(
-        f"{package}{part}"
-        for package in ("openai", "anthropic")
-        for part in ("", "._base_client", "._response", "._legacy_response")
-    ),
-    *(
-        f"{library}{part}"
-        for library in ("httpcore", "httpcore2")
-        for part in (".connection", ".http11", ".http2", ".proxy", ".socks")
-    ),
-    "httpx", "httpx2",
-)  # fmt: skip
-"""Filters of a logger do not hold for its children: each that logs is named."""
+_LOGGERS = frozenset(
+    "openai anthropic httpx httpx2 httpcore httpcore2 h11 h2 hpack anyio asyncio".split()
+)
+"""Whose loggers are watched, with all below them: filters of a logger do not hold for its children.
+An event loop logs what nobody has awaited."""
 
 
 class _Filter:
@@ -78,22 +81,31 @@ class _Filter:
 
             trace = logging.Formatter().formatException(record.exc_info)
             record.exc_text, record.exc_info = redacted(trace), None
+        for name in vars(record).keys() - _ordinary():
+            setattr(record, name, redacted(str(getattr(record, name))))
         return True
+
+
+@cache
+def _ordinary() -> frozenset[str]:
+    """Return what every record of a log has: others bring more."""
+    import logging
+
+    return frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
 
 
 _LOCK = threading.Lock()
 _FILTER = _Filter()
-_known: tuple[str, ...] = ()  # in lower case, the longest first
+_known: tuple[str, ...] = ()  # in lower case, without backslashes, the longest first
 _in_texts: tuple[str, ...] = ()  # those of them that are no words
 
 
 def hide(*secrets: str | None) -> None:
     """Take these out of everything from here on, however they are written."""
     global _known, _in_texts  # noqa: PLW0603 - one process has one set of secrets
-    import logging
 
     given = [secret.strip() for secret in secrets if secret]
-    forms = {form.lower() for secret in given for form in _forms(secret)}
+    forms = {form.lower().replace("\\", "") for secret in given for form in _forms(secret)}
     with _LOCK:
         new = {form for form in forms if len(form) >= _SHORTEST} - {*_known, "none"}
         if not new:
@@ -103,38 +115,101 @@ def hide(*secrets: str | None) -> None:
         _in_texts = tuple(
             form for form in _known if form in _in_texts or (form in new and form not in words)
         )
-        for name in _LOGGERS:
+
+
+def watch_logs() -> None:
+    """Have what HTTP clients log redacted; to be called once they are imported."""
+    import logging
+
+    made = list(logging.root.manager.loggerDict.items())
+    for name in {*_LOGGERS, *(name for name, _ in made)}:
+        if name.partition(".")[0] in _LOGGERS:
             logging.getLogger(name).addFilter(_FILTER)  # added once, however often it is asked
 
 
 def hide_values(named: Mapping[str, object], *, all_of_them: bool = False) -> None:
     """Hide the values of headers, parameters or options: of all, or of those named as secrets."""
     for name, value in named.items():
-        if isinstance(value, Mapping):
-            hide_values(value, all_of_them=all_of_them)
-        elif isinstance(value, str) and (all_of_them or _SECRET_NAME.search(name)):
-            hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is no secret
+        _hide_value(
+            value, all_of_them=all_of_them, named=_SECRET_NAME.search(str(name)) is not None
+        )
+
+
+def hide_fields(model: object) -> None:
+    """Hide the keys, headers and addresses that a model of a framework has in its fields."""
+    for name, value in getattr(model, "__dict__", {}).items():
+        reveal = getattr(value, "get_secret_value", None)
+        if callable(reveal):
+            _hide_value(reveal(), all_of_them=True, named=True)
+        elif isinstance(value, str) and "://" in value:
+            hide_url(value)
+        elif isinstance(value, (str, Mapping)):
+            _hide_value(value, all_of_them=name in _HEADERS, named=bool(_SECRET_NAME.search(name)))
+    watch_logs()
+
+
+def _hide_value(value: object, *, all_of_them: bool, named: bool) -> None:
+    if isinstance(value, Mapping):
+        hide_values(value, all_of_them=all_of_them or named)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            _hide_value(each, all_of_them=all_of_them, named=named)
+    elif isinstance(value, bytes):
+        _hide_value(value.decode(errors="replace"), all_of_them=all_of_them, named=named)
+    elif isinstance(value, str) and (all_of_them or named):
+        hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is no secret
+
+
+def hide_environment(package: str, environment: Mapping[str, str]) -> None:
+    """Hide what a client reads of the environment: its keys, and the passwords of proxies."""
+    own = f"{package.upper()}_"
+    hide_values({name: value for name, value in environment.items() if name.startswith(own)})
+    for proxy in getproxies().values():
+        hide_url(proxy if "://" in proxy else f"http://{proxy}")
 
 
 def hide_url(url: str) -> None:
-    """Hide the password of an address, and the values of its parameters."""
-    parts = urlsplit(url)
-    if parts.password:
-        user = unquote(parts.username or "")
-        password = unquote(parts.password)
-        basic = base64.b64encode(f"{user}:{password}".encode()).decode()
-        hide(password, parts.password, basic.rstrip("="))
-    hide(*(value for name, value in parse_qsl(parts.query) if name.lower() not in _PUBLIC))
+    """Hide the password of an address, or a user without one, and the values of its parameters."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    user, password = parts.username or "", parts.password or ""
+    if user or password:
+        both = f"{unquote(user)}:{unquote(password)}"
+        basic = base64.b64encode(both.encode("utf-8", "surrogatepass")).decode()
+        _hide_unless_word(password, user)
+        hide(basic.rstrip("="))
+    for name, value in _parameters(parts.query):
+        if unquote_plus(name).lower() not in _PUBLIC:
+            _hide_unless_word(value, name)
+
+
+def _hide_unless_word(value: str, name: str) -> None:
+    """Hide a value or, where there is none, the name, which may be the secret then."""
+    secret = value or name
+    if value or not _WORD.fullmatch(name):
+        hide(unquote_plus(secret), unquote(secret), secret)
 
 
 def public_url(url: str) -> str:
     """Return an address without user, password and the values of its parameters."""
     parts = urlsplit(url)
     query = "&".join(
-        f"{name}={value if name.lower() in _PUBLIC else REDACTED}"
-        for name, value in parse_qsl(parts.query, keep_blank_values=True)
+        f"{name}={value if unquote_plus(name).lower() in _PUBLIC else REDACTED}"
+        if value
+        else REDACTED
+        for name, value in _parameters(parts.query)
     )
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, query, ""))
+
+
+def _parameters(query: str) -> Iterator[tuple[str, str]]:
+    """Yield names and values as they are written."""
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name or value:
+            yield name, value
 
 
 def without_secrets(text: str) -> str:
@@ -142,9 +217,14 @@ def without_secrets(text: str) -> str:
     return _replaced(text, _in_texts)
 
 
-def redacted(message: str) -> str:
-    """Return a message without the registered secrets, and without what looks like one."""
+def redacted(message: str, *, is_cut: bool = False) -> str:
+    """Return a message without the registered secrets, and without what looks like one.
+
+    Where it `is_cut`, it may end with the beginning of a secret, which goes too.
+    """
     message = _replaced(message, _known)
+    if is_cut:
+        message = _without_beginning(message)
     for pattern, instead in _PATTERNS:
         message = pattern.sub(instead, message)
     return message
@@ -153,21 +233,61 @@ def redacted(message: str) -> str:
 def _replaced(text: str, secrets: tuple[str, ...]) -> str:
     if not secrets:
         return text
-    lowered = text.lower()
-    found = [re.escape(secret) for secret in secrets if secret in lowered]
+    bare = text.lower().replace("\\", "")
+    found = [_PATTERN_BETWEEN.join(map(re.escape, secret)) for secret in secrets if secret in bare]
     return re.sub("|".join(found), REDACTED, text, flags=re.IGNORECASE) if found else text
 
 
+def _without_beginning(message: str) -> str:
+    """Return a message without the beginning of a secret at its end."""
+    bare = message.lower().replace("\\", "")
+    longest = 0
+    for secret in _known:
+        begins = secret[:_SHORTEST]
+        at = bare.find(begins, max(0, len(bare) - len(secret) + 1))
+        while at >= 0 and not secret.startswith(bare[at:]):
+            at = bare.find(begins, at + 1)
+        if at >= 0:
+            longest = max(longest, len(bare) - at)
+    if not longest:
+        return message
+    end = len(message)
+    while longest:
+        end -= 1
+        longest -= message[end] != "\\"
+    return message[:end] + REDACTED
+
+
 def _forms(secret: str) -> Iterator[str]:
-    """Yield the ways in which a secret may come back."""
+    """Yield the ways in which a secret may come back, whatever its backslashes."""
     from html import escape
 
     raw = secret.encode("utf-8", "surrogatepass")
+    written = json.dumps(secret)[1:-1]
     yield secret
     yield quote(secret, safe="", errors="surrogatepass")
+    yield quote(secret, errors="surrogatepass")
     yield quote_plus(secret, errors="surrogatepass")
     yield escape(secret)
-    yield json.dumps(secret)[1:-1]
+    yield written
+    yield _as_go_writes(written)
+    yield repr(secret)[1:-1]
+    yield repr(raw)[2:-1]
+    yield raw.decode("latin-1")
     yield raw.hex()
-    for encoded in (base64.b64encode(raw), base64.urlsafe_b64encode(raw)):
-        yield encoded.decode().rstrip("=")
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(raw).decode().rstrip("=")
+        if len(raw) >= _SEVERAL_BYTES:
+            yield from _within(raw, encode)
+
+
+def _as_go_writes(text: str) -> str:
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+def _within(raw: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield what is of a secret alone in the Base64 of something that it stands in."""
+    for before, first in ((0, 0), (1, 2), (2, 3)):
+        yield encode(bytes(before) + raw).decode()[first : (before + len(raw)) * 8 // 6]

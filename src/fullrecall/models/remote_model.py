@@ -14,6 +14,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -24,7 +25,15 @@ from weakref import WeakKeyDictionary
 from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.models.chat import ChatRequest, Completion, Failure
 from fullrecall.models.failures import trouble_of
-from fullrecall.models.redaction import hide, hide_url, hide_values, public_url, redacted
+from fullrecall.models.redaction import (
+    hide,
+    hide_environment,
+    hide_url,
+    hide_values,
+    public_url,
+    redacted,
+    watch_logs,
+)
 from fullrecall.models.retries import sound
 from fullrecall.models.transport import (
     Portal,
@@ -33,6 +42,7 @@ from fullrecall.models.transport import (
     closed,
     http_library,
     verification,
+    without_headers,
 )
 
 _REFUSALS = 2
@@ -93,6 +103,7 @@ class RemoteModel(ABC):
         except ImportError:
             raise MissingExtraError(self.package, self.package, type(self).__name__) from None
         # The client reads these too: what decides who is asked is known here, and no secret shows.
+        hide_environment(self.package, os.environ)
         self.base_url = self.base_url or self._environment("BASE_URL") or None
         for line in self._environment("CUSTOM_HEADERS").splitlines():
             name, _, value = line.partition(":")
@@ -288,6 +299,7 @@ class RemoteModel(ABC):
             http_client = bounded_client(self.package)(timeout=None, verify=verify)
             kind = getattr(import_module(self.package), self.client)
             made = kind(http_client=http_client, **self._settings())
+            watch_logs()
             self._clients[loop] = made
             if self._portal.serves(loop):
                 self._portal.closing.append(made.close)
@@ -347,17 +359,34 @@ def _check_address(base_url: str) -> None:
         raise ParameterError(f"base_url must be an address, got one with {error}") from None
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, its causes, and the parts of groups, each once."""
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        link = pending.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        pending += [link.__context__, link.__cause__, *getattr(link, "exceptions", ())]
 
 
 def _clean(error: Exception) -> None:
-    """Take secrets out of an exception's words, and of those of its causes."""
+    """Take secrets out of an exception and its causes: words, request, the frames of the client.
+
+    Those frames hold headers, which a traceback with local variables would show.
+    """
     for link in _chain(error):
         link.args = tuple(redacted(each) if isinstance(each, str) else each for each in link.args)
+        link.__traceback__ = None
+        if hasattr(link, "__notes__"):
+            link.__notes__ = list(map(redacted, link.__notes__))
         for name in ("message", "body"):
             told = getattr(link, name, None)
             if told is not None:
                 setattr(link, name, redacted(told) if isinstance(told, str) else None)
+        request = link.__dict__.get("request") or link.__dict__.get("_request")
+        if request is not None:
+            with suppress(AttributeError):
+                link.request = without_headers(request)  # type: ignore[attr-defined]

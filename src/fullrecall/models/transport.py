@@ -19,6 +19,7 @@ from urllib.request import getproxies
 from weakref import finalize
 
 from fullrecall.models.chat import Failure
+from fullrecall.models.redaction import public_url, redacted
 
 T = TypeVar("T")
 Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
@@ -26,7 +27,7 @@ Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 MOST_BYTES = 2 << 20
 """Of a reply: its text may have 200,000 characters, escaped and beside the model's thoughts."""
 
-MOST_ERROR_BYTES = 16 << 10
+MOST_ERROR_BYTES = 8 << 10
 """Of a reply that is an error: more says no more."""
 
 _PIECE = 64 << 10
@@ -79,11 +80,20 @@ def bounded_client(package: str) -> Any:
             headers = response.headers.copy()
             for name in ("content-encoding", "content-length", "transfer-encoding"):
                 headers.pop(name, None)
+            if response.status_code >= _FIRST_ERROR:  # an exception will hold all of it
+                headers = {name: redacted(value) for name, value in headers.items()}
+                content = redacted(content.decode(errors="replace"), is_cut=True).encode()
+                request = without_headers(request)
             return library.Response(
                 response.status_code, headers=headers, content=content, request=request
             )
 
     return BoundedClient
+
+
+def without_headers(request: Any) -> Any:
+    """Return a request as it may be shown: its method, and its address without secrets."""
+    return type(request)(request.method, public_url(str(request.url)))
 
 
 async def _content(response: Any) -> bytes:
@@ -107,7 +117,7 @@ async def _decompressed(response: Any) -> AsyncIterator[bytes]:
             yield raw
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        problem = f"its content encoding {encoding[:40]!r} was not asked for"
+        problem = f"its content encoding {redacted(encoding)[:40]!r} was not asked for"
         raise ReplyError(Failure.MALFORMED, problem)
     decoder = None
     try:

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_k, check_share
@@ -25,7 +26,6 @@ from fullrecall.report.totals import Totals
 from fullrecall.result import Method
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from fullrecall.report.page import Diagnosis
@@ -201,16 +201,17 @@ class Comparison(Sequence[ScoreComparison]):
             "scores": [score.to_dict() for score in self],
         }
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per sample: each measure before and after, and what was gained and lost.
 
         Columns are named `id_recall@5_before`, `_after`, `_change`, the last over the targets that
         both reports have. `id_recall_pairing` says "compared" or why not, `id_recall_gained` and
-        `id_recall_lost` name targets as a JSON array. Raises `MissingExtraError` without pandas.
+        `id_recall_lost` name targets as a JSON array. The library is chosen,
+        and errors are raised, as in `Report.to_frame`.
         """
         from fullrecall.report import frames
 
-        return frames.changes(self)
+        return frames.changes(self, backend)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
@@ -219,7 +220,7 @@ class Comparison(Sequence[ScoreComparison]):
         return exports.written(exports.comparison_as_json(self), path)
 
     def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
-        """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
+        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
 
         As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
         """

@@ -1,19 +1,18 @@
-"""A report as pandas data frames, and as Arrow batches."""
+"""Reports and comparisons as data frames, and as Arrow batches."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.extras import pandas, pyarrow
+from fullrecall.dataframes import Backend, Cells, encodable, frame_of
+from fullrecall.extras import pyarrow
 from fullrecall.report.pairs import change, side_by_side, turned
 from fullrecall.report.summary import default_measures
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fullrecall.findings import Finding
     from fullrecall.measures import Measure
     from fullrecall.report.comparison import Comparison
@@ -21,13 +20,18 @@ if TYPE_CHECKING:
     from fullrecall.result import Method
 
 
-def scores(report: Report, measures: Sequence[Measure]) -> pd.DataFrame:
-    """Return one row per sample; see `Report.to_pandas`."""
-    columns = score_columns(report.methods, measures)
-    rows = [[row.get(name) for name in columns] for row in score_rows(report, measures)]
-    frame = frame_of(rows, columns, "Report.to_pandas()")
-    numeric = numeric_columns(report.methods, measures)
-    return frame.astype({_encodable(name): "float64" for name in columns if name in numeric})
+def scores(report: Report, measures: Sequence[Measure], backend: Backend) -> Any:
+    """Return one row per sample; see `Report.to_frame`."""
+    columns = _kinds(
+        score_columns(report.methods, measures), numeric_columns(report.methods, measures)
+    )
+    rows = ([row.get(name) for name in columns] for row in score_rows(report, measures))
+    return frame_of(columns, rows, backend, "Report.to_frame()")
+
+
+def _kinds(columns: Sequence[str], numeric: Sequence[str]) -> dict[str, Cells]:
+    """Return the columns with what they hold: numbers in those that are `numeric`, else text."""
+    return {name: float if name in numeric else str for name in columns}
 
 
 _BATCH = 10_000
@@ -40,12 +44,12 @@ def score_batches(report: Report, measures: Sequence[Measure]) -> Any:
     numeric = numeric_columns(report.methods, measures)
     names = score_columns(report.methods, measures)
     types = [pa.float64() if name in numeric else pa.string() for name in names]
-    schema = pa.schema([*zip(map(_encodable, names), types, strict=True)])
+    schema = pa.schema([*zip(map(encodable, names), types, strict=True)])
     rows = score_rows(report, measures)
 
     def batches() -> Iterator[Any]:
         while some := list(islice(rows, _BATCH)):
-            columns = [[_encodable(row.get(name)) for row in some] for name in names]
+            columns = [[encodable(row.get(name)) for row in some] for name in names]
             arrays = [pa.array(c, kind) for c, kind in zip(columns, types, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -69,15 +73,14 @@ def score_rows(report: Report, measures: Sequence[Measure] = ()) -> Iterator[dic
         yield cells
 
 
-def changes(comparison: Comparison) -> pd.DataFrame:
-    """Return one row per sample; see `Comparison.to_pandas`."""
-    columns = change_columns(comparison)
-    rows = [[row.get(name) for name in columns] for row in change_rows(comparison)]
-    frame = frame_of(rows, columns, "Comparison.to_pandas()")
+def changes(comparison: Comparison, backend: Backend) -> Any:
+    """Return one row per sample; see `Comparison.to_frame`."""
     numeric = [
         f"{label}_{what}" for labels in _labels(comparison) for label in labels for what in _VALUES
     ]
-    return frame.astype({_encodable(name): "float64" for name in numeric})
+    columns = _kinds(change_columns(comparison), numeric)
+    rows = ([row.get(name) for name in columns] for row in change_rows(comparison))
+    return frame_of(columns, rows, backend, "Comparison.to_frame()")
 
 
 def change_columns(comparison: Comparison) -> list[str]:
@@ -127,10 +130,26 @@ def _labels(comparison: Comparison) -> list[dict[str, Measure]]:
     return [{score.method.label(measure): measure for measure in score} for score in comparison]
 
 
-def findings(report: Report) -> pd.DataFrame:
-    """Return one row per target; see `Report.findings_to_pandas`."""
-    columns = ["sample", "score", "target", "found", "rank", "credit", "grade", "size", "ranks"]
-    columns += ["verdict", "agreement", "judge", "verified", "problem"]
+_FINDINGS: Mapping[str, Cells] = {
+    "sample": str,
+    "score": str,
+    "target": str,
+    "found": bool,
+    "rank": int,
+    "credit": float,
+    "grade": float,
+    "size": float,
+    "ranks": "ranks",
+    "verdict": str,
+    "agreement": float,
+    "judge": str,
+    "verified": bool,
+    "problem": str,
+}
+
+
+def findings(report: Report, backend: Backend) -> Any:
+    """Return one row per target; see `Report.findings_to_frame`."""
     rows: list[tuple[Any, ...]] = [
         (
             row.label,
@@ -159,24 +178,7 @@ def findings(report: Report) -> pd.DataFrame:
         for result in row.results
         for target, problem in result.unmeasured
     ]
-    return frame_of(rows, columns, "Report.findings_to_pandas()").astype({"rank": "Int64"})
-
-
-def frame_of(rows: Iterable[Iterable[Any]], columns: Sequence[str], what: str) -> pd.DataFrame:
-    """Return a data frame, `what` makes which.
-
-    Half an emoji, legal in JSON's input and no UTF-8, stands in it as its escape: pandas keeps
-    texts as UTF-8.
-    """
-    cells = [[_encodable(cell) for cell in row] for row in rows]
-    frame: pd.DataFrame = pandas(what).DataFrame(cells, columns=[_encodable(c) for c in columns])
-    return frame
-
-
-def _encodable(cell: Any) -> Any:
-    if not isinstance(cell, str) or cell.isascii():
-        return cell
-    return cell.encode("utf-8", "backslashreplace").decode("utf-8")
+    return frame_of(_FINDINGS, rows, backend, "Report.findings_to_frame()")
 
 
 def _verified(finding: Finding) -> bool | None:

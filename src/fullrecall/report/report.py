@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from fullrecall.dataframes import Backend
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
@@ -24,7 +25,6 @@ from fullrecall.result import Method, Status
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
     from matplotlib.axes import Axes
 
@@ -345,11 +345,11 @@ class Report:
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
         `ReportError` where the report keeps no rows, or no judge made a recall of it.
         """
-        from fullrecall.calibration import by_verdict, drawing, sheet
+        from fullrecall.calibration import by_verdict, draw, sheet
 
         if path is not None:
             sheet.check(path)
-        drawn = drawing.to_label(
+        drawn = draw.to_label(
             self,
             n,
             seed=seed,
@@ -362,19 +362,21 @@ class Report:
             sheet.write(drawn, path)
         return drawn
 
-    def to_pandas(self, *measures: Measure) -> pd.DataFrame:
-        """Return one row per sample and one column per measure of each score.
+    def to_frame(self, *measures: Measure, backend: Backend = "pandas") -> Any:
+        """Return a data frame: one row per sample and one column per measure of each score.
 
-        Columns are named `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that
-        `summary` reads. A score's status and reason stand beside them. No value is NaN without a
-        status that says why. Raises `MissingExtraError` without pandas.
+        `backend` is the library that it is of: "pandas", "polars", or "pyarrow". Columns are named
+        `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default those that `summary` reads. A
+        score's status and reason stand beside them. No value is missing without a status that says
+        why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
+        is not installed.
         """
         from fullrecall.report import frames
 
-        return frames.scores(self, measures)
+        return frames.scores(self, measures, backend)
 
     def to_arrow(self, *measures: Measure) -> pa.RecordBatchReader:
-        """Return the rows and columns of `to_pandas` as Arrow batches, made as they are read.
+        """Return the rows and columns of `to_frame` as Arrow batches, made as they are read.
 
         For reports of any size: polars, DuckDB, and narwhals take the reader, and so does
         `pyarrow.parquet.ParquetWriter` batch by batch. Raises `MissingExtraError` without pyarrow.
@@ -384,11 +386,14 @@ class Report:
         reader: pa.RecordBatchReader = frames.score_batches(self, measures)
         return reader
 
-    def findings_to_pandas(self) -> pd.DataFrame:
-        """Return one row per target: found or not, at which rank, with which credit."""
+    def findings_to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return one row per target: found or not, at which rank, with which credit.
+
+        The library is chosen, and errors are raised, as in `to_frame`.
+        """
         from fullrecall.report import frames
 
-        return frames.findings(self)
+        return frames.findings(self, backend)
 
     def to_json(self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()) -> str:
         """Return, and write to `path`, one JSON object: the summary and each sample's scores.
@@ -406,7 +411,7 @@ class Report:
         measures: Sequence[Measure] = (),
         delimiter: str = ",",
     ) -> str:
-        """Return, and write to `path`, the columns of `to_pandas` as CSV; needs no pandas.
+        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
 
         A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
         begins with a byte order mark, for Excel; where a comma is the decimal sign, Excel expects
@@ -576,6 +581,13 @@ class Report:
     def keeps_rows(self) -> bool:
         """Whether the report has the samples one by one, and not their totals only."""
         return self._rows is not None
+
+    @property
+    def totaled(self) -> Sequence[Sequence[Measure]]:
+        """The measures of each score that are totaled as rows are added: none where rows stay."""
+        if self._rows is not None:
+            return [()] * len(self.methods)
+        return [tuple(score.totals) for score in self._tallies.scores]
 
     def _with(self, rows: Iterable[Row]) -> Report:
         """Return a report of some of the rows, which lacks what this one lacks."""

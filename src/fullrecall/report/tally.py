@@ -9,6 +9,7 @@ from typing import Any, Self
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, parse
 from fullrecall.report.groups import SampleIds, groups_of
+from fullrecall.report.late import work_out_all
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
@@ -220,6 +221,11 @@ class Tallies:
             self._add_lazily(rows)
             return
         groups = groups_of([row.sample for row in rows])
+        work_out_all(
+            (result, score.totals.keys())
+            for row in rows
+            for score, result in zip(self.scores, row.results, strict=True)
+        )
         for row, group in zip(rows, groups, strict=True):
             self._add(row, group)
         for name in {row.sample.id for row in rows if row.sample.group is None}:

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fullrecall.dataframes import Backend, frame_of
 from fullrecall.errors import InputError
-from fullrecall.extras import pandas
 from fullrecall.measures import Recall
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers import list_columns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _UNEVEN = object()
 _LISTS = frozenset({list, tuple})
@@ -49,11 +46,15 @@ class ColumnScores:
         scored = [value for value in self.at(k) if value is not None]
         return sum(scored) / len(scored) if scored else None
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return one row per row and one column per cut-off: `recall@k`, or `recall` for all."""
-        named = {"recall" if k is None else f"recall@{k}": self.at(k) for k in self.ks}
-        frame: pd.DataFrame = pandas("ColumnScores.to_pandas()").DataFrame(named)
-        return frame
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return one row per row and one column per cut-off: `recall@k`, or `recall` for all.
+
+        The library is chosen, and errors are raised, as in `Report.to_frame`.
+        """
+        columns = dict.fromkeys(("recall" if k is None else f"recall@{k}" for k in self.ks), float)
+        nothing = (None,) * len(self.ks)
+        rows = (nothing if row is None else row for row in self.recall)
+        return frame_of(columns, rows, backend, "ColumnScores.to_frame()")
 
 
 def score_columns(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fullrecall.findings import SingleFindings, WholeFindings
+from fullrecall.findings import SingleFindings, WholeFindings, ranks_of
 from fullrecall.measures import DEFAULT_KS
 from fullrecall.parameters import check_k
 from fullrecall.sample import Sample
@@ -52,7 +52,8 @@ class IdRecall(DeterministicScorer):
         )
 
     def _find(self, sample: Sample) -> Found:
-        require_retrieval(sample)
+        if sample.retrieval is not None or not sample.retrieved_context_ids:
+            require_retrieval(sample)
         single = sample.single_reference_ids
         if single is not None:
             return _find_single(sample, *single)
@@ -79,12 +80,8 @@ def _find_single(sample: Sample, wanted: Sequence[str], grades: Sequence[float] 
         graded = [(one, grade) for one, grade in zip(wanted, grades, strict=True) if grade > 0]
         wanted, grades = [one for one, _ in graded], [grade for _, grade in graded]
     ids = sample.retrieved_context_ids or ()
-    sought = {None, *wanted}
-    hits = [rank for rank, one in enumerate(ids, start=1) if one in sought]
-    # Back to front, so that the first of several equal IDs is the one that stays.
-    rank_of = {ids[rank - 1]: rank for rank in reversed(hits)}
-    note = _note(ids) if rank_of.pop(None, None) is not None else ""
-    return Found(SingleFindings(wanted, rank_of, grades), len(ids), note)
+    hits, note = ranks_of(ids, wanted)
+    return Found(SingleFindings(wanted, hits, ids, grades), len(ids), _note(ids) if note else "")
 
 
 def _note(ids: Sequence[str | None]) -> str:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
@@ -188,10 +188,13 @@ class JudgedScorer(FindingScorer):
     def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
         """Return the finding; of several verdicts that help, each earns credit at its own rank."""
         cites = _Cites(target, verdict, contexts, aim)
-        votes = verdict.votes or (verdict,)
-        parts = [self._part(part, cites) for vote in votes for part in (vote, *vote.others)]
-        steps = self._steps(votes, cites, strict=self.require_evidence)
-        proven = self._steps(votes, cites, strict=True)
+        votes = [
+            [(self._credit(part), self._part(part, cites)) for part in (vote, *vote.others)]
+            for vote in verdict.votes or (verdict,)
+        ]
+        parts = [part for vote in votes for _, part in vote]
+        proven = _steps(votes, strict=True)
+        steps = proven if self.require_evidence else _steps(votes, strict=False)
         evidence = list(dict.fromkeys(item for part in parts for item in part.cited))
         reached = steps[-1].credit if steps else 0.0
         ranks = {rank for part in parts for rank in part.ranks} if steps else ()
@@ -206,33 +209,6 @@ class JudgedScorer(FindingScorer):
             reached - (proven[-1].credit if proven else 0.0),
             verdict.contested,
         )
-
-    def _steps(self, votes: Sequence[Verdict], cites: _Cites, *, strict: bool) -> tuple[Step, ...]:
-        """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
-
-        The lower median: of an even number, the rank on which more than half agree.
-        """
-        earned = [self._earned(vote, cites, strict=strict) for vote in votes]
-        steps: list[Step] = []
-        for rank in sorted({rank for one in earned for rank in one}):
-            reached = sorted(
-                max((credit for at, credit in one.items() if at <= rank), default=0.0)
-                for one in earned
-            )
-            credit = reached[(len(reached) - 1) // 2]
-            if credit > (steps[-1].credit if steps else 0.0):
-                steps.append(Step(rank, credit))
-        return tuple(steps)
-
-    def _earned(self, verdict: Verdict, cites: _Cites, *, strict: bool) -> dict[int, float]:
-        """Return the credit that one judge's verdict earns, by the rank at which it does."""
-        earned: dict[int, float] = {}
-        for part in (verdict, *verdict.others):
-            told = self._part(part, cites)
-            rank = told.proven_at if strict else told.found_at
-            if rank is not None and (credit := self._credit(part)):
-                earned[rank] = max(credit, earned.get(rank, 0.0))
-        return earned
 
     def _credit(self, verdict: Verdict) -> float:
         return {"supported": 1.0, "partial": self.partial_credit}.get(verdict.label or "", 0.0)
@@ -267,6 +243,38 @@ class _Part(NamedTuple):
     found_at: int | None = None
     proven_at: int | None = None
     ranks: tuple[int, ...] = ()
+
+
+_Vote: TypeAlias = Sequence[tuple[float, _Part]]
+"""One judge's verdicts on a target: the credit of each, and what it rests on."""
+
+
+def _steps(votes: Sequence[_Vote], *, strict: bool) -> tuple[Step, ...]:
+    """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
+
+    The lower median: of an even number, the rank on which more than half agree. `strict` counts
+    what is verified alone.
+    """
+    earned = [_earned(vote, strict=strict) for vote in votes]
+    steps: list[Step] = []
+    for rank in sorted({rank for one in earned for rank in one}):
+        reached = sorted(
+            max((credit for at, credit in one.items() if at <= rank), default=0.0) for one in earned
+        )
+        credit = reached[(len(reached) - 1) // 2]
+        if credit > (steps[-1].credit if steps else 0.0):
+            steps.append(Step(rank, credit))
+    return tuple(steps)
+
+
+def _earned(vote: _Vote, *, strict: bool) -> dict[int, float]:
+    """Return the credit that one judge's verdicts earn, by the rank at which they do."""
+    earned: dict[int, float] = {}
+    for credit, part in vote:
+        rank = part.proven_at if strict else part.found_at
+        if rank is not None and credit:
+            earned[rank] = max(credit, earned.get(rank, 0.0))
+    return earned
 
 
 class _Cites:

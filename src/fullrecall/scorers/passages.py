@@ -27,9 +27,9 @@ class Passage:
     @classmethod
     def of(cls, context: Context) -> Passage:
         """Return the passage that a context is, by its offsets where it has them."""
+        label = label_of(context)
         if context.source is None or context.start is None or context.end is None:
-            return cls(context.label, context.text)
-        label = context.text or f"{context.source}[{context.start}:{context.end}]"
+            return cls(label, context.text)
         return cls(label, context.text, context.source, context.start, context.end)
 
     @cached_property
@@ -96,6 +96,13 @@ class Passage:
         if self._before is None:
             return part
         return self._before[part[0]], self._before[part[1]]
+
+
+def label_of(context: Context) -> str:
+    """Return what names the passage that a context is: its text, its ID, or its place."""
+    if context.source is None or context.start is None or context.end is None:
+        return context.label
+    return context.text or f"{context.source}[{context.start}:{context.end}]"
 
 
 def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:

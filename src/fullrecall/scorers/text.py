@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Evidence, Finding, LateFindings, Step, Target
+from fullrecall.findings import LateFindings, Target
 from fullrecall.parameters import check_share
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
@@ -19,7 +18,8 @@ from fullrecall.scorers.scorer import (
     require,
     retrieved_texts,
 )
-from fullrecall.scorers.similarity import Similarity, is_rapidfuzz, similarity_above
+from fullrecall.scorers.similarity import BoundedSimilarity, Similarity
+from fullrecall.scorers.text_matches import TextMatches, are_lengthy
 
 Comparison = Literal["ge", "gt"]
 
@@ -53,15 +53,22 @@ class TextRecall(DeterministicScorer):
         check_share(self.threshold, "threshold")
         if self.comparison not in get_args(Comparison):
             raise ParameterError(f'comparison is "ge" or "gt", got {self.comparison!r}')
-        similarity_above(self.similarity, self.threshold)
+        BoundedSimilarity(self.similarity, self.threshold)
 
     def __getstate__(self) -> dict[str, object]:
-        # The cached comparison is a closure, which does not pickle: workers make their own.
+        # What is cached has functions that may not pickle: workers make their own.
         return {name: value for name, value in self.__dict__.items() if name != "_similarity"}
 
+    def lengthy(self, sample: Sample) -> bool:
+        """Return whether it takes long to score a sample, and other threads run meanwhile."""
+        if not self._similarity.many:
+            return False
+        groups = [[one.text or "" for one in group] for group in sample.reference_contexts or ()]
+        return are_lengthy(groups, [one.text or "" for one in sample.retrieved_contexts or ()])
+
     @cached_property
-    def _similarity(self) -> Callable[[str, str], float]:
-        return similarity_above(self.similarity, self.threshold)
+    def _similarity(self) -> BoundedSimilarity:
+        return BoundedSimilarity(self.similarity, self.threshold)
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
@@ -70,43 +77,17 @@ class TextRecall(DeterministicScorer):
         for rank, text in enumerate(texts, start=1):
             if text:
                 first_rank.setdefault(text, rank)
-        if callable(self.similarity) and not is_rapidfuzz(self.similarity):
+        matches = TextMatches(groups, first_rank, self._similarity, self._enough)
+        if not self._similarity.pure:
             # A user's function may raise, and is to do so here, where it is seen.
-            return Found([self._finding(group, first_rank) for group in groups], len(texts))
-        firsts = [self._first_hit(group, first_rank) for group in groups]
-
-        def make(position: int) -> Finding:
-            first = firsts[position] or len(texts) + 1
-            rest = {text: rank for text, rank in first_rank.items() if rank >= first}
-            return self._finding(groups[position], rest)
-
-        return Found(LateFindings(list(map(Target, groups)), firsts, make), len(texts))
-
-    def _first_hit(self, group: tuple[str, ...], first_rank: dict[str, int]) -> int | None:
-        """Return the first rank whose text is similar enough; later ones are not looked at."""
-        copies = [first_rank[wanted] for wanted in group if wanted in first_rank]
-        known = min(copies, default=None) if self._enough(1.0) else None
-        for text, rank in first_rank.items():
-            if rank == known:
-                break
-            if any(self._enough(self._similarity(wanted, text)) for wanted in group):
-                return rank
-        return known
+            return Found([matches.finding(n) for n in range(len(groups))], len(texts))
+        for place in range(len(groups)):
+            matches.found_by(place, None)
+        return Found(LateFindings(list(map(Target, groups)), matches), len(texts))
 
     def _enough(self, similarity: float) -> bool:
         strict = self.comparison == "gt"
         return similarity > self.threshold or (similarity == self.threshold and not strict)
-
-    def _finding(self, group: tuple[str, ...], first_rank: dict[str, int]) -> Finding:
-        similarity = self._similarity
-        evidence = []
-        for text, rank in first_rank.items():
-            best = max(1.0 if text == wanted else similarity(wanted, text) for wanted in group)
-            if self._enough(best):
-                evidence.append(Evidence(rank, similarity=best))
-        ranks = tuple(item.rank for item in evidence)
-        steps = (Step(ranks[0], 1.0),) if ranks else ()
-        return Finding(Target(group), steps, ranks, tuple(evidence))
 
 
 def reference_texts(sample: Sample) -> list[tuple[str, ...]]:

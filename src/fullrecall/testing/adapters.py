@@ -16,7 +16,7 @@ from fullrecall.scorers import (
     SpanRecall,
     TextRecall,
 )
-from fullrecall.testing.expecting import expect
+from fullrecall.testing.expectation import expect
 from fullrecall.testing.letters import WORDS
 
 

@@ -1,9 +1,10 @@
-"""Spans as tools hand them out: OpenTelemetry's SDK, OTLP JSON, Phoenix, MLflow."""
+"""Spans as tools hand them out: OpenTelemetry's SDK, OTLP JSON, Phoenix, MLflow, Langfuse."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,7 +19,8 @@ _REMOTE, _KNOWS_REMOTE = 0x200, 0x100
 """Bits of a span's flags in OTLP: whether its parent is remote, and whether that is known."""
 
 _FORMS = (
-    "expected spans of OpenTelemetry, OTLP JSON objects, rows of a Phoenix frame or MLflow traces"
+    "expected spans of OpenTelemetry, OTLP JSON objects, rows of a Phoenix frame, traces of "
+    "MLflow, or observations of Langfuse"
 )
 
 
@@ -49,6 +51,7 @@ def is_span_row(row: object) -> bool:
         or ("context.trace_id" in row and "context.span_id" in row)
         or _trace_spans(row) is not None
         or ("context" in row and "attributes" in row)
+        or _is_observation(row)
     )
 
 
@@ -86,22 +89,28 @@ def _of_mapping(item: Mapping[Any, Any]) -> Iterator[Span]:
         for span in spans:
             yield from spans_in(span)
         return
+    yield _of_one(item)
+
+
+def _of_one(item: Mapping[Any, Any]) -> Span:
     columns = {str(name): value for name, value in item.items()}
     context = columns.get("context")
     if isinstance(context, Mapping):
         columns |= {f"context.{name}": value for name, value in context.items()}
+    if _is_observation(columns):
+        return _of_observation(columns)
     if "context.span_id" in columns or "span_id" in columns:
-        yield _of_row(columns)
-    elif "spanId" in columns:
-        yield _of_otlp(item)
-    else:
-        names = ", ".join(map(repr, list(columns)[:8])) or "nothing"
-        raise InputError(f"{_FORMS}, got an object with {names}")
+        return _of_row(columns)
+    if "spanId" in columns:
+        return _of_otlp(item)
+    names = ", ".join(map(repr, list(columns)[:8])) or "nothing"
+    raise InputError(f"{_FORMS}, got an object with {names}")
 
 
 def _trace_spans(item: Mapping[Any, Any]) -> Iterable[Any] | None:
     data = item.get("data")
-    spans = data.get("spans") if isinstance(data, Mapping) else item.get("spans")
+    held = data if isinstance(data, Mapping) else item
+    spans = held.get("spans", held.get("observations"))
     if isinstance(spans, (str, Mapping)) or not isinstance(spans, Iterable):
         return None
     return spans
@@ -204,6 +213,60 @@ def _of_row(row: Mapping[str, Any]) -> Span:
         start=_time(row, "start_time"),
         end=_time(row, "end_time"),
     )
+
+
+_OBSERVATIONS = frozenset(
+    "agent chain embedding evaluator event generation guardrail retriever span tool".split()
+)
+"""The types of Langfuse."""
+
+
+def _is_observation(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row is an observation of Langfuse: its type, its ID, that of its trace."""
+    kind, trace = row.get("type"), row.get("traceId", row.get("trace_id"))
+    return (
+        isinstance(kind, str)
+        and kind.lower() in _OBSERVATIONS
+        and all(isinstance(own, str) for own in (row.get("id"), trace))
+    )
+
+
+def _of_observation(row: Mapping[str, Any]) -> Span:
+    """Return an observation of Langfuse, in the names of its API or of its Python client."""
+
+    def of(camel: str, snake: str) -> Any:
+        value = row.get(camel, row.get(snake))
+        return None if _is_missing(value) else _listed(value)
+
+    metadata = of("metadata", "metadata")
+    if isinstance(metadata, str) and metadata.lstrip().startswith("{"):
+        metadata = _json(metadata)
+    attributes = flat(metadata) if isinstance(metadata, Mapping) else {}
+    attributes["langfuse.observation.type"] = row["type"].lower()
+    for name in ("input", "output"):
+        value = of(name, name)
+        if value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            attributes[f"langfuse.observation.{name}"] = text
+    failed = str(row.get("level")).upper() == "ERROR"
+    parent = of("parentObservationId", "parent_observation_id")
+    return Span(
+        trace_id=_hex(of("traceId", "trace_id"), 16),
+        span_id=_hex(row["id"], 8),
+        parent_id=_hex(parent, 8) if parent else None,
+        name=str(row.get("name") or "span"),
+        attributes=attributes,
+        error=_error(of("statusMessage", "status_message"), ()) if failed else None,
+        start=_time({"start": of("startTime", "start_time")}, "start"),
+        end=_time({"end": of("endTime", "end_time")}, "end"),
+    )
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _time(row: Mapping[str, Any], name: str) -> float:

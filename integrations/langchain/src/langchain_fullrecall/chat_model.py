@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableBinding
+from langchain_core.runnables.configurable import DynamicRunnable
 
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.identifiers import shown
 from fullrecall.models import ChatRequest, Completion
+from fullrecall.models.redaction import hide_fields, public_url
 from langchain_fullrecall.parts import rebuilt
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class LangChainChatModel:
     of them silent; the judge reads the text, and asks again for what is missing.
 
     - `name` identifies the model in stores: by default the class, the model and the parameters
-      that LangChain's own cache tells models apart by, of all models inside.
+      that LangChain's own cache tells models apart by, of all models inside, and what is bound or
+      configured.
     - `config` goes with every request.
 
     Requests raise what the model's client raises, as it is, so that `evaluate` can tell a rate
@@ -59,7 +62,18 @@ class LangChainChatModel:
             )
         self._model = model
         self._config = config
-        self.name = name or f"langchain:{_described(model)}"
+        told = _described(model) + _configured(config)
+        self.name = name or f"langchain:{told}"
+
+    @property
+    def temperature(self) -> float | None:
+        """The highest temperature of the models inside; None where one does not say its own.
+
+        What is bound to a model or configured comes before what the model itself has.
+        """
+        temperatures = _temperatures(self._model, self._config)
+        known = [each for each in temperatures if isinstance(each, (int, float))]
+        return max(known) if known and len(known) == len(temperatures) else None
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer."""
@@ -137,9 +151,12 @@ def _described(runnable: Runnable[Any, Any]) -> str:
     parts: list[str] = []
 
     def note(value: Any, _name: str | None, _owner: Any) -> Any:
-        if isinstance(value, RunnableBinding) and value.kwargs:
-            parts.append(f"bound{_options(value.kwargs)}")
+        if isinstance(value, (RunnableBinding, DynamicRunnable)):
+            kwargs = getattr(value, "kwargs", {})
+            told = _options(kwargs) + _configured(value.config)
+            parts.extend([f"bound{told}"] if kwargs or told else [])
         elif isinstance(value, BaseLanguageModel):
+            hide_fields(value)
             parts.append(_model_described(value))
         return value
 
@@ -147,10 +164,33 @@ def _described(runnable: Runnable[Any, Any]) -> str:
     return "|".join(parts) or type(runnable).__name__
 
 
+def _configured(config: Mapping[str, Any] | None) -> str:
+    """Return what a config chooses of the alternatives and fields that a model leaves open."""
+    return _options((config or {}).get("configurable") or {})
+
+
+def _temperatures(model: Runnable[Any, Any], config: Mapping[str, Any] | None) -> list[Any]:
+    """Return the temperatures of the models inside, or what is bound or configured instead."""
+    chosen = [((config or {}).get("configurable") or {}).get("temperature")]
+    own: list[Any] = []
+
+    def note(value: Any, _name: str | None, _owner: Any) -> Any:
+        if isinstance(value, (RunnableBinding, DynamicRunnable)):
+            chosen.append(((value.config or {}).get("configurable") or {}).get("temperature"))
+            chosen.append(getattr(value, "kwargs", {}).get("temperature"))
+        elif isinstance(value, BaseLanguageModel):
+            own.append(getattr(value, "temperature", None))
+        return value
+
+    rebuilt(model, note)
+    instead = [each for each in chosen if each is not None]
+    return instead if len(own) <= 1 and instead else own + instead
+
+
 def _model_described(model: BaseLanguageModel[Any]) -> str:
     chosen = next(filter(None, (getattr(model, name, None) for name in _MODEL)), "")
     where = next(filter(None, (getattr(model, name, None) for name in _PLACES)), None)
-    place = f"@{where}" if isinstance(where, str) else ""
+    place = f"@{public_url(where)}" if isinstance(where, str) else ""
     # What LangChain's own cache tells models apart by.
     identifying: Mapping[str, Any] = model._identifying_params  # noqa: SLF001
     told = {"temperature": getattr(model, "temperature", None), **identifying}

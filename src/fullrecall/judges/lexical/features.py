@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 
 from fullrecall.judges.lexical.matching import Match
-from fullrecall.judges.lexical.opposites import OPPOSITES
+from fullrecall.judges.lexical.opposites import OPPOSITES, is_denied_form
 from fullrecall.judges.lexical.passages import Passage
 from fullrecall.judges.lexical.rivals import rivals
 
@@ -23,7 +22,6 @@ _FREQUENT = 3  # a word found so often is the topic, and tells little about this
 _STRICT = frozenset(
     "all every only always never most first last none best worst exact entir sole alon".split()
 )
-_DENYING = ("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti")
 
 # The sign that a feature's weight may have: +1 speaks for support, -1 against, 0 either.
 SIGNS: Mapping[str, int] = {
@@ -218,21 +216,13 @@ def _clashes(claim: Passage, contexts: Sequence[Passage], found: Match) -> dict[
         against = OPPOSITES.get(key, frozenset())
         others = rivals().get(key, frozenset()) - claimed
         opposites += credit < 1 and not there.isdisjoint(against)
-        opposites += credit == 0 and _negated(key, there)
+        opposites += credit == 0 and is_denied_form(key, there)
         strict += credit == 0 and key in _STRICT
         rival += credit == 0 and not there.isdisjoint(others)
     clashes["opposite"] = float(min(2, opposites))
     clashes["strict"] = float(strict)
     clashes["rival"] = float(min(2, rival))
     return clashes
-
-
-def _negated(key: str, there: AbstractSet[str]) -> bool:
-    """Tell whether the window has the key with a denying prefix, or without the one it has."""
-    return any(
-        prefix + key in there or (key.startswith(prefix) and key[len(prefix) :] in there)
-        for prefix in _DENYING
-    )
 
 
 def _in_order(

@@ -5,6 +5,8 @@ Our own list. Words are compared by key, so each inflected form is covered by it
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from fullrecall.judges.lexical.words import stem
 
 _PAIRS = """
@@ -53,3 +55,13 @@ def _read() -> dict[str, frozenset[str]]:
 
 
 OPPOSITES = _read()
+
+_DENYING = ("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti")
+
+
+def is_denied_form(key: str, there: Set[str]) -> bool:
+    """Whether the key stands there with a denying prefix, or without the one that it has."""
+    return any(
+        prefix + key in there or (key.startswith(prefix) and key[len(prefix) :] in there)
+        for prefix in _DENYING
+    )

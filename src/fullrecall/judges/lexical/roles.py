@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.judges.lexical.frequencies import weight
+from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
 from fullrecall.judges.lexical.passages import Passage
 from fullrecall.judges.lexical.words import Word, stem
 
@@ -45,7 +45,7 @@ class _Name(NamedTuple):
 def has_roles_exchanged(claim: Passage, contexts: Sequence[Passage]) -> bool:
     """Whether two names of the claim stand in each other's places in the contexts."""
     words = claim.words
-    own = list(_names(words, contexts))
+    own = list(names_in(words, contexts))
     if len(own) < 2:  # noqa: PLR2004 - two to exchange
         return False
     named = [
@@ -89,13 +89,16 @@ def _shared(claimed: Sides, found: Sequence[Sides]) -> float:
     )
 
 
-def _names(words: Sequence[Word], contexts: Sequence[Passage]) -> Iterator[tuple[int, int]]:
-    """Yield where names stand, each once; a first word only in a run, or if contexts show it."""
+def names_in(words: Sequence[Word], contexts: Sequence[Passage]) -> Iterator[tuple[int, int]]:
+    """Yield where names stand, each once.
+
+    A first word is one in a run, if it is no frequent English word, or if contexts show it.
+    """
     seen = set()
     for first, end in capitalised_runs(words):
         keys = tuple(word.key for word in words[first:end])
-        alone = first == 0 and end == 1
-        if keys not in seen and not (alone and not _is_name_in(contexts, keys[0])):
+        is_frequent = first == 0 and end == 1 and words[0].written in zipf_frequencies()
+        if keys not in seen and not (is_frequent and not _is_name_in(contexts, keys[0])):
             seen.add(keys)
             yield first, end
 

@@ -16,11 +16,12 @@ from itertools import pairwise
 
 from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
 from fullrecall.judges.lexical.matching import Match
-from fullrecall.judges.lexical.opposites import OPPOSITES
+from fullrecall.judges.lexical.opposites import OPPOSITES, is_denied_form
 from fullrecall.judges.lexical.passages import Passage
 from fullrecall.judges.lexical.quantities import has_absent_number, may_stand_for, values
 from fullrecall.judges.lexical.rivals import rivals
 from fullrecall.judges.lexical.roles import capitalised_runs, has_roles_exchanged
+from fullrecall.judges.lexical.slots import has_name_in_anothers_slot
 from fullrecall.judges.lexical.words import Word, stem
 
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
@@ -32,6 +33,7 @@ _DENIALS = frozenset("not no never none nor neither cannot nobody nothing nowher
 _AFTER_DENIAL = frozenset(map(stem, "only just necessarily merely".split()))  # not only: no denial
 _BEFORE_DENIAL = frozenset("if or whether why".split())
 _ABBREVIATED = 3  # letters
+_LONG = 6  # letters of a word, for what is left of it without a prefix to be one: not "dis-cover"
 _NUMBER_GAP, _WORD_GAP = 3, 4  # words of the sentence that may stand in place of one of the claim
 
 
@@ -191,6 +193,15 @@ def _has_rival(aligned: _Aligned) -> bool:
     return False
 
 
+def _has_denied_form(aligned: _Aligned) -> bool:
+    """Whether the sentence denies a word of the claim, or states one that it denies: un-certain."""
+    found = aligned.found
+    return any(
+        not got and len(unit.word.key) >= _LONG and is_denied_form(unit.word.key, aligned.there)
+        for unit, got in zip(found.units, found.found, strict=True)
+    )
+
+
 def _has_other_unit(aligned: _Aligned) -> bool:
     """Whether a number of the claim has another unit of the same kind wherever it stands."""
     for number, unit in pairwise(aligned.claim):
@@ -211,11 +222,17 @@ def _has_roles_exchanged(aligned: _Aligned) -> bool:
     return has_roles_exchanged(aligned.passage, aligned.contexts)
 
 
+def _has_name_in_anothers_slot(aligned: _Aligned) -> bool:
+    return has_name_in_anothers_slot(aligned.passage, aligned.contexts, aligned.found)
+
+
 _RULES: Mapping[str, Callable[[_Aligned], bool]] = {
     "negation": _is_denied,
     "role": _has_roles_exchanged,
     "name": _has_other_name,
+    "confusion": _has_name_in_anothers_slot,
     "number": _has_other_number,
     "word": _has_rival,
+    "prefix": _has_denied_form,
     "unit": _has_other_unit,
 }

@@ -6,17 +6,26 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.findings import Evidence, Finding, Findings, Step, Target, WholeFindings, targets_of
+from fullrecall.findings import (
+    Evidence,
+    Finding,
+    Findings,
+    SingleFindings,
+    Step,
+    Target,
+    WholeFindings,
+    targets_of,
+)
 from fullrecall.measures import Measure
 from fullrecall.report.page.causes import Causes
-from fullrecall.report.page.encoding import utf16_offset
+from fullrecall.report.page.encoding import ScriptJson, script_json, utf16_offset
 from fullrecall.report.page.readings import Cell, Reading, Rows
 from fullrecall.report.page.tables import (
     CONTEXTS_IN_BLOCK,
     Contexts,
     Texts,
-    as_json,
     given,
+    metadata_text,
     rounded,
 )
 from fullrecall.report.row import Row
@@ -24,15 +33,21 @@ from fullrecall.sample import Sample
 
 
 class Details:
-    """The details of the samples of a page, in the order in which they are added."""
+    """The details of the samples of a page, in the order in which they are added.
+
+    `texts_per_block` is known once `blocks` has yielded all.
+    """
 
     contexts_per_block = CONTEXTS_IN_BLOCK
 
-    def __init__(self, causes: Causes) -> None:
+    def __init__(self, causes: Causes, samples_per_block: int) -> None:
         self._causes = causes
+        self._size = samples_per_block
+        self.texts_per_block: list[int] = []
         self._texts = Texts()
         self._contexts = Contexts(self._texts)
         self._samples: list[dict[str, Any]] = []
+        self._written: list[ScriptJson] = []
 
     def add(self, rows: Rows, one: Row, readings: Sequence[Reading]) -> list[list[int]]:
         """Add a sample; return the causes in it, each with the place of the score."""
@@ -42,23 +57,35 @@ class Details:
         entry = given(
             q=number(sample.user_input),
             a=number(sample.reference or None),
-            m=number(as_json(sample.metadata)) if sample.metadata else None,
+            m=number(metadata_text(sample.metadata)),
         )
         entry["x"] = [
             None if row is None else self._side(row, side, readings, found)
             for side, row in enumerate(rows)
         ]
         self._samples.append(entry)
+        if len(self._samples) == self._size:
+            self._write()
         return [list(pair) for pair in sorted(found)]
 
-    def blocks(self, size: int) -> Iterator[tuple[str, Any]]:
-        """Yield each block of data with its ID: details of `size` samples, contexts, texts."""
-        for nth, start in enumerate(range(0, len(self._samples), size)):
-            yield f"details-{nth}", self._samples[start : start + size]
+    def blocks(self) -> Iterator[tuple[str, ScriptJson]]:
+        """Yield each block of data with its ID: details of samples, contexts, texts."""
+        self._write()
+        for nth, samples in enumerate(self._written):
+            yield f"details-{nth}", samples
         for nth, contexts in enumerate(self._contexts.blocks()):
-            yield f"contexts-{nth}", contexts
+            yield f"contexts-{nth}", ScriptJson(contexts)
+        self.texts_per_block = []
         for nth, texts in enumerate(self._texts.blocks()):
-            yield f"texts-{nth}", texts
+            self.texts_per_block.append(len(texts))
+            yield f"texts-{nth}", script_json(texts)
+
+    def _write(self) -> None:
+        # At once, before there are so many objects that collecting garbage takes longer than
+        # making them.
+        if self._samples:
+            self._written.append(script_json(self._samples))
+            self._samples = []
 
     def _side(
         self, row: Row, side: int, readings: Sequence[Reading], found: set[tuple[int, int]]
@@ -139,6 +166,14 @@ class Details:
         # Results are narrowed for a comparison where their targets differ, and then alone.
         compared = None if cell.read is result else set(cell.read.targets)
         plain = cell.whole and compared is None and result.ranks is None
+        if plain and type(findings) is SingleFindings and findings.grades is None:
+            causes = self._causes.of
+            if all(causes(side, row.label, reading.nth, one) is None for one in findings.ids):
+                ranks = map(findings.rank_of.get, findings.ids)
+                return [
+                    [number(one)] if rank is None else [number(one), rank]
+                    for one, rank in zip(findings.ids, ranks, strict=True)
+                ]
         apart = [None] if plain else [_counted(m, findings) for m in reading.measures]
         columns = findings if plain and isinstance(findings, WholeFindings) else None
         entries: list[Any] = []
@@ -173,23 +208,29 @@ class Details:
         self, finding: Finding, ranked: Finding, row: Row, cause: Any, contexts: Sequence[Context]
     ) -> dict[str, Any]:
         """Return what is shown of a target: credit by rank, contexts by their place, evidence."""
+        # Most of the fields are not there for most of the targets, and there are many of these.
         number, target = self._texts.number, finding.target
-        return given(
-            t=number(target.label),
+        entry: dict[str, Any] = {"t": number(target.label)}
+        if ranked.steps:
             # The credit at every rank that raises it: the script reads it at the k chosen.
-            s=[[step.rank, rounded(step.credit)] for step in ranked.steps] or None,
-            r=ranked.rank,
-            w=None if target.size == 1.0 else rounded(target.size),
-            g=None if target.grade == 1.0 else rounded(target.grade),
-            n=list(finding.ranks) or None,
-            v=number(finding.verdict or None),
-            a=rounded(finding.agreement),
-            e=[self._evidence(item, contexts) for item in finding.evidence] or None,
-            h=_held(finding, row.sample) if finding.evidence else None,
-            u=None if cause is None else cause[0],
-            d=None if cause is None else number(cause[1].detail or None),
-            x=None if cause is None else cause[1].rank,
-        )
+            entry["s"] = [[rank, rounded(credit)] for rank, credit in ranked.steps]
+            if ranked.rank is not None:
+                entry["r"] = ranked.rank
+        for name, weight in (("w", target.size), ("g", target.grade)):
+            if weight != 1.0:
+                entry[name] = rounded(weight)
+        if finding.ranks:
+            entry["n"] = finding.ranks
+        if finding.verdict:
+            entry["v"] = number(finding.verdict)
+        if finding.agreement is not None:
+            entry["a"] = rounded(finding.agreement)
+        if finding.evidence:
+            evidence = [self._evidence(item, contexts) for item in finding.evidence]
+            entry |= given(e=evidence, h=_held(finding, row.sample))
+        if cause is not None:
+            entry |= given(u=cause[0], d=number(cause[1].detail or None), x=cause[1].rank)
+        return entry
 
     def _evidence(self, item: Evidence, contexts: Sequence[Context]) -> dict[str, Any]:
         text = contexts[item.rank - 1].text if 0 < item.rank <= len(contexts) else None

@@ -15,10 +15,30 @@ _UNSAFE_IN_SCRIPT = re.compile(
 )
 
 
-def script_json(value: Any) -> str:
+_UNSAFE_ASCII = {mark: f"\\u{ord(mark):04x}" for mark in "<>&\x7f"}
+
+as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+"""Writes a value as JSON, which `escaped` makes fit for a script."""
+
+
+class ScriptJson(str):
+    """JSON that can end neither its `<script>` nor a line of it."""
+
+    __slots__ = ()
+
+
+def script_json(value: Any) -> ScriptJson:
     """Return `value` as JSON that can end neither its `<script>` nor a line of it."""
-    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _UNSAFE_IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
+    return value if isinstance(value, ScriptJson) else escaped(as_json(value))
+
+
+def escaped(plain: str) -> ScriptJson:
+    """Return JSON with all escaped that HTML or a script could take for something else."""
+    if plain.isascii():  # in a tenth of the time that the pattern takes
+        for mark, escape in _UNSAFE_ASCII.items():
+            plain = plain.replace(mark, escape)
+        return ScriptJson(plain)
+    return ScriptJson(_UNSAFE_IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", plain))
 
 
 def source_hash(code: str) -> str:

@@ -7,17 +7,19 @@ once, however many samples hold it, and is named by its number.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import Any
+from typing import Any, TypeAlias
 
 from fullrecall.report.page.causes import Causes
 from fullrecall.report.page.choices import Choice, first_shown, labels_of
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.details import Details
+from fullrecall.report.page.encoding import ScriptJson, as_json, escaped
 from fullrecall.report.page.groupings import Groupings
-from fullrecall.report.page.readings import Misses, Reading, Rows, reading
+from fullrecall.report.page.readings import STATUSES, Misses, Reader, Reading, Rows
 from fullrecall.report.page.tables import given
 from fullrecall.report.pairs import Gap
 from fullrecall.report.row import Row
@@ -32,20 +34,16 @@ _QUESTION_SHOWN = 300
 FAILING_SHOWN = 5
 """Samples that the first screen names."""
 
-_STATUSES = list(Status)
-_NUMBER_OF = {status: number for number, status in enumerate(_STATUSES)}
-_UNSCORED = _NUMBER_OF[Status.UNSCORED]
-
 
 @dataclass(frozen=True)
 class Payload:
-    """The data of a page as plain JSON values, each block by the ID that the script reads it by.
+    """The data of a page as JSON, each block by the ID that the script reads it by.
 
     `misses[side][score][choice]` are those of all scored samples, `failing` those of the choice
     that the page opens with.
     """
 
-    blocks: list[tuple[str, Any]]
+    blocks: list[tuple[str, ScriptJson]]
     first: int
     misses: list[list[list[Misses]]]
     failing: Failing
@@ -72,45 +70,52 @@ def payload(  # noqa: PLR0917 - what a page is made of
     sides: Sequence[str],
     causes: Causes,
     groupings: Groupings,
-    failing: Sequence[tuple[int, int]] = (),
+    of_all: Sequence[tuple[int, int]] = (),
 ) -> Payload:
     """Return the data of a page: each sample with its row on each of the `sides`.
 
-    The page opens with the choice that `causes` were told for, else with the headline. `failing`
+    The page opens with the choice that `causes` were told for, else with the headline. `of_all`
     says, where the samples are not all that there are, how many of all miss something by each
     choice, and how many are scored.
     """
-    details = Details(causes)
-    totals = [[[[0, 0] for _ in choices] for _ in columns] for _ in sides]
-    entries: list[dict[str, Any]] = []
+    details = Details(causes, SAMPLES_IN_BLOCK)
+    totals = [[Counter[_Counted]() for _ in columns] for _ in sides]
+    entries: list[str] = []
+    first = first_shown(choices, columns, causes.labels)
+    failing = _Failures(first)
+    readers = [Reader(column, nth, choices) for nth, column in enumerate(columns)]
     for position, rows in enumerate(samples):
         one = next(row for row in rows if row is not None)
-        readings = [reading(rows, column, nth, choices) for nth, column in enumerate(columns)]
+        readings = [reader.read(rows) for reader in readers]
         found = details.add(rows, one, readings)
         entries.append(_entry(rows, one, readings, found, groupings.of(position)))
-        _add(totals, readings)
-    blocks = dict(details.blocks(SAMPLES_IN_BLOCK))
-    first = first_shown(choices, columns, causes.labels)
+        failing.add(position, rows, one, readings)
+        for each in readings:
+            for side, cell in each.cells.items():
+                totals[side][each.nth][cell.missed, cell.targets] += 1
+    blocks = dict(details.blocks())
     index: dict[str, Any] = {
         "sides": list(sides),
         "choices": [choice.label for choice in choices],
         "first": first,
         "scores": [_score(nth, column, choices, columns) for nth, column in enumerate(columns)],
         "causes": [[line.cause, line.name] for line in causes.lines],
-        "statuses": [str(status) for status in _STATUSES],
+        "statuses": [str(status) for status in STATUSES],
         "gaps": list(_GAPS.values()),
         "groupings": groupings.named,
-        "failing": list(map(list, failing)),
-        "samples": entries,
+        "failing": list(map(list, of_all)),
+        "samples": [],
         "perBlock": SAMPLES_IN_BLOCK,
         "contextsPerBlock": details.contexts_per_block,
-        "texts": [len(block) for name, block in blocks.items() if name.startswith("texts-")],
+        "texts": details.texts_per_block,
     }
+    before, after = as_json(index).split('"samples":[]', 1)
+    written = escaped(f'{before}"samples":[{",".join(entries)}]{after}')
     return Payload(
-        [("index", index), *blocks.items()],
+        [("index", written), *blocks.items()],
         first,
-        [[[Misses(*one) for one in score] for score in side] for side in totals],
-        _failing(entries, first),
+        [[_summed(score, len(choices)) for score in side] for side in totals],
+        failing.told(),
     )
 
 
@@ -140,35 +145,54 @@ def _score(
     }
 
 
-def _add(totals: list[list[list[list[int]]]], readings: Sequence[Reading]) -> None:
-    for one in readings:
-        for side, cell in one.cells.items():
-            for so_far, missed, targets in zip(
-                totals[side][one.nth], cell.missed, cell.targets, strict=True
-            ):
-                so_far[0] += missed
-                so_far[1] += targets
+_Counted: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""By each choice: what a score of a sample missed, and of how many targets."""
 
 
-def _failing(entries: Sequence[dict[str, Any]], choice: int) -> Failing:
-    """Return which samples miss something by a choice on the last side, from the index."""
-    failing: list[tuple[float, int, int]] = []
-    scored = unscored = 0
-    for position, entry in enumerate(entries):
-        cells = entry["v"][-1] or ()
-        values = [cell[1][choice] for cell in cells if cell[1][choice] is not None]
-        if not values:
-            unscored += bool(cells) and all(cell[0] == _UNSCORED for cell in cells)
-            continue
-        scored += 1
-        missed = max(cell[2][choice] for cell in cells)
-        if missed:
-            failing.append((min(values), -missed, position))
-    worst = [
-        (entries[position]["l"], entries[position]["q"], position)
-        for *_, position in nsmallest(FAILING_SHOWN, failing)
+def _summed(counts: Mapping[_Counted, int], choices: int) -> list[Misses]:
+    """Return the sums over all samples, by each choice."""
+    return [
+        Misses(
+            sum(missed[nth] * times for (missed, _), times in counts.items()),
+            sum(targets[nth] * times for (_, targets), times in counts.items()),
+        )
+        for nth in range(choices)
     ]
-    return Failing(len(failing), scored, unscored, worst)
+
+
+class _Failures:
+    """Counts the samples that miss something by a choice on the last side."""
+
+    def __init__(self, choice: int) -> None:
+        self._choice = choice
+        self._missing: list[tuple[float, int, int, str, str]] = []
+        self._scored = self._unscored = 0
+
+    def add(self, position: int, rows: Rows, one: Row, readings: Sequence[Reading]) -> None:
+        """Count a sample."""
+        last, choice = len(rows) - 1, self._choice
+        if rows[last] is None:
+            return
+        cells = [each.cells[last] for each in readings]
+        values = [value for cell in cells if (value := cell.values[choice]) is not None]
+        if not values:
+            self._unscored += all(cell.read.status is Status.UNSCORED for cell in cells)
+            return
+        self._scored += 1
+        missed = max(cell.missed[choice] for cell in cells)
+        if missed:
+            question = _brief(one.sample.user_input)
+            self._missing.append((min(values), -missed, position, one.label, question))
+
+    def told(self) -> Failing:
+        """Return what was counted, with the worst of them."""
+        worst = nsmallest(FAILING_SHOWN, self._missing)
+        return Failing(
+            len(self._missing),
+            self._scored,
+            self._unscored,
+            [(label, question, position) for *_, position, label, question in worst],
+        )
 
 
 def _entry(
@@ -177,27 +201,25 @@ def _entry(
     readings: Sequence[Reading],
     causes: list[list[int]],
     groups: list[list[int]],
-) -> dict[str, Any]:
-    """Return what the table shows of a sample: on each side, for each score, a list of three.
+) -> str:
+    """Return as JSON what the table shows of a sample: on each side, for each score, three values.
 
     They are the number of its status, and by each choice its value, None where there is none, and
     how many targets it missed.
     """
-    question = one.sample.user_input or ""
-    entry: dict[str, Any] = {
-        "l": one.label,
-        "q": question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…",
-        "v": [
-            None
-            if row is None
-            else [
-                [_NUMBER_OF[cell.result.status], cell.values, cell.missed]
-                for cell in [each.cells[side] for each in readings]
-            ]
-            for side, row in enumerate(rows)
-        ],
-    }
+    sides = [
+        "null" if row is None else f"[{','.join([each.cells[side].json for each in readings])}]"
+        for side, row in enumerate(rows)
+    ]
     gaps = None
     if len(rows) > 1:
         gaps = [None if each.gap is None else _GAP_NUMBERS[each.gap] for each in readings]
-    return entry | given(g=one.sample.group, c=causes or None, n=gaps, s=groups or None)
+    more = given(g=one.sample.group, c=causes or None, n=gaps, s=groups or None)
+    rest = f",{as_json(more)[1:-1]}" if more else ""
+    label, question = as_json(one.label), as_json(_brief(one.sample.user_input))
+    return f'{{"l":{label},"q":{question},"v":[{",".join(sides)}]{rest}}}'
+
+
+def _brief(question: str | None) -> str:
+    question = question or ""
+    return question if len(question) <= _QUESTION_SHOWN else f"{question[:_QUESTION_SHOWN]}…"

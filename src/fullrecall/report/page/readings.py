@@ -5,18 +5,27 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.findings import ColumnFindings, Findings, restricted
 from fullrecall.measures import Measure
+from fullrecall.measures.sets import RecallMeasure
 from fullrecall.report.page.choices import Choice
 from fullrecall.report.page.columns import Column
+from fullrecall.report.page.encoding import as_json
 from fullrecall.report.pairs import Gap, side_by_side
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
 
 Rows: TypeAlias = tuple[Row | None, ...]
 """One sample on each side of a page, None where that side's report does not have it."""
+
+
+STATUSES = list(Status)
+"""The statuses, each by its number."""
+
+
+_Numbers: TypeAlias = tuple[int, ...]
 
 
 class Misses(NamedTuple):
@@ -30,15 +39,17 @@ class Cell(NamedTuple):
     """One score of one sample on one side: its value, misses and targets by each choice.
 
     `result` is what the scorer found; `read` the same over the targets that are compared. `whole`
-    says that every measure counts all of them.
+    says that every measure counts all of them. `json` has the status, the values and the misses as
+    the page's script reads them.
     """
 
     result: Result
     read: Result
-    values: list[float | None]
-    missed: list[int]
-    targets: list[int]
+    values: Sequence[float | None]
+    missed: tuple[int, ...]
+    targets: tuple[int, ...]
     whole: bool
+    json: str
 
 
 class Reading(NamedTuple):
@@ -50,20 +61,49 @@ class Reading(NamedTuple):
     gap: Gap | None
 
 
-def reading(rows: Rows, column: Column, nth: int, choices: Sequence[Choice]) -> Reading:
-    """Return what the page reads of the `nth` score of a sample."""
-    results = [
-        None if row is None else row.results[place]
-        for row, place in zip(rows, column.positions, strict=True)
-    ]
-    gap, read = _compared(results)
-    measures = [choice.measures[nth] for choice in choices]
-    cells = {
-        side: _cell(result, own, measures)
-        for side, (result, own) in enumerate(zip(results, read, strict=True))
-        if result is not None and own is not None
-    }
-    return Reading(nth, measures, cells, gap)
+class Reader:
+    """Reads the `nth` score of samples by every choice."""
+
+    def __init__(self, column: Column, nth: int, choices: Sequence[Choice]) -> None:
+        self._nth = nth
+        self._positions = column.positions
+        self._measures = [choice.measures[nth] for choice in choices]
+        self._by_ranks = all(
+            isinstance(measure, RecallMeasure) and measure.needs_only_ranks
+            for measure in self._measures
+        )
+        # Of ten thousand samples, most have found as much at the same ranks as another one.
+        self._figures: dict[tuple[Any, ...], _Figures] = {}
+
+    def read(self, rows: Rows) -> Reading:
+        """Return what the page reads of a sample."""
+        results = [
+            None if row is None else row.results[place]
+            for row, place in zip(rows, self._positions, strict=True)
+        ]
+        gap, read = _compared(results)
+        cells = {
+            side: Cell(result, own, *self._of(own))
+            for side, (result, own) in enumerate(zip(results, read, strict=True))
+            if result is not None and own is not None
+        }
+        return Reading(self._nth, self._measures, cells, gap)
+
+    def _of(self, read: Result) -> _Figures:
+        findings = read.findings
+        if not self._by_ranks or read.status is not Status.SCORED or read.ranks is not None:
+            return _figures(read, self._measures)
+        key: tuple[Any, ...]
+        if type(findings) is tuple:
+            key = tuple([finding.steps for finding in findings])
+        elif isinstance(findings, ColumnFindings):
+            key = (len(findings), *findings.found_ranks)
+        else:
+            return _figures(read, self._measures)
+        known = self._figures.get(key)
+        if known is None:
+            known = self._figures[key] = _figures(read, self._measures)
+        return known
 
 
 def _compared(results: Sequence[Result | None]) -> tuple[Gap | None, Sequence[Result | None]]:
@@ -82,15 +122,32 @@ def _over(first: Result, between: Result | None) -> Result | None:
     return replace(between, findings=restricted(between.findings, set(first.targets)))
 
 
-def _cell(result: Result, read: Result, measures: Sequence[Measure]) -> Cell:
-    nothing = [0] * len(measures)
-    if read.status is Status.UNSCORED:
-        return Cell(result, read, [None] * len(measures), nothing, nothing, whole=False)
-    findings, retrieved = read.ranked, read.retrieved
-    values = [_short(measure.of(findings, retrieved)) for measure in measures]
-    # What was not measured was not missed.
-    if read.status is not Status.SCORED:
-        return Cell(result, read, values, nothing, nothing, whole=False)
+class _Figures(NamedTuple):
+    """The fields of a `Cell` that do not name its result."""
+
+    values: Sequence[float | None]
+    missed: tuple[int, ...]
+    targets: tuple[int, ...]
+    whole: bool
+    json: str
+
+
+def _figures(read: Result, measures: Sequence[Measure]) -> _Figures:
+    missed: tuple[int, ...] = (0,) * len(measures)
+    targets, whole = missed, False
+    values: list[float | None] = [None] * len(measures)
+    if read.status is not Status.UNSCORED:
+        findings, retrieved = read.ranked, read.retrieved
+        values = [_short(measure.of(findings, retrieved)) for measure in measures]
+        # What was not measured was not missed.
+        if read.status is Status.SCORED:
+            missed, targets, whole = _misses(findings, measures)
+    numbers = as_json([STATUSES.index(read.status), values, missed])
+    return _Figures(values, missed, targets, whole, numbers)
+
+
+def _misses(findings: Findings, measures: Sequence[Measure]) -> tuple[_Numbers, _Numbers, bool]:
+    """Return what each measure counts as missed, and of how many; and whether each counts all."""
     missed, targets, whole = [], [], True
     counted: Findings | None = None
     for measure in measures:
@@ -100,7 +157,7 @@ def _cell(result: Result, read: Result, measures: Sequence[Measure]) -> Cell:
             size, whole = len(own), whole and own is findings
         missed.append(size - (len(found) if measure.k is None else bisect_right(found, measure.k)))
         targets.append(size)
-    return Cell(result, read, values, missed, targets, whole)
+    return tuple(missed), tuple(targets), whole
 
 
 def _found(findings: Findings) -> Sequence[int]:

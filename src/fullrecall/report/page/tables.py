@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from fullrecall.context import Context
@@ -46,52 +47,64 @@ class Contexts:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._seen: dict[int, int] = {}
-        self._numbers: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], int]]] = {}
-        self._entries: list[dict[str, Any]] = []
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        # Those with metadata, which cannot be part of a key.
+        self._with: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], int]]] = {}
+        self._entries: list[str] = []
 
     def numbers(self, contexts: Sequence[Context]) -> list[int]:
-        """Return the number of each of contexts that live as long as this."""
-        seen, numbers = self._seen, []
-        for context in contexts:
-            number = seen.get(id(context))
-            if number is None:
-                number = seen[id(context)] = self._number(context)
-            numbers.append(number)
-        return numbers
+        """Return the number of each of the contexts."""
+        if any(map(_metadata, contexts)):
+            return list(map(self._number, contexts))
+        found = list(map(self._numbers.get, map(_key, contexts)))
+        if None in found:
+            return list(map(self._number, contexts))
+        return found  # type: ignore[return-value] # no None: looked at above
 
     def numbers_of_ids(self, ids: Sequence[str | None]) -> list[int]:
         """Return the number of each of contexts of which the IDs alone are known."""
         # A rank without an ID has nothing to show, and still takes its place.
         return [self._number(Context(id=one, text=None if one else "")) for one in ids]
 
-    def blocks(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield the contexts in order, cut into blocks; at least one."""
+    def blocks(self) -> Iterator[str]:
+        """Yield the contexts in order as JSON, cut into blocks; at least one."""
         for start in range(0, len(self._entries) or 1, CONTEXTS_IN_BLOCK):
-            yield self._entries[start : start + CONTEXTS_IN_BLOCK]
+            yield f"[{','.join(self._entries[start : start + CONTEXTS_IN_BLOCK])}]"
 
     def _number(self, context: Context) -> int:
-        key = (context.text, context.id, context.source, context.start, context.end)
-        same = self._numbers.setdefault(key, [])
-        number = next((n for known, n in same if known == context.metadata), None)
-        if number is None:
-            number = len(self._entries)
-            same.append((context.metadata, number))
-            self._entries.append(self._entry(context))
-        return number
+        key = _key(context)
+        if not context.metadata:
+            number = self._numbers.get(key)
+            if number is None:
+                number = self._numbers[key] = self._add(context)
+            return number
+        same = self._with.setdefault(key, [])
+        for known, number in same:
+            if known == context.metadata:
+                return number
+        same.append((context.metadata, self._add(context)))
+        return same[-1][1]
 
-    def _entry(self, context: Context) -> dict[str, Any]:
+    def _add(self, context: Context) -> int:
         number = self._texts.number
-        return given(
-            t=number(context.text),
-            i=number(context.id),
-            d=number(context.source),
-            p=None if context.start is None else [context.start, context.end],
-            m=number(as_json(context.metadata)),
-        )
+        fields = {
+            "t": number(context.text),
+            "i": number(context.id),
+            "d": number(context.source),
+            "p": None if context.start is None else f"[{context.start},{context.end}]",
+            "m": number(metadata_text(context.metadata)),
+        }
+        # All of them are numbers, which are written faster than by an encoder.
+        written = [f'"{name}":{value}' for name, value in fields.items() if value is not None]
+        self._entries.append(f"{{{','.join(written)}}}")
+        return len(self._entries) - 1
 
 
-def as_json(metadata: Mapping[str, Any]) -> str | None:
+_key = attrgetter("text", "id", "source", "start", "end")
+_metadata = attrgetter("metadata")
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str | None:
     """Return metadata as JSON with one line for each key; None for none."""
     if not metadata:
         return None
@@ -104,7 +117,7 @@ def as_json(metadata: Mapping[str, Any]) -> str | None:
 
 def rounded(value: float | None) -> float | None:
     """Return a number with as many digits as a page needs."""
-    return None if value is None else float(f"{value:.6g}")
+    return value if value is None or value == 1.0 else float(f"{value:.6g}")
 
 
 def given(**fields: Any) -> dict[str, Any]:

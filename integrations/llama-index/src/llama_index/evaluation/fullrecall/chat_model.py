@@ -18,6 +18,7 @@ from llama_index.core.llms import LLM
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.models import ChatRequest, Completion
+from fullrecall.models.redaction import hide_fields, public_url, redacted
 from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.observation import unrecorded
 
@@ -29,7 +30,8 @@ class LlamaIndexChatModel:
     """Asks a LlamaIndex `LLM`: by `chat` where it is a chat model, by `complete` where it is not.
 
     - `llm`: the model; None is `Settings.llm`, looked up once, when a judge first needs it.
-    - `name`: identifies the model in stores; by default its class, its name and its temperature.
+    - `name`: identifies the model in stores; by default its class, its name, its temperature, its
+      address and its `additional_kwargs`.
 
     A completion model gets the messages in its own form (`messages_to_prompt`). Structured output
     is left aside: it asks once, and fails in ways of its own; the judge reads the text, and asks
@@ -51,6 +53,11 @@ class LlamaIndexChatModel:
     def name(self) -> str:
         """What identifies the model: two models of one name must give the same answers."""
         return self._name or _described(self._llm)
+
+    @property
+    def temperature(self) -> float | None:
+        """The LLM's temperature; None where it does not say."""
+        return _temperature(self._llm)
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the LLM's answer; no capture counts it among the application's prompts."""
@@ -95,15 +102,15 @@ class LlamaIndexChatModel:
 
     @cached_property
     def _llm(self) -> LLM:
-        if self._given is not None:
-            return self._given
         try:
-            return Settings.llm
+            llm = Settings.llm if self._given is None else self._given
         except (ImportError, ValueError) as error:
             raise ParameterError(
                 "a judge needs a model, and LlamaIndex's Settings has none to give: pass "
                 f"LlamaIndexChatModel(llm), or set Settings.llm ({' '.join(str(error).split())})"
             ) from error
+        hide_fields(llm)
+        return llm
 
 
 @cache
@@ -111,10 +118,25 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="fullrecall-judge")
 
 
+def _temperature(llm: LLM) -> float | None:
+    more = getattr(llm, "additional_kwargs", None) or {}
+    told = more.get("temperature", getattr(llm, "temperature", None))
+    return told if isinstance(told, (int, float)) else None
+
+
 def _described(llm: LLM) -> str:
-    temperature = getattr(llm, "temperature", None)
+    temperature = _temperature(llm)
     sampled = "" if temperature is None else f",t={temperature}"
-    return f"llama-index:{llm.class_name()}:{llm.metadata.model_name}{sampled}"
+    places = (getattr(llm, name, None) for name in ("api_base", "base_url"))
+    place = next((f"@{public_url(url)}" for url in places if isinstance(url, str)), "")
+    more = dict(getattr(llm, "additional_kwargs", None) or {})
+    told = {
+        key: value
+        for key, value in sorted(more.items())
+        if isinstance(value, (str, int, float)) and key != "temperature"
+    }
+    options = redacted("".join(f",{key}={value!r}" for key, value in told.items()))
+    return f"llama-index:{llm.class_name()}:{llm.metadata.model_name}{place}{sampled}{options}"
 
 
 def _messages(request: ChatRequest) -> list[ChatMessage]:

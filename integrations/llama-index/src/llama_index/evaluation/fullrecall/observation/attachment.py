@@ -111,15 +111,15 @@ class Attachment:
         if not is_response(returned):
             self._apart.append(recording)
             return
-        steps = dict(recording.steps)
         for earlier in reversed(list(self._apart)):
             if any(
-                _feeds(one, other) for one in earlier.steps.values() for other in steps.values()
+                _feeds(one, other)
+                for one in earlier.steps.values()
+                for other in recording.steps.values()
             ):
-                steps |= earlier.steps
+                recording.take_over(earlier)
                 with suppress(ValueError):
                     self._apart.remove(earlier)
-        recording.steps = dict(sorted(steps.items(), key=lambda item: item[1].began))
         recording.end()
         self._deliver(recording, returned)
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from llama_index.core.schema import MetadataMode
 
 from llama_index.evaluation.fullrecall.observation.snapshots import Nodes, Snapshot
-from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Step
+from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Role, Step
 from llama_index.evaluation.fullrecall.observation.trace import Trace, joined
 
 Items: TypeAlias = tuple[Snapshot, ...]
@@ -151,19 +151,19 @@ def _of_step(trace: Trace, step: Step) -> list[Branch]:
             return _apart(step, items, children)
         reorders = len(children) == 1 and children[0].reorders
         parts = (*children, *_branches(trace, inside))
-        return [_branch(trace, step, items, parts, reorders=reorders)]
-    elif step in trace.joining:
+        return [_branch(step, items, parts, reorders=reorders)]
+    elif step.role is Role.JOINING:
         joins = _branches(trace, inside)
         answered = [child for child in joins if child.items is not None]
         if len(answered) > 1 and _is_joined([item.id for item in items], answered):
             return _apart(step, items, joins)
-    return [_branch(trace, step, items, (*children, *_branches(trace, inside)))]
+    return [_branch(step, items, (*children, *_branches(trace, inside)))]
 
 
 def _branch(
-    trace: Trace, step: Step, items: Items, parts: tuple[Branch, ...], *, reorders: bool = False
+    step: Step, items: Items, parts: tuple[Branch, ...], *, reorders: bool = False
 ) -> Branch:
-    reorders = reorders or (step in trace.reordering and len(parts) == 1)
+    reorders = reorders or (step.role is Role.REORDERING and len(parts) == 1)
     return Branch(step.name, step.question, items, step, None, parts, reorders)
 
 
@@ -232,7 +232,7 @@ def _read(trace: Trace, step: Step) -> list[Branch]:
     scope = trace.scope(step)
     sources = trace.sources.get(step, [])
     items = given
-    if scope in trace.citing:
+    if scope is not None and scope.role is Role.CITING:
         sources = [end for end in trace.ends.get(scope, []) if end.handed is not None]
         items = _cited(given, joined(genuine(trace, end) for end in sources))
     elif step.kind is Kind.SYNTHESIS:

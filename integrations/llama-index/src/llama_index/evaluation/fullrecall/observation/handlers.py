@@ -7,12 +7,13 @@ recordings, which then say that they are not complete.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Token
+from functools import lru_cache
 from inspect import BoundArguments
 from itertools import count
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -22,20 +23,24 @@ from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRan
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.instrumentation.span import BaseSpan
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
-from llama_index.core.schema import QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.tools.types import BaseTool, ToolOutput
 
 from llama_index.evaluation.fullrecall.observation.recording import (
     Recording,
-    is_anyones,
+    is_any_open,
     open_recordings,
     recordings,
 )
-from llama_index.evaluation.fullrecall.observation.registry import Deliver, deliveries
+from llama_index.evaluation.fullrecall.observation.registry import Entry, attached
 from llama_index.evaluation.fullrecall.observation.snapshots import Nodes, is_node_list
 from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Prompt, Step, kind_of
 from llama_index.evaluation.fullrecall.observation.strays import note_stray
 from llama_index.evaluation.fullrecall.responses import is_response, response_text, source_nodes
+
+# An enumeration's member takes as long to look up as all else that a check does.
+_OTHER, _RETRIEVAL, _POSTPROCESSING = Kind.OTHER, Kind.RETRIEVAL, Kind.POSTPROCESSING
+_SYNTHESIS, _ENGINE, _TOOL = Kind.SYNTHESIS, Kind.ENGINE, Kind.TOOL
 
 _logger = logging.getLogger(__name__)
 _lock = Lock()
@@ -48,10 +53,10 @@ class _Call(NamedTuple):
 
     recording: Recording
     token: Token[tuple[Recording, ...] | None]
-    deliver: tuple[Deliver, ...]
+    entry: Entry
 
 
-_running: dict[str, Step] = {}
+_running: dict[str, tuple[Step, list[Recording]]] = {}
 """The steps that somebody records and that have not ended, by the key of their span."""
 
 _calls: dict[str, _Call] = {}
@@ -63,12 +68,14 @@ class RetrievalEvents(BaseEventHandler):
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
         """Note the nodes of an event that says that a retrieval or a reranking has ended."""
-        seen_by = open_recordings()
-        if not seen_by:
+        if not recordings.get():
             return
-        note = next((note for kind, note in _NOTES.items() if isinstance(event, kind)), None)
-        if note is not None:
-            _guarded(seen_by, lambda: note(event, seen_by))
+        note = _note_of(type(event))
+        if note is not None and (seen_by := open_recordings()):
+            try:
+                note(event, seen_by)
+            except Exception as error:  # noqa: BLE001 - told in the record
+                _failed(error, seen_by)
 
 
 class RetrievalSpans(BaseSpanHandler[BaseSpan]):
@@ -84,23 +91,36 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         **_: Any,
     ) -> None:
         """Note that a step begins, and what nodes it was given."""
-        deliver = deliveries(instance)
-        seen_by = open_recordings()
-        is_own = any(not one.is_part for one in deliver)
-        is_stray = not seen_by and not is_own and parent_id is None and is_anyones()
-        if not deliver and not seen_by and not is_stray:
+        entry = attached(instance)
+        current = recordings.get()
+        if current is None and parent_id is None and (entry is None or entry.is_part):
+            # It may be a step of a recording of another context: this one never had any.
+            if is_any_open():
+                note_stray(kind_of(id_, instance)[0], instance, _question(bound_args))
+            elif entry is None:
+                return
+        if entry is None and not current:
             return
-        kind = kind_of(id_, instance)
-        if is_stray:
-            note_stray(kind, instance, _question(bound_args))
-        if deliver and _begins_call(kind, instance, seen_by, deliver):
+        kind, role = kind_of(id_, instance)
+        seen_by = [recording for recording in current or () if not recording.ended]
+        if entry is not None and _begins_call(kind, instance, seen_by, entry):
             recording = Recording(instance, _question(bound_args))
             token = recordings.set((*seen_by, recording))
-            _calls[id_] = _Call(recording, token, deliver)
+            _calls[id_] = _Call(recording, token, entry)
             seen_by.append(recording)
-        if seen_by:
-            step = Step(kind, id_, parent_id, _name(instance), instance, next(_moments))
-            _guarded(seen_by, lambda: _entered(step, bound_args, seen_by))
+        if not seen_by:
+            return
+        owner = None if instance is None else id(instance)
+        name = type(instance).__name__
+        step = Step(kind, role, id_, parent_id, name, owner, next(_moments))
+        for recording in seen_by:
+            recording.add(step, instance)
+        if kind is not _OTHER:
+            _running[id_] = step, seen_by
+            try:
+                _entered(step, instance, bound_args, seen_by)
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with the nodes
+                _failed(error, seen_by)
 
     def span_exit(
         self,
@@ -111,12 +131,19 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         **_: Any,
     ) -> None:
         """Note that a step has ended, and what it handed on."""
-        step = _running.pop(id_, None)
-        if step is not None:
-            _guarded(open_recordings(), lambda: _ended(step, result))
+        running = _running.pop(id_, None)
+        if running is None:
+            return  # Those who record it have it; a call is a step too.
+        step, seen_by = running
+        now = next(_moments)
+        try:
+            _ended(step, result, [one for one in seen_by if not one.ended])
+        except Exception as error:  # noqa: BLE001 - told in the record
+            _failed(error, seen_by)
+        step.ended = now
         call = _calls.pop(id_, None)
         if call is not None:
-            call.recording.answer = _answer(result)
+            call.recording.answer = step.answer if step.answer is not None else _answer(result)
             _finish(call, result)
 
     def span_drop(
@@ -128,13 +155,14 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         **_: Any,
     ) -> None:
         """Note that a step has failed."""
-        error = f"{type(err).__name__}: {err}"
-        step = _running.pop(id_, None)
-        if step is not None:
-            step.error, step.ended = error, next(_moments)
+        running = _running.pop(id_, None)
+        if running is None:
+            return
+        step = running[0]
+        step.error, step.ended = f"{type(err).__name__}: {err}", next(_moments)
         call = _calls.pop(id_, None)
         if call is not None:
-            call.recording.error = error
+            call.recording.error = step.error
             _finish(call, None)
 
     def new_span(self, *_: Any, **__: Any) -> None:
@@ -165,49 +193,51 @@ def install() -> None:
             root.add_span_handler(_spans)
 
 
-def _guarded(seen_by: list[Recording], note: Callable[[], None]) -> None:
-    try:
-        note()
-    except Exception as error:
-        _logger.exception("a step of a retrieval was not recorded")
-        for recording in seen_by:
-            recording.problems.append(f"{type(error).__name__}: {error}")
-
-
-def _begins_call(
-    kind: Kind, instance: object, seen_by: list[Recording], deliver: tuple[Deliver, ...]
-) -> bool:
-    """Return whether a call of an attached object begins, or of a part of one on its own."""
-    if all(one.is_part for one in deliver):
-        return not seen_by and kind in (*INNER, Kind.SYNTHESIS)
-    # Such as `query`, which calls `_query`: one call, though both are steps.
-    again = any(recording.root is instance for recording in seen_by)
-    return kind in (Kind.ENGINE, Kind.RETRIEVAL) and not again
-
-
-def _entered(step: Step, bound_args: BoundArguments, seen_by: list[Recording]) -> None:
-    if step.kind in (*INNER, Kind.SYNTHESIS):
-        nodes = bound_args.arguments.get("nodes")
-        step.given = None if nodes is None else Nodes.of(nodes, seen_by[0].known)
-    if step.kind is not Kind.OTHER:
-        step.question = _question(bound_args)
-        _running[step.key] = step
+def _failed(error: Exception, seen_by: list[Recording]) -> None:
+    _logger.error("a step of a retrieval was not recorded", exc_info=error)
     for recording in seen_by:
-        recording.steps[step.key] = step
+        recording.problems.append(f"{type(error).__name__}: {error}")
 
 
-def _ended(step: Step, result: object) -> None:
-    step.ended = next(_moments)
-    seen_by = open_recordings()
-    if step.kind in (Kind.ENGINE, Kind.SYNTHESIS):
+def _begins_call(kind: Kind, instance: object, seen_by: list[Recording], entry: Entry) -> bool:
+    """Return whether a call of an attached object begins, or of a part of one on its own."""
+    if entry.is_part:
+        return not seen_by and kind in _READING
+    # Such as `query`, which calls `_query`: one call, though both are steps.
+    if kind is not _ENGINE and kind is not _RETRIEVAL:
+        return False
+    return all(recording.root is not instance for recording in seen_by)
+
+
+def _entered(
+    step: Step, instance: object, bound_args: BoundArguments, seen_by: list[Recording]
+) -> None:
+    if step.kind is _TOOL:
+        step.name = str(cast("BaseTool", instance).metadata.name)
+    step.question = _question(bound_args)
+    if step.kind in _READING:
+        nodes = bound_args.arguments.get("nodes")
+        step.given = None if nodes is None else _seen(nodes, seen_by)
+
+
+def _ended(step: Step, result: object, seen_by: list[Recording]) -> None:
+    if step.kind in (_ENGINE, _SYNTHESIS):
         step.answer = _answer(result)
         # What a synthesizer was given tells more than the sources that its engine names.
-        names = step.kind is Kind.ENGINE and is_response(result) and not _was_read(step, seen_by)
+        names = step.kind is _ENGINE and is_response(result) and not _was_read(step, seen_by)
         result = source_nodes(result) if names else None  # type: ignore[arg-type]
-    if step.kind is Kind.TOOL and isinstance(result, ToolOutput):
+    if step.kind is _TOOL and isinstance(result, ToolOutput):
         result = result.raw_output
-    if is_node_list(result):
-        step.handed = Nodes.of(result, seen_by[0].known if seen_by else {})
+    if seen_by and is_node_list(result):
+        step.handed = _seen(result, seen_by)
+
+
+def _seen(nodes: Sequence[NodeWithScore], seen_by: list[Recording]) -> Nodes:
+    """Return nodes as they are now; all recordings hold their objects."""
+    found = seen_by[0].known.nodes(nodes)
+    for recording in seen_by[1:]:
+        recording.known.hold(tuple(nodes))
+    return found
 
 
 def _was_read(engine: Step, seen_by: list[Recording]) -> bool:
@@ -218,10 +248,10 @@ def _was_read(engine: Step, seen_by: list[Recording]) -> bool:
     for step in reversed(list(steps.values())):
         if step is engine:
             return False
-        if step.kind is not Kind.SYNTHESIS or not (step.given and step.given.items):
+        if step.kind is not _SYNTHESIS or not (step.given and step.given.items):
             continue
         above = steps.get(step.parent or "")
-        while above is not None and (above.kind is Kind.OTHER or above.instance is engine.instance):
+        while above is not None and (above.kind is _OTHER or above.owner == engine.owner):
             if above is engine:
                 return True
             above = steps.get(above.parent or "")
@@ -243,36 +273,39 @@ def _chatting(event: LLMChatStartEvent, seen_by: list[Recording]) -> None:
     _prompted("\n\n".join(texts), event.span_id, seen_by)
 
 
+def _runs(span: str | None, kind: Kind) -> bool:
+    running = _running.get(span or "")
+    return running is not None and running[0].kind is kind
+
+
 def _retrieved(event: RetrievalEndEvent, seen_by: list[Recording]) -> None:
-    step = _running.get(event.span_id or "")
-    if step is not None and step.kind is Kind.RETRIEVAL:
+    if _runs(event.span_id, _RETRIEVAL):
         return  # It has a span, which ends with what it returns.
     # Told by code that is no retriever of LlamaIndex's: a step of its own, without a span.
-    own = _own_step(Kind.RETRIEVAL, event.span_id, "retrieval")
+    own = _own_step(_RETRIEVAL, event.span_id, "retrieval")
     own.question = _text(event.str_or_query_bundle)
-    own.handed = Nodes.of(event.nodes, seen_by[0].known)
+    own.handed = _seen(event.nodes, seen_by)
     own.ended = next(_moments)
     for recording in seen_by:
-        recording.steps[own.key] = own
+        recording.add(own)
 
 
 def _reranking(event: ReRankStartEvent, seen_by: list[Recording]) -> None:
-    step = _running.get(event.span_id or "")
-    if step is not None and step.kind is Kind.POSTPROCESSING:
+    if _runs(event.span_id, _POSTPROCESSING):
         return  # It has a span, which tells more.
-    own = _own_step(Kind.POSTPROCESSING, event.span_id, "reranker")
-    own.given = Nodes.of(event.nodes, seen_by[0].known)
+    own = _own_step(_POSTPROCESSING, event.span_id, "reranker")
+    own.given = _seen(event.nodes, seen_by)
     for recording in seen_by:
-        recording.steps[own.key] = own
+        recording.add(own)
 
 
 def _reranked(event: ReRankEndEvent, seen_by: list[Recording]) -> None:
-    handed = Nodes.of(event.nodes, seen_by[0].known)
+    handed = _seen(event.nodes, seen_by)
     begun = (
         step
         for recording in seen_by
         for step in reversed(list(recording.steps.values()))
-        if step.key.startswith(_EVENT) and step.kind is Kind.POSTPROCESSING
+        if step.key.startswith(_EVENT) and step.kind is _POSTPROCESSING
         if step.parent == event.span_id and step.handed is None and step.given is not None
         if handed.ids <= step.given.ids
     )
@@ -289,31 +322,37 @@ _NOTES: dict[type[BaseEvent], Callable[[Any, list[Recording]], None]] = {
 }
 """What is noted of which event."""
 
+
+@lru_cache(maxsize=256)
+def _note_of(kind: type[BaseEvent]) -> Callable[[Any, list[Recording]], None] | None:
+    return next((note for known, note in _NOTES.items() if issubclass(kind, known)), None)
+
+
 _EVENT = "event-"
+
+_READING = (*INNER, _SYNTHESIS)
+"""The steps that are given lists."""
 
 
 def _own_step(kind: Kind, parent: str | None, name: str) -> Step:
     """Return a step that has no span of its own."""
     began = next(_moments)
-    return Step(kind, f"{_EVENT}{began}", parent, name, None, began)
+    return Step(kind, None, f"{_EVENT}{began}", parent, name, None, began)
 
 
 def _finish(call: _Call, result: object) -> None:
-    if not all(one.is_part for one in call.deliver):
+    if not call.entry.is_part:
         call.recording.end()
     try:
         recordings.reset(call.token)
     except ValueError:
         # Ended in another context than it began in: the recording has ended there too.
         _logger.debug("a call ended in another context")
-    for deliver in call.deliver:
-        _guarded([call.recording], lambda deliver=deliver: deliver.take(call.recording, result))  # type: ignore[misc]
-
-
-def _name(instance: object) -> str:
-    if isinstance(instance, BaseTool):
-        return str(instance.metadata.name)
-    return type(instance).__name__
+    for deliver in call.entry.deliver:
+        try:
+            deliver.take(call.recording, result)
+        except Exception as error:  # noqa: BLE001 - told in the record
+            _failed(error, [call.recording])
 
 
 def _question(bound_args: BoundArguments) -> str | None:

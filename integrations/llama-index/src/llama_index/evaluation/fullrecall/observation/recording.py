@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from llama_index.evaluation.fullrecall.observation.selection import choosers
 from llama_index.evaluation.fullrecall.observation.snapshots import Known
 from llama_index.evaluation.fullrecall.observation.steps import Prompt, Step
-from llama_index.evaluation.fullrecall.observation.trace import Trace
+from llama_index.evaluation.fullrecall.observation.trace import Evidence, Trace
 
 
 class Recording:
@@ -20,7 +21,7 @@ class Recording:
     `root` is the attached object, None for a block; `thread` is where it was opened.
 
     While it is open it holds every object that it has seen, so that identities stay what they
-    are. At its end the steps become a `Trace`, which holds none.
+    are. It ends with the identities alone; what they tell is worked out when it is first asked.
     """
 
     def __init__(self, root: Any = None, question: str | None = None) -> None:
@@ -33,27 +34,57 @@ class Recording:
         self.steps: dict[str, Step] = {}
         self.prompts: list[Prompt] = []
         self.problems: list[str] = []
-        self.known: Known = {}
+        self.known = Known()
+        self._instances: dict[int, Any] = {}
+        self._evidence: Evidence | None = None
         self._trace: Trace | None = None
         key = id(self)
         _ongoing[key] = weakref.ref(self, lambda _: _ongoing.pop(key, None))
 
+    def add(self, step: Step, instance: object = None) -> None:
+        """Note a step of `instance`, which its `owner` identifies."""
+        self.steps[step.key] = step
+        if step.owner is not None:
+            self._instances[step.owner] = instance
+
+    def take_over(self, other: Recording) -> None:
+        """Add the steps of a recording that has not ended, in the order in which they began."""
+        steps = [*self.steps.values(), *other.steps.values()]
+        self.steps = {step.key: step for step in sorted(steps, key=lambda step: step.began)}
+        self._instances |= other._instances
+        self.known.hold(other.known)
+
     @property
     def trace(self) -> Trace:
-        """What is known: built once the recording has ended, and anew each time before."""
+        """What is known: worked out once, after the recording has ended, and anew before."""
+        # One field after the other, for whoever asks at the same time in another thread.
+        evidence = self._evidence
         if self._trace is not None:
             return self._trace
-        return Trace(list(self.steps.values()), list(self.prompts), self.root)
+        if evidence is None:
+            gathered = self._gathered()
+            return self.trace if self.ended else Trace(gathered)
+        self._trace = Trace(evidence)
+        self._evidence = None
+        return self._trace
 
     def end(self) -> None:
-        """Add nothing any more: build the trace, and let go of all objects."""
+        """Add nothing any more, and let go of all objects."""
         if self.ended:
             return
-        self._trace = self.trace
+        self._evidence = self._gathered()
         self.ended = True
         _ongoing.pop(id(self), None)
         self.root = None
-        self.steps, self.prompts, self.known = {}, [], {}
+        self.steps, self.prompts, self.known, self._instances = {}, [], Known(), {}
+
+    def _gathered(self) -> Evidence:
+        return Evidence(
+            [step.fixed() for step in list(self.steps.values())],
+            list(self.prompts),
+            choosers(list(self._instances.values())),
+            None if self.root is None else id(self.root),
+        )
 
 
 _ongoing: dict[int, weakref.ref[Recording]] = {}
@@ -78,9 +109,9 @@ def open_recordings() -> list[Recording]:
     return [recording for recording in recordings.get() or () if not recording.ended]
 
 
-def is_anyones() -> bool:
-    """Return whether this may be a step of a recording of another context: this one had none."""
-    return bool(_ongoing) and recordings.get() is None
+def is_any_open() -> bool:
+    """Return whether there is a recording that has not ended, of whichever context."""
+    return bool(_ongoing)
 
 
 def ongoing() -> list[Recording]:

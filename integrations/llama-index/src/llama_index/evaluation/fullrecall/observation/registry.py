@@ -20,13 +20,16 @@ class Deliver(NamedTuple):
     is_part: bool = False
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
+    """What is attached to an object; `is_part` says that all of it is so to a part."""
+
     object: weakref.ref[Any]
     deliver: tuple[Deliver, ...]
+    is_part: bool = True
 
 
 _lock = Lock()
-_attached: dict[int, _Entry] = {}
+_attached: dict[int, Entry] = {}
 
 
 def add(thing: object, deliver: Deliver) -> None:
@@ -35,8 +38,8 @@ def add(thing: object, deliver: Deliver) -> None:
     with _lock:
         entry = _attached.get(key)
         if entry is None or entry.object() is not thing:
-            entry = _Entry(weakref.ref(thing, lambda gone: _forget(key, gone)), ())
-        _attached[key] = entry._replace(deliver=(*entry.deliver, deliver))
+            entry = Entry(weakref.ref(thing, lambda gone: _forget(key, gone)), ())
+        _attached[key] = _with(entry, *entry.deliver, deliver)
 
 
 def remove(thing: object, deliver: Deliver) -> None:
@@ -47,15 +50,19 @@ def remove(thing: object, deliver: Deliver) -> None:
             return
         left = tuple(other for other in entry.deliver if other != deliver)
         if left:
-            _attached[id(thing)] = entry._replace(deliver=left)
+            _attached[id(thing)] = _with(entry, *left)
         else:
             del _attached[id(thing)]
 
 
-def deliveries(thing: object) -> tuple[Deliver, ...]:
-    """Return what is attached to the calls of `thing`."""
-    entry = _attached.get(id(thing)) if _attached else None
-    return () if entry is None or entry.object() is not thing else entry.deliver
+def attached(thing: object) -> Entry | None:
+    """Return what is attached to the calls of `thing`, None if nothing is."""
+    entry = _attached.get(id(thing))
+    return None if entry is None or entry.object() is not thing else entry
+
+
+def _with(entry: Entry, *deliver: Deliver) -> Entry:
+    return Entry(entry.object, deliver, all(one.is_part for one in deliver))
 
 
 def _forget(key: int, gone: weakref.ref[Any]) -> None:

@@ -7,6 +7,7 @@ in which LlamaIndex writes tools, objects and chat messages as nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from llama_index.core.objects import ObjectRetriever
@@ -15,19 +16,31 @@ from llama_index.core.query_engine import RetrieverRouterQueryEngine
 from llama_index.evaluation.fullrecall.observation.snapshots import Snapshot
 
 
-def selecting_retrievers(instances: Iterable[Any]) -> list[Any]:
-    """Return the retrievers that find tools, engines or other objects for these instances.
+def choosers(instances: Iterable[Any]) -> frozenset[int]:
+    """Return the identities of the retrievers that find tools, engines or other objects for these.
 
     That is by what an engine, an agent or a workflow holds, under whatever name.
     """
     found: list[Any] = []
     for instance in instances:
         fields = getattr(instance, "__dict__", {})
-        held = [value for value in fields.values() if isinstance(value, ObjectRetriever)]
-        found += [one.retriever for one in held]
-        if isinstance(instance, RetrieverRouterQueryEngine):
+        if any(map(_finds_objects, set(map(type, fields.values())))):
+            held = [value for value in fields.values() if isinstance(value, ObjectRetriever)]
+            found += [one.retriever for one in held]
+        kind: Any = type(instance)
+        if _finds_an_engine(kind):
             found.append(fields.get("_retriever"))
-    return found
+    return frozenset(map(id, found))
+
+
+@lru_cache(maxsize=4096)
+def _finds_objects(kind: Any) -> bool:
+    return issubclass(kind, ObjectRetriever)
+
+
+@lru_cache(maxsize=4096)
+def _finds_an_engine(kind: Any) -> bool:
+    return issubclass(kind, RetrieverRouterQueryEngine)
 
 
 def are_no_contexts(nodes: Sequence[Snapshot]) -> bool:

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from llama_index.core.postprocessor import LongContextReorder
-from llama_index.core.query_engine import CitationQueryEngine
-from llama_index.core.retrievers import RouterRetriever
-
-from llama_index.evaluation.fullrecall.observation.selection import (
-    are_no_contexts,
-    selecting_retrievers,
-)
+from llama_index.evaluation.fullrecall.observation.selection import are_no_contexts
 from llama_index.evaluation.fullrecall.observation.snapshots import Nodes
 from llama_index.evaluation.fullrecall.observation.steps import INNER, Kind, Prompt, Step
 
@@ -23,12 +16,24 @@ _RETRYING = ("RetryQueryEngine", "RetrySourceQueryEngine", "RetryGuidelineQueryE
 """The engines that evaluate their answers."""
 
 
+class Evidence(NamedTuple):
+    """What a recording has when it ends: steps, in the order in which they began, and prompts.
+
+    `choosers` are the identities of the retrievers that find something else than contexts, `root`
+    is that of the object that was called, None for a block.
+    """
+
+    steps: Sequence[Step]
+    prompts: Sequence[Prompt]
+    choosers: frozenset[int] = frozenset()
+    root: int | None = None
+
+
 class Trace:
     """The steps of a call in the order in which they began; nothing changes it, or its steps.
 
     Steps that find tools, engines or earlier messages are left out, unless they are the call
-    itself: `root` is the object that was called. Objects are compared here, once, while the
-    recording holds them all.
+    itself.
 
     - `taker`: which step took over the list of which.
     - `ends`: of each scope, the steps whose lists nobody took but a synthesizer.
@@ -37,15 +42,12 @@ class Trace:
       from what was retrieved.
     """
 
-    def __init__(self, steps: Sequence[Step], prompts: Sequence[Prompt], root: Any = None) -> None:
-        copies = [step.copy() for step in steps]
-        self._by_key = {step.key: step for step in copies}
-        chosen = self._selections(copies, root)
-        self.steps = [step for step in copies if step.kind is not Kind.OTHER and step not in chosen]
-        self._scopes = {step: self._enclosing(step.parent) for step in copies}
-        self.citing = {s for s in copies if isinstance(s.instance, CitationQueryEngine)}
-        self.reordering = {s for s in copies if isinstance(s.instance, LongContextReorder)}
-        self.joining = {s for s in copies if isinstance(s.instance, RouterRetriever)}
+    def __init__(self, evidence: Evidence) -> None:
+        steps = evidence.steps
+        self._by_key = {step.key: step for step in steps}
+        chosen = self._selections(evidence)
+        self.steps = [step for step in steps if step.kind is not Kind.OTHER and step not in chosen]
+        self._scopes = {step: self._enclosing(step.parent) for step in steps}
         self.own = {s for s in self.steps if self._is_own(s)}
         self.echoes = self._find_echoes()
         self.taker: dict[Step, Step] = {}
@@ -53,10 +55,8 @@ class Trace:
         self.ends: dict[Step | None, list[Step]] = {}
         self.sources: dict[Step, list[Step]] = {}
         self._follow()
-        self.sent = sorted(prompts, key=lambda prompt: prompt.at)
+        self.sent = sorted(evidence.prompts, key=lambda prompt: prompt.at)
         self.prompts = self._read_prompts(self.sent)
-        for step in copies:
-            step.release()
 
     def scope(self, step: Step) -> Step | None:
         """Return the step that `step` is part of, None for one that stands alone."""
@@ -87,18 +87,16 @@ class Trace:
             if step.kind is Kind.RETRIEVAL and step.handed is not None and step not in self.echoes
         ]
 
-    def _selections(self, steps: Sequence[Step], root: Any) -> set[Step]:
+    def _selections(self, evidence: Evidence) -> set[Step]:
         """Return the steps that find something else than contexts, with all their parts."""
-        retrievers = [one for one in selecting_retrievers(s.instance for s in steps) if one]
         chosen: set[Step] = set()
-        for step in steps:
+        for step in evidence.steps:
             parent = self._by_key.get(step.parent or "")
             if parent in chosen:
                 chosen.add(step)
-            elif step.kind in INNER and (step.instance is not root or root is None):
-                known = any(one is step.instance for one in retrievers)
+            elif step.kind in INNER and (step.owner != evidence.root or evidence.root is None):
                 lists = [nodes.items for nodes in (step.given, step.handed) if nodes is not None]
-                if known or (lists and any(map(are_no_contexts, lists))):
+                if step.owner in evidence.choosers or any(map(are_no_contexts, lists)):
                     chosen.add(step)
         return chosen
 
@@ -114,8 +112,8 @@ class Trace:
         return (
             scope is not None
             and scope.kind is step.kind
-            and scope.instance is step.instance
-            and step.instance is not None
+            and scope.owner == step.owner
+            and step.owner is not None
         )
 
     def _find_echoes(self) -> set[Step]:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from math import fsum, sqrt
 from typing import Any, NamedTuple
 
+from fullrecall.calibration.assignment import labels_by_item
 from fullrecall.calibration.judged import (
     JudgedClaim,
     JudgedClaims,
@@ -16,7 +17,6 @@ from fullrecall.calibration.judged import (
     judged_contexts,
 )
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.calibration.matching import labels_by_item
 from fullrecall.parameters import check_k
 from fullrecall.report.report import Report
 

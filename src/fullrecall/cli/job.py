@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from glob import glob
 from itertools import chain, islice
@@ -22,6 +23,7 @@ from fullrecall.cli.console import INTERRUPTED, fail, noting, show, write
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_directory, is_exported
 from fullrecall.cli.problems import explained
+from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
 from fullrecall.datasets import read, read_spans, read_trec, with_references
@@ -31,6 +33,7 @@ from fullrecall.datasets.trec import RunOrder
 from fullrecall.distributed import dataset
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.progress import Counted
+from fullrecall.evaluation.retrievers import RetrieverLike
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, terminal
@@ -55,6 +58,7 @@ class Request:
     """What `fullrecall evaluate` was asked for."""
 
     files: Sequence[Path]
+    retriever: str | None
     run: Path | None
     order: RunOrder | None
     references: Path | None
@@ -85,15 +89,16 @@ def run_evaluation(request: Request) -> None:
     """Evaluate and print; raises `typer.Exit` with the exit code where something went wrong."""
     try:
         samples, joined = _samples(request)
+        asked = None if request.retriever is None else retriever_of(request.retriever)
         first = next(samples)
-        scorers = _scorers(request, first)
+        scorers = _scorers(request, first if asked is None else _unretrieved(first))
         if request.output is not None:
             check_output(request.output, [*request.files, request.run, request.references])
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    outcome = _scored(chain([first], samples), scorers, request)
+    outcome = _scored(chain([first], samples), scorers, request, asked)
     others = [] if request.scorers else [n for n in possible(first) if n not in _names(scorers)]
     try:
         summary = _summary(outcome.report, request)
@@ -135,6 +140,7 @@ def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
 
 def _samples_of_run(request: Request, run: Path) -> Iterator[Sample]:
     for option, value in (
+        ("--retriever", request.retriever),
         ("--format", request.format),
         ("--rename", request.rename),
         ("--references", request.references),
@@ -180,6 +186,14 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(one["old"], one["new"]) for one in re.finditer(_NAMED_PAIR, text)]
 
 
+def _unretrieved(sample: Sample) -> Sample:
+    """Return a sample as it is before a retriever is asked, whatever its file has."""
+    retrieved = ("retrieved_contexts", "retrieved_context_ids", "retrieval")
+    return Sample(
+        **{name: held for name, held in sample.to_dict().items() if name not in retrieved}
+    )
+
+
 def _names(scorers: Iterable[FindingScorer]) -> list[str]:
     return [scorer.method.name for scorer in scorers]
 
@@ -209,7 +223,12 @@ def _writing(opened: ExitStack, output: Path, methods: Sequence[Method]) -> Call
     return opened.enter_context(report_file.Writer(output, methods)).write
 
 
-def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Request) -> Outcome:
+def _scored(
+    samples: Iterable[Sample],
+    scorers: list[FindingScorer],
+    request: Request,
+    asked: RetrieverLike | None,
+) -> Outcome:
     exported = is_exported(request.output)
     methods = [scorer.method for scorer in scorers]
     report = Report(methods, keep_rows=exported, measures=request.measures)
@@ -221,11 +240,14 @@ def _scored(samples: Iterable[Sample], scorers: list[FindingScorer], request: Re
                 sinks.append(_writing(opened, request.output, methods))
             options: RunOptions = {
                 **request.limits,
+                "retriever": asked,
                 "progress": not (request.quiet or request.as_json),
                 "sink": lambda row: [sink(row) for sink in sinks],
                 "keep": "rows" if exported else "summary",
                 "measures": request.measures,
             }
+            if asked is not None:  # what it prints is no part of what this command prints
+                opened.enter_context(redirect_stdout(sys.stderr))
             outcome.report = evaluate(_counted(samples, request), scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as stopped:
         outcome.stopped = stopped
@@ -288,8 +310,8 @@ def _check_something_scored(scores: Summary, others: Sequence[ScorerName]) -> No
         reasons.append(f"{names}: no targets in any sample; choose another with --scorer")
     if reasons and all(reason.startswith(UNOBSERVED) for reason in reasons):
         reasons.append(
-            "Add what your retriever returned to each sample, or let Python ask it: "
-            "evaluate(samples, IdRecall(), retriever=your_function)"
+            "Add what your retriever returned to each sample, or have it asked: "
+            "--retriever app.py:search"
         )
     if others:
         reasons[3:] = [f"also possible here: --scorer {others[0]}"]

@@ -1,0 +1,81 @@
+"""Retrievers that the command line names: `app:search`, `path/app.py:search`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import typer
+
+from fullrecall.evaluation.retrievers import RetrieverLike
+
+
+def retriever_of(given: str) -> RetrieverLike:
+    """Return the function, or the object with a `retrieve`, that `app:search` names.
+
+    Raises `typer.BadParameter` where it cannot be loaded, or is neither.
+    """
+    found = _loaded(given)
+    if isinstance(found, type):
+        raise _wrong(f"expected a function or an instance, got the class {given!r}")
+    if not callable(found) and not callable(getattr(found, "retrieve", None)):
+        raise _wrong(f"expected a function, got {given!r}, a {type(found).__name__}")
+    return cast("RetrieverLike", found)
+
+
+def function_of(given: str) -> Callable[[str, int], Any]:
+    """Return the function of a question and k that `app:search` names.
+
+    Raises `typer.BadParameter` where it cannot be loaded, or is none.
+    """
+    found = _loaded(given)
+    if not callable(found) or isinstance(found, type):
+        raise _wrong(f"expected a function, got {given!r}, a {type(found).__name__}")
+    return cast("Callable[[str, int], Any]", found)
+
+
+def _loaded(given: str) -> Any:
+    place, _, name = given.rpartition(":")
+    if not place or not name:
+        raise _wrong(f"expected MODULE:NAME, such as app:search or app.py:search, got {given!r}")
+    try:
+        with redirect_stdout(sys.stderr):  # --json prints nothing else
+            module = _of_file(Path(place)) if place.endswith(".py") else _of_path(place)
+    except (Exception, SystemExit) as error:
+        told = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
+        raise _wrong(f"cannot load {given!r}: {told}") from error
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise _wrong(f"cannot load {given!r}: {place} has no {name}")
+        found = getattr(found, part)
+    return found
+
+
+def _of_file(path: Path) -> ModuleType:
+    """Return the module of a file, which imports what lies beside it, as `python FILE` does."""
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no Python in {path}")
+    module = module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # where its classes look for their module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _of_path(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    return import_module(name)
+
+
+def _wrong(problem: str) -> typer.BadParameter:
+    return typer.BadParameter(problem, param_hint="--retriever")
