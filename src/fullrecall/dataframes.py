@@ -118,6 +118,7 @@ def _narwhals_frame(
 
 
 def encodable(cell: Any) -> Any:
+    """Return a cell as UTF-8 can hold it: half an emoji as its escape."""
     if not isinstance(cell, str) or cell.isascii():
         return cell
     return cell.encode("utf-8", "backslashreplace").decode("utf-8")

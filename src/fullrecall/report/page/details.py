@@ -169,10 +169,9 @@ class Details:
         if plain and type(findings) is SingleFindings and findings.grades is None:
             causes = self._causes.of
             if all(causes(side, row.label, reading.nth, one) is None for one in findings.ids):
-                ranks = map(findings.rank_of.get, findings.ids)
                 return [
-                    [number(one)] if rank is None else [number(one), rank]
-                    for one, rank in zip(findings.ids, ranks, strict=True)
+                    [number(one), *ranks]
+                    for one, ranks in zip(findings.ids, findings.ranks, strict=True)
                 ]
         apart = [None] if plain else [_counted(m, findings) for m in reading.measures]
         columns = findings if plain and isinstance(findings, WholeFindings) else None
