@@ -29,6 +29,7 @@ from fullrecall.distributed.parquet_part import write_part
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target
 from fullrecall.measures import AP, Hit, Measure, Recall, nDCG
+from fullrecall.report import Runs
 from fullrecall.report.page import selection
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
@@ -723,6 +724,14 @@ def test_the_page_of_many_says_what_it_holds(
     said = compare(report, changed).to_html()
     assert said == compare(opened, stored(changed, tmp_path / "c.parquet")).to_html()
     assert "of 150 that both reports have" in said
+
+
+def test_several_runs_stand_beside_each_other(tmp_path: Path) -> None:
+    """Runs of either form give the same page, with every sample of each."""
+    report = run(samples(random.Random(3), 40, repeats=0, groups=0))
+    opened = stored(report, tmp_path / "r.parquet")
+    runs, same = ({"a": one, "b": one, "c": one} for one in (report, opened))
+    assert Runs(same).to_html() == Runs(runs).to_html()
 
 
 def test_a_diagnosis_of_many_is_of_some(tmp_path: Path) -> None:
