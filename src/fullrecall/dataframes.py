@@ -87,8 +87,8 @@ def frame_of(
     if backend not in get_args(Backend):
         choices = ", ".join(get_args(Backend))
         raise ParameterError(f"backend must be one of {choices}, got {backend!r}")
-    kinds = {_encodable(name): kind for name, kind in columns.items()}
-    cells = [[_encodable(cell) for cell in row] for row in rows]
+    kinds = {encodable(name): kind for name, kind in columns.items()}
+    cells = [[encodable(cell) for cell in row] for row in rows]
     if backend == "pandas":
         types = {float: "float64", int: "Int64"}
         frame = pandas(purpose).DataFrame(cells, columns=list(kinds))
@@ -117,7 +117,8 @@ def _narwhals_frame(
     return nw.from_dict(by_name, schema, backend=backend).to_native()
 
 
-def _encodable(cell: Any) -> Any:
+def encodable(cell: Any) -> Any:
+    """Return a cell as UTF-8 can hold it: half an emoji as its escape."""
     if not isinstance(cell, str) or cell.isascii():
         return cell
     return cell.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -23,3 +23,17 @@ def pyplot(purpose: str) -> Any:
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", purpose) from None
     return plt
+
+
+def pyarrow(purpose: str) -> Any:
+    """Return pyarrow with `compute` and `parquet`.
+
+    Raises `MissingExtraError` naming the extra and what needs it.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet", purpose) from None
+    return pa

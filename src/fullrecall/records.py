@@ -182,7 +182,19 @@ class ResultRecord(Record):
 
     def result(self, method: Method) -> Result:
         """Return the result that was saved; `ReportError` where its score is not its findings'."""
-        result = Result(
+        result = self.as_found(method)
+        if self.targets and self.targets != (digest := result.digest):
+            raise ReportError(f"targets must be {digest}, got {self.targets}")
+        score = result.score
+        if self.score != score and (
+            self.score is None or score is None or not isclose(self.score, score, abs_tol=_ROUNDING)
+        ):
+            raise ReportError(f"score must be {score}, as its findings give, got {self.score}")
+        return result
+
+    def as_found(self, method: Method) -> Result:
+        """Return the result that the findings make, whatever its score and its targets' digest."""
+        return Result(
             method,
             Status(self.status),
             tuple([record.finding for record in self.findings]),
@@ -192,14 +204,6 @@ class ResultRecord(Record):
             Usage() if self.usage is _NO_USAGE else Usage(**dict(self.usage)),
             None if self.ranks is None else tuple(self.ranks),
         )
-        if self.targets and self.targets != (digest := result.digest):
-            raise ReportError(f"targets must be {digest}, got {self.targets}")
-        score = result.score
-        if self.score != score and (
-            self.score is None or score is None or not isclose(self.score, score, abs_tol=_ROUNDING)
-        ):
-            raise ReportError(f"score must be {score}, as its findings give, got {self.score}")
-        return result
 
 
 def _check_span(start: int | None, end: int | None) -> None:

@@ -86,8 +86,8 @@ def compare(
     try:
         with noting():
             comparison = compared(
-                Report.load(before),
-                Report.load(after),
+                Report.open(before),
+                Report.open(after),
                 *cut(cuts(ks), measure),
                 margin=margin,
                 confidence=confidence,

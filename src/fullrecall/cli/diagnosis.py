@@ -136,7 +136,7 @@ def diagnose(
     asked = None if retriever is None else function_of(retriever)
     try:
         with noting():
-            loaded = Report.load(report)
+            loaded = Report.open(report)
         found = diagnosed(
             loaded,
             k=k,

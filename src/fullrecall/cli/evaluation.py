@@ -295,8 +295,8 @@ def evaluate(
             metavar="REPORT",
             show_default=False,
             rich_help_panel=_SHOWING,
-            help="Save the report: .jsonl as samples are scored, for the other commands; .csv, "
-            ".json, .md, .xml (JUnit), or .html at the end.",
+            help="Save the report: .jsonl, or .parquet for a directory of any size, as samples are "
+            "scored, for the other commands; .csv, .json, .md, .xml (JUnit), or .html at the end.",
         ),
     ] = None,
     as_json: Annotated[

@@ -187,8 +187,8 @@ def gate(
             point=point,
         )
         with noting():
-            before = None if baseline is None else Report.load(baseline)
-            result = _in_options(asked.check(Report.load(report), before))
+            before = None if baseline is None else Report.open(baseline)
+            result = _in_options(asked.check(Report.open(report), before))
         if markdown is not None:
             with markdown.open("a", encoding="utf-8") as file:
                 file.write(result.to_markdown())

@@ -42,14 +42,17 @@ def inspect(
 ) -> None:
     """Show what is in a run; see `HELP`."""
     try:
-        with run.open("rb") as file:
-            is_store = file.read(len(_SQLITE)) in (_SQLITE, b"")
-        if is_store:
+        if not run.is_dir() and _is_store(run):
             _show_store(run, as_json=as_json)
         else:
             _show_report(run, as_json=as_json)
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
+
+
+def _is_store(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) in (_SQLITE, b"")
 
 
 def _show_store(path: Path, *, as_json: bool) -> None:
@@ -101,22 +104,27 @@ def _told(parameters: Mapping[str, Any]) -> list[str]:
 def _show_report(path: Path, *, as_json: bool) -> None:
     with warnings.catch_warnings(record=True) as cut_off:
         warnings.simplefilter("always")
-        report = Report.load(path)
+        report = Report.open(path)
     summary = report.summary()
     if as_json:
         plain = {
             "kind": "report",
-            "size": path.stat().st_size,
+            "size": _bytes(path),
             "cut_off": bool(cut_off),
             "methods": [plain_method(method) for method in report.methods],
             **summary.to_dict(),
         }
         write(json.dumps(plain, indent=2, default=str) + "\n")
         return
-    show(f"{path}: a report of {counted(len(report), 'sample')}, {_size(path.stat().st_size)}")
+    show(f"{path}: a report of {counted(len(report), 'sample')}, {_size(_bytes(path))}")
     if cut_off:
         show("its last line is cut off: the run that wrote it was killed")
     show("", terminal.summary_table(summary), *terminal.notes(summary))
+
+
+def _bytes(path: Path) -> int:
+    """Return the size of a file, or of all files of a directory."""
+    return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
 
 
 def _size(count: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from glob import glob
@@ -21,7 +21,7 @@ import typer
 
 from fullrecall.cli.console import INTERRUPTED, fail, noting, show, write
 from fullrecall.cli.misses import MissedSamples
-from fullrecall.cli.outputs import check_output, export, is_exported
+from fullrecall.cli.outputs import check_output, export, is_directory, is_exported
 from fullrecall.cli.problems import explained
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
@@ -30,18 +30,21 @@ from fullrecall.datasets import read, read_spans, read_trec, with_references
 from fullrecall.datasets.row_count import row_count
 from fullrecall.datasets.traces import Joined
 from fullrecall.datasets.trec import RunOrder
+from fullrecall.distributed import dataset
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.progress import Counted
 from fullrecall.evaluation.retrievers import RetrieverLike
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, terminal
-from fullrecall.report.file import Writer
+from fullrecall.report import file as report_file
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 
 if TYPE_CHECKING:
+    from fullrecall.report import Row
+    from fullrecall.result import Method
     from fullrecall.scorers import FindingScorer
 
 
@@ -110,9 +113,9 @@ def _summary(report: Report, request: Request) -> Summary:
     try:
         return report.summary(*request.measures)
     except ReportError:  # sample IDs repeat: only rows show which of them are one group
-        if request.output is None or not request.output.is_file():
+        if request.output is None or not (request.output.is_file() or request.output.is_dir()):
             raise
-        return Report.load(request.output).summary(*request.measures)
+        return Report.open(request.output).summary(*request.measures)
 
 
 def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
@@ -213,6 +216,13 @@ def _counted(samples: Iterable[Sample], request: Request) -> Iterable[Sample]:
     return Counted(iter(samples), range(sum(number or 0 for number in counts)))
 
 
+def _writing(opened: ExitStack, output: Path, methods: Sequence[Method]) -> Callable[[Row], None]:
+    """Return what saves one row after the other, as a file or as a directory."""
+    if is_directory(output):
+        return opened.enter_context(dataset.Writer(output, methods)).write
+    return opened.enter_context(report_file.Writer(output, methods)).write
+
+
 def _scored(
     samples: Iterable[Sample],
     scorers: list[FindingScorer],
@@ -225,9 +235,9 @@ def _scored(
     outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
     try:
         with ExitStack() as opened:
-            sinks = [outcome.missed.add]
+            sinks: list[Callable[[Row], None]] = [outcome.missed.add]
             if request.output is not None and not exported:
-                sinks.append(opened.enter_context(Writer(request.output, methods)).write)
+                sinks.append(_writing(opened, request.output, methods))
             options: RunOptions = {
                 **request.limits,
                 "retriever": asked,

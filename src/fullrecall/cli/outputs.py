@@ -33,12 +33,36 @@ def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
     there = [given for given in inputs if given is not None and given.exists()]
     if path.exists() and any(map(path.samefile, there)):
         raise typer.BadParameter(f"must not be an input file, got {path}", param_hint=_OPTION)
+    if is_directory(path):
+        _check_directory(path)
+        return
     check_writable(path, _OPTION)
     if not _is_device(path) and path.suffix not in STARTS:
         raise typer.BadParameter(
-            f"must end in {', '.join(STARTS)}, got {path.name!r}: other commands read .jsonl",
+            f"must end in {', '.join(STARTS)}, or in .parquet for a directory, got {path.name!r}: "
+            "other commands read .jsonl and .parquet",
             param_hint=_OPTION,
         )
+
+
+def is_directory(path: Path) -> bool:
+    """Whether a report is to be written as a directory of Parquet files."""
+    return path.suffix == ".parquet" or path.is_dir()
+
+
+def _check_directory(path: Path) -> None:
+    """Raise `typer.BadParameter` where a report cannot be a directory at `path`."""
+    from fullrecall.distributed import dataset
+    from fullrecall.errors import FullrecallError
+    from fullrecall.extras import pyarrow
+
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"no directory {path.parent}", param_hint=_OPTION)
+    try:
+        pyarrow("a report as a directory")
+        dataset.check_directory(path)
+    except FullrecallError as error:
+        raise typer.BadParameter(str(error), param_hint=_OPTION) from None
 
 
 def check_writable(path: Path, option: str) -> None:
@@ -61,6 +85,7 @@ def is_exported(path: Path | None) -> bool:
         path is not None
         and not _is_device(path)
         and path.suffix != ".jsonl"
+        and not is_directory(path)
         and path.suffix in STARTS
     )
 

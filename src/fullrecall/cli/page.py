@@ -78,7 +78,7 @@ def page(
     measures = tuple(measure or ())
     try:
         with noting():
-            reports = [Report.load(one) for one in report]
+            reports = [Report.open(one) for one in report]
         contexts = None if corpus is None else list(read_contexts(corpus))
         if len(report) > _TWO:  # what to do next is a question to the last
             causes = [None if contexts is None else diagnose(reports[-1], corpus=contexts)]

@@ -87,7 +87,7 @@ def summary(
     measures = cut(cuts(ks), measure)
     try:
         with noting():
-            loaded = Report.load(report)
+            loaded = Report.open(report)
         found = [
             loaded.smallest_k(target, one, confidence=confidence, score=name, largest=largest)
             for name, one in _searched(loaded, score, measures)

@@ -22,14 +22,15 @@ class Diagnosis:
     """What to change, and the causes of all misses of a report. Iterates over the misses.
 
     `changes` are ranked by the recall that they would bring, the largest gain first. `scores` are
-    the labels of the scorers that measure recall, with a miss or without; `samples` counts the
-    report's.
+    the labels of the scorers that measure recall, with a miss or without; `samples` counts those
+    that were diagnosed: the report's, or some drawn at random of the `drawn_from` that it has.
     """
 
     misses: Sequence[Diagnosed]
     scores: Sequence[str]
     samples: int
     changes: Sequence[Change] = ()
+    drawn_from: int | None = None
 
     def __iter__(self) -> Iterator[Diagnosed]:
         return iter(self.misses)
@@ -61,6 +62,7 @@ class Diagnosis:
         """Return plain JSON values."""
         return {
             "samples": self.samples,
+            "drawn_from": self.drawn_from or self.samples,
             "changes": [change.to_dict() for change in self.changes],
             "causes": {str(cause): count for cause, count in self.counts().items()},
             "fixes": {str(cause): fix for cause, fix in self.fixes.items()},
@@ -152,7 +154,7 @@ class Diagnosis:
         from fullrecall.report import terminal
 
         if not self.misses:
-            return [f"Nothing was missed in {counted(self.samples, 'sample')}."]
+            return [f"Nothing was missed in {counted(self.samples, 'sample')}{self._drawn}."]
         by_score = {score: self.counts(score) for score in self.scores}
         rows = [
             (
@@ -170,7 +172,17 @@ class Diagnosis:
         fixes = [f"{str(cause).replace('_', ' ')}: {fix}" for cause, fix in self.fixes.items()]
         advice = [f"{nth}. {change}" for nth, change in enumerate(self.changes, start=1)]
         blocks = ["What to change", *advice, ""] if advice else []
-        return [*blocks, terminal.table(heads, sections), "", *fixes]
+        notes = (
+            [f"Told from {counted(self.samples, 'sample')}{self._drawn}."] if self._drawn else []
+        )
+        return [*blocks, terminal.table(heads, sections), "", *fixes, *notes]
+
+    @property
+    def _drawn(self) -> str:
+        """What is said where not all samples of the report were diagnosed; else empty."""
+        if self.drawn_from is None or self.drawn_from == self.samples:
+            return ""
+        return f" drawn at random of {self.drawn_from:,}"
 
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"

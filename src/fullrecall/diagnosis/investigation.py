@@ -23,6 +23,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.findings import ColumnFindings, Finding
 from fullrecall.measures import Recall
 from fullrecall.parameters import check_k, check_share
+from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.result import Method, Result, Status
@@ -43,6 +44,7 @@ def diagnose(
     scorers: Sequence[Scorer] | Scorer = (),
     near_duplicate: float = 0.9,
     min_run: int = 32,
+    at_most: int = 20_000,
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
@@ -66,6 +68,8 @@ def diagnose(
       count. A text whose chunks together hold less than this share of it was not split: the rest
       is not in the corpus.
     - `min_run`: the shortest run of equal characters that is no chance, as in `SpanRecall`.
+    - `at_most`: how many samples are diagnosed of a report that `Report.open` reads from a
+      directory: so many, drawn at random, where it has more. All of any other report are.
 
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
     alternative that came nearest decides. A retriever that raises is not asked again for that
@@ -77,6 +81,7 @@ def diagnose(
         check_k(k)
     check_k(deep_k, "deep_k")
     check_k(min_run, "min_run")
+    check_k(at_most, "at_most")
     check_share(near_duplicate, "near_duplicate")
     given = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
     by_name = {scorer.method.name: scorer for scorer in given}
@@ -85,6 +90,9 @@ def diagnose(
         raise ParameterError(
             f"the report has no score {min(unknown)!r}: scorers are those that made it"
         )
+    every = len(report)
+    if isinstance(report.rows, LazyRows):
+        report = report.drawn(at_most)
     indexed = Corpus(corpus) if corpus is not None else None
     search = _Search(
         indexed,
@@ -127,6 +135,7 @@ def diagnose(
         tuple(baseline.label(place) for place in baseline.places),
         len(report),
         baseline.changes(proposals),
+        every,
     )
 
 

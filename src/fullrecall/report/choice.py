@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, Recall
+from fullrecall.report.lazy_rows import LazyRows, Tallied, passes
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.totals import Totals
-from fullrecall.result import Method, Result, Status
+from fullrecall.result import Status
 
 
-class Scored(NamedTuple):
-    """One score's results that have a value, each with its row.
+class Scored:
+    """One score of a report: its samples with a value, and those that should have one.
 
-    `every` has those too that should have one, `unscored` of them, each with its sample's group.
+    `retrieved` is how many contexts the longest list has, `unscored` counts the samples without a
+    value that should have one.
     """
 
-    method: Method
-    rows: Sequence[Row]
-    results: Sequence[Result]
-    every: Sequence[tuple[Result, str | None]]
-    unscored: int
+    def __init__(self, report: Report, place: int) -> None:
+        self.method = report.methods[place]
+        self._rows = report.rows
+        self._place = place
+        self.retrieved = self.unscored = 0
+        for whole in self._passes(()):
+            for row, _, times in whole:
+                result = row.results[0]
+                self.unscored += times * (result.status is Status.UNSCORED)
+                if result.status is Status.SCORED:
+                    self.retrieved = max(self.retrieved, result.retrieved)
 
-    def totals(self, measure: Measure) -> Totals:
-        """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
-        totals = Totals()
-        for result, group in self.every:
-            value = result[measure]
-            if value is not None or result.status is Status.UNSCORED:
-                totals.add(value, group)
-        return totals
+    @property
+    def at_once(self) -> int:
+        """How many measures to ask for at once: several where each time all rows are read."""
+        return 8 if isinstance(self._rows, LazyRows) else 1
+
+    @property
+    def with_contexts(self) -> Iterator[Row]:
+        """The rows with a value, without those that are known to have no contexts but IDs."""
+        rows = self._rows.with_contexts() if isinstance(self._rows, LazyRows) else self._rows
+        return (row for row in rows if row.results[self._place].status is Status.SCORED)
+
+    def totals(self, measures: Sequence[Measure]) -> list[Totals]:
+        """Return the totals of measures: unscored samples are gaps, undefined ones left out."""
+        found = [Totals() for _ in measures]
+        for whole in self._passes(measures):
+            for row, group, times in whole:
+                result = row.results[0]
+                if result.status is Status.UNDEFINED:
+                    continue
+                for measure, totals in zip(measures, found, strict=True):
+                    value = result[measure]
+                    if value is not None or result.status is Status.UNSCORED:
+                        totals.add(value, group, times=times)
+            for totals in found:
+                totals.fold()
+        return found
+
+    def _passes(self, measures: Sequence[Measure]) -> Iterator[Iterable[Tallied]]:
+        return passes(self._rows, [self._place], measures)
 
 
 def place_of(report: Report, score: str | None) -> int:
@@ -54,16 +82,3 @@ def place_of(report: Report, score: str | None) -> int:
     if score in names:
         return names.index(score)
     raise ReportError(f"no score {score!r} in the report: choose one of {', '.join(names)}")
-
-
-def scored(report: Report, score: str | None) -> Scored:
-    """Return the results of a score that have a value; `ReportError` as for `place_of`."""
-    place = place_of(report, score)
-    rows = [row for row in report.rows if row.results[place].status is Status.SCORED]
-    every = [
-        (row.results[place], group)
-        for row, group in zip(report.rows, report.groups, strict=True)
-        if row.results[place].status is not Status.UNDEFINED
-    ]
-    results = [row.results[place] for row in rows]
-    return Scored(report.methods[place], rows, results, every, len(every) - len(rows))

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.difference import Difference, Pair, Settings, differences
+from fullrecall.report.difference import Difference, Settings, difference
+from fullrecall.report.lazy_rows import LazyRows
+from fullrecall.report.match import KeptMatch, Match
 from fullrecall.report.multiplicity import holm
-from fullrecall.report.pairs import (
-    Common,
-    Gap,
-    PairedBy,
-    common_targets,
-    ends_of_change,
-    gap_before,
-    paired,
-    same_methods,
-)
+from fullrecall.report.pairs import PairedBy, paired, same_methods
 from fullrecall.report.report import Report, diagnosed
 from fullrecall.report.row import Row
 from fullrecall.report.sign_flips import RESAMPLES
 from fullrecall.report.summary import default_measures
-from fullrecall.report.totals import Totals, totals_of
+from fullrecall.report.totals import Totals
 from fullrecall.result import Method
 
 if TYPE_CHECKING:
@@ -149,13 +141,12 @@ class Comparison(Sequence[ScoreComparison]):
         self.margin = None if margin is None else check_share(margin, "margin")
         self.resamples, self.seed = check_k(resamples, "resamples"), seed
         common, unmatched = same_methods(before, after)
-        pairing = paired(before, after)
-        self.pairs: Sequence[tuple[Row, Row]] = pairing.pairs
-        self.paired_by: PairedBy = pairing.by
-        self.only_before = tuple(row.label for row in pairing.only_before)
-        self.only_after = tuple(row.label for row in pairing.only_after)
+        self._match = _matched(before, after)
+        self.pairs: Sequence[tuple[Row, Row]] = self._match.pairs
+        self.paired_by: PairedBy = self._match.by
+        self.only_before: Sequence[str] = self._match.only_before
+        self.only_after: Sequence[str] = self._match.only_after
         self.unmatched = tuple(unmatched)
-        self._gone, self._new = pairing.only_before, pairing.only_after
         self.places: Mapping[str, tuple[int, int]] = {
             before.methods[place].name: (place, other) for place, other in common
         }
@@ -185,9 +176,7 @@ class Comparison(Sequence[ScoreComparison]):
     @property
     def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
         """Every sample as before and after: the pairs, then those of one report alone."""
-        yield from self.pairs
-        yield from ((row, None) for row in self._gone)
-        yield from ((None, row) for row in self._new)
+        return self._match.rows
 
     def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
         """Return the changes of a measure with what is not measured at its worst and at its best.
@@ -195,20 +184,7 @@ class Comparison(Sequence[ScoreComparison]):
         A sample that has no score after may have lost or gained all there is to; one that has
         none before may come from anywhere; where both are missing, the change may be -1 or 1.
         """
-        place, other = self.places[score]
-        known = [
-            (ends_of_change(one.results[place], two.results[other], measure), _group(one, two))
-            for one, two in self.pairs
-        ]
-        known += [
-            (ends_of_change(row.results[place], None, measure), row.sample.group)
-            for row in self._gone
-        ]
-        low, high = (
-            totals_of((ends[side], group) for ends, group in known if ends is not None)
-            for side in (0, 1)
-        )
-        return low, high
+        return self._match.ends(self.places[score], measure)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -322,26 +298,22 @@ class Comparison(Sequence[ScoreComparison]):
 
     def _compared(self, place: int, other: int) -> ScoreComparison:
         method = self.before.methods[place]
-        kept: list[tuple[Row, Common, str | None]] = []
-        unpaired: Counter[Gap] = Counter(dict.fromkeys(get_args(Gap), 0))
-        unpaired["only_after"] = len(self.only_after)
-        for row in self._gone:
-            unpaired[gap_before(row.results[place])] += 1
-        for one, two in self.pairs:
-            both = common_targets(one.results[place], two.results[other])
-            if isinstance(both, Common):
-                kept.append((one, both, _group(one, two)))
-            else:
-                unpaired[both] += 1
-        measures = self.measures or default_measures(method)
         settings = Settings(self.confidence, self.margin, self.resamples, self.seed)
-        found = differences([(measure, _pairs(kept, measure)) for measure in measures], settings)
+        found = self._match.compared((place, other), self.measures or default_measures(method))
         return ScoreComparison(
             method,
-            {one.measure: one for one in found},
-            {str(why): count for why, count in unpaired.items()},
-            sum(both.differ for _, both, _ in kept),
+            {each.measure: difference(each, settings) for each in found.changes},
+            found.unpaired,
+            found.differing,
         )
+
+
+def _matched(before: Report, after: Report) -> Match:
+    if isinstance(before.rows, LazyRows) or isinstance(after.rows, LazyRows):
+        from fullrecall.distributed.join import Join
+
+        return Join(before, after)
+    return KeptMatch(paired(before, after))
 
 
 def compare(
@@ -396,17 +368,3 @@ def _adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[Sc
         )
         for score in scores
     )
-
-
-def _pairs(kept: Sequence[tuple[Row, Common, str | None]], measure: Measure) -> list[Pair]:
-    """Return the pairs in which the measure has a value on both sides."""
-    values = [(both.before[measure], both.after[measure]) for _, both, _ in kept]
-    return [
-        Pair(row, both, before, after, group)
-        for (row, both, group), (before, after) in zip(kept, values, strict=True)
-        if before is not None and after is not None
-    ]
-
-
-def _group(before: Row, after: Row) -> str | None:
-    return before.sample.group if before.sample.group is not None else after.sample.group

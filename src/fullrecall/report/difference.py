@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import fsum
 from typing import Any, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, mean_above, upper_bound
 from fullrecall.report.pairs import Common, change, turned
 from fullrecall.report.row import Row
-from fullrecall.report.sign_flips import RESAMPLES, SignFlips, alpha_of, sign_flips
-from fullrecall.report.totals import Totals, totals_of
+from fullrecall.report.sign_flips import RESAMPLES, alpha_of, sign_flips
+from fullrecall.report.totals import Totals
 
 
 class Settings(NamedTuple):
@@ -44,19 +43,44 @@ class Flip(NamedTuple):
         return self.after - self.before
 
 
-class Pair(NamedTuple):
-    """One sample with a value of the measure in both reports."""
+class Changed(NamedTuple):
+    """A sample whose value changed: its rows, and its results over the targets that both have."""
 
-    row: Row
-    results: Common
-    before: float
-    after: float
-    group: str | None
+    before: Row
+    after: Row
+    both: Common
 
-    @property
-    def change(self) -> float:
-        """The value after less the value before; 0.0 where they differ by rounding."""
-        return change(self.before, self.after)
+
+class Changes:
+    """What is counted of one measure over the samples that two reports have: sums, no samples.
+
+    `changed` returns the samples whose value changed with their rows in both reports, the largest
+    change first: all of them, or the 1,000 largest where the reports are not in memory.
+    """
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        self.before = Totals()
+        self.after = Totals()
+        self.change = Totals()
+        self.wins = 0
+        self.losses = 0
+        self.changed: Callable[[], Sequence[Changed]] = tuple
+
+    def add(self, before: float, after: float, group: str | None, times: int = 1) -> float:
+        """Add a sample with its two values, or so many equal ones; return the change."""
+        moved = change(before, after)
+        self.before.add(before, group, times=times)
+        self.after.add(after, group, times=times)
+        self.change.add(moved, group, times=times)
+        self.wins += times * (moved > 0)
+        self.losses += times * (moved < 0)
+        return moved
+
+    def close(self) -> None:
+        """Let go of the groups: no more of their samples come."""
+        for totals in (self.before, self.after, self.change):
+            totals.fold()
 
 
 @dataclass(frozen=True)
@@ -73,7 +97,7 @@ class Difference:
     """
 
     measure: Measure
-    pairs: Sequence[Pair] = field(repr=False)
+    changes: Changes = field(repr=False, compare=False)
     before: float | None
     after: float | None
     difference: float | None
@@ -88,27 +112,27 @@ class Difference:
     @property
     def samples(self) -> int:
         """How many samples were compared."""
-        return len(self.pairs)
+        return self.totals.samples
 
     @property
     def wins(self) -> int:
         """Samples whose value rose."""
-        return sum(pair.change > 0 for pair in self.pairs)
+        return self.changes.wins
 
     @property
     def losses(self) -> int:
         """Samples whose value fell."""
-        return sum(pair.change < 0 for pair in self.pairs)
+        return self.changes.losses
 
     @property
     def ties(self) -> int:
         """Samples whose value stayed."""
         return self.samples - self.wins - self.losses
 
-    @cached_property
+    @property
     def totals(self) -> Totals:
         """The totals of the changes."""
-        return totals_of((pair.change, pair.group) for pair in self.pairs)
+        return self.changes.change
 
     @property
     def groups(self) -> int:
@@ -117,9 +141,12 @@ class Difference:
 
     @cached_property
     def flips(self) -> tuple[Flip, ...]:
-        """Every sample whose value changed, the largest change first."""
-        changed = sorted((p for p in self.pairs if p.change), key=lambda p: -abs(p.change))
-        return tuple(_flip(pair, self.measure.k) for pair in changed)
+        """Every sample whose value changed, the largest change first.
+
+        Of reports that `Report.open` reads from directories the 1,000 with the largest changes:
+        `wins + losses` counts all.
+        """
+        return tuple(flip(one.before, one.both, self.measure) for one in self.changes.changed())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -146,44 +173,32 @@ class Difference:
         }
 
 
-def differences(
-    measured: Sequence[tuple[Measure, Sequence[Pair]]], settings: Settings
-) -> Iterator[Difference]:
-    """Yield the difference of each measure; those over as many groups share their flips."""
-    sums = [_group_means(pairs) for _, pairs in measured]
-    flipped: dict[int, SignFlips] = {}
-    for size in {len(means) for means in sums if means}:
-        columns = [n for n, means in enumerate(sums) if len(means) == size]
-        tested = sign_flips(
-            list(zip(*(sums[n] for n in columns), strict=True)),
-            confidence=settings.confidence,
-            resamples=settings.resamples,
-            seed=settings.seed,
-        )
-        flipped |= dict(zip(columns, tested, strict=True))
-    for n, (measure, pairs) in enumerate(measured):
-        if pairs:
-            yield _difference(measure, pairs, flipped[n], settings)
-        else:
-            yield Difference(measure, pairs, *(None,) * 6, margin=settings.margin)
-
-
-def _difference(
-    measure: Measure, pairs: Sequence[Pair], flipped: SignFlips, settings: Settings
-) -> Difference:
-    changes = totals_of((pair.change, pair.group) for pair in pairs)
-    low, high = changes.counts(least=-1.0)
-    alpha, margin = alpha_of(settings.confidence), settings.margin
+def difference(changes: Changes, settings: Settings) -> Difference:
+    """Return what the changes of a measure show."""
+    margin = settings.margin
+    if not changes.change.samples:
+        return Difference(changes.measure, changes, *(None,) * 6, margin=margin)
+    low, high = changes.change.counts(least=-1.0)
+    mean, alpha = changes.change.mean or 0.0, alpha_of(settings.confidence)
     guaranteed = Interval(
         lower_bound(low, alpha / 2, least=-1.0), upper_bound(high, alpha / 2), settings.confidence
     )
+    # Values that are too many to tell apart were rounded down: their mean is put right.
+    shift = 0.0 if low == high else mean - low.mean
+    (flipped,) = sign_flips(
+        [[value + shift] for value in low.values],
+        counts=low.counts,
+        confidence=settings.confidence,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
     return Difference(
-        measure,
-        pairs,
-        totals_of((pair.before, pair.group) for pair in pairs).mean,
-        totals_of((pair.after, pair.group) for pair in pairs).mean,
-        changes.mean,
-        flipped.interval if any(pair.change for pair in pairs) else guaranteed,
+        changes.measure,
+        changes,
+        changes.before.mean,
+        changes.after.mean,
+        changes.change.mean,
+        flipped.interval if changes.wins + changes.losses else guaranteed,
         guaranteed,
         flipped.p,
         margin=margin,
@@ -191,17 +206,11 @@ def _difference(
     )
 
 
-def _group_means(pairs: Sequence[Pair]) -> list[float]:
-    """Return the mean change of each group, a pair without a group being one."""
-    groups: dict[object, list[float]] = {}
-    for position, pair in enumerate(pairs):
-        groups.setdefault(position if pair.group is None else pair.group, []).append(pair.change)
-    return [fsum(changes) / len(changes) for changes in groups.values()]
-
-
-def _flip(pair: Pair, k: int | None) -> Flip:
-    gained, lost = turned(pair.results.before, pair.results.after, k)
-    return Flip(pair.row.label, pair.row.sample.user_input, pair.before, pair.after, gained, lost)
+def flip(row: Row, both: Common, measure: Measure) -> Flip:
+    """Return how the value of a measure changed in a sample, and by which targets."""
+    before, after = both.before[measure] or 0.0, both.after[measure] or 0.0
+    gained, lost = turned(both.before, both.after, measure.k)
+    return Flip(row.label, row.sample.user_input, before, after, gained, lost)
 
 
 def _plain(interval: Interval | None) -> dict[str, float] | None:

@@ -1,12 +1,14 @@
-"""Reports and comparisons as data frames."""
+"""Reports and comparisons as data frames, and as Arrow batches."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.dataframes import Backend, Cells, frame_of
+from fullrecall.dataframes import Backend, Cells, encodable, frame_of
+from fullrecall.extras import pyarrow
 from fullrecall.report.pairs import change, side_by_side, turned
 from fullrecall.report.summary import default_measures
 
@@ -30,6 +32,28 @@ def scores(report: Report, measures: Sequence[Measure], backend: Backend) -> Any
 def _kinds(columns: Sequence[str], numeric: Sequence[str]) -> dict[str, Cells]:
     """Return the columns with what they hold: numbers in those that are `numeric`, else text."""
     return {name: float if name in numeric else str for name in columns}
+
+
+_BATCH = 10_000
+"""Rows of a batch."""
+
+
+def score_batches(report: Report, measures: Sequence[Measure]) -> Any:
+    """Return a reader of one row per sample; see `Report.to_arrow`."""
+    pa = pyarrow("Report.to_arrow()")
+    numeric = numeric_columns(report.methods, measures)
+    names = score_columns(report.methods, measures)
+    types = [pa.float64() if name in numeric else pa.string() for name in names]
+    schema = pa.schema([*zip(map(encodable, names), types, strict=True)])
+    rows = score_rows(report, measures)
+
+    def batches() -> Iterator[Any]:
+        while some := list(islice(rows, _BATCH)):
+            columns = [[encodable(row.get(name)) for row in some] for name in names]
+            arrays = [pa.array(c, kind) for c, kind in zip(columns, types, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def score_rows(report: Report, measures: Sequence[Measure] = ()) -> Iterator[dict[str, Any]]:

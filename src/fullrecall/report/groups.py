@@ -27,27 +27,48 @@ def groups_of(samples: Sequence[Sample]) -> list[str | None]:
     often = Counter(sample.id for sample in samples)
     if all(often[sample.id] == 1 for sample in samples if sample.id is not None):
         return [sample.group for sample in samples]
-    linked = _Links()
-    keys = [list(_keys(sample, often)) for sample in samples]
-    for both in keys:
-        for key in both[1:]:
-            linked.join(both[0], key)
-    names: dict[_Key, str] = {}
-    taken = {sample.group for sample in samples}
-    groups: list[str | None] = []
-    for both in keys:
-        root = linked.root(both[0]) if both else None
-        if root is not None and root not in names:
-            names[root] = root[1] if root[0] else _unlike(root[1], taken)
-        groups.append(None if root is None else names[root])
-    return groups
+    linked = Linked(
+        ((sample.id, sample.group) for sample in samples if often[sample.id] > 1),
+        {sample.group for sample in samples},
+    )
+    return [linked.group_of(sample.id, sample.group) for sample in samples]
 
 
-def _keys(sample: Sample, often: Counter[str | None]) -> Iterable[_Key]:
-    if sample.group is not None:
-        yield True, sample.group
-    if sample.id is not None and often[sample.id] > 1:
-        yield False, sample.id
+class Linked:
+    """The groups of samples of which some share an ID.
+
+    `repeated` are the IDs that stand more than once, each with the group of a sample that has it;
+    `taken` the names of all groups. The group of any sample of the report is then known.
+    """
+
+    def __init__(
+        self, repeated: Iterable[tuple[str | None, str | None]], taken: Iterable[str | None] = ()
+    ) -> None:
+        linked = _Links()
+        keys: dict[_Key, None] = {}
+        for name, group in repeated:
+            if name is None:
+                continue
+            keys[False, name] = None
+            if group is not None:
+                keys[True, group] = None
+                linked.join((False, name), (True, group))
+        names: dict[_Key, str] = {}
+        used = set(taken)
+        for key in keys:
+            root = linked.root(key)
+            if root not in names:
+                names[root] = root[1] if root[0] else _unlike(root[1], used)
+        self._groups = {key: names[linked.root(key)] for key in keys}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def group_of(self, name: str | None, group: str | None) -> str | None:
+        """Return the group of a sample by its ID and its own group; None if it stands alone."""
+        if group is not None:
+            return self._groups.get((True, group), group)
+        return None if name is None else self._groups.get((False, name))
 
 
 def _unlike(name: str, taken: set[str | None]) -> str:

@@ -182,7 +182,7 @@ def _by_id(before: Report, after: Report) -> Pairing:
         warnings.warn(
             f"{len(reworded):,} sample(s) ask another question under the same ID, such as "
             f"{reworded[0]!r}: they are compared by their IDs",
-            stacklevel=4,
+            stacklevel=6,
         )
     return Pairing(
         "id",

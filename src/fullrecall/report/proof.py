@@ -19,14 +19,14 @@ class Proof:
         self.earned = earned
         self.unverified = unverified
 
-    def add(self, result: Result) -> None:
-        """Count the credit of one more scored result."""
+    def add(self, result: Result, times: int = 1) -> None:
+        """Count the credit of one more scored result, or of so many equal ones."""
         if result.status is not Status.SCORED or not isinstance(result.findings, tuple):
             return  # findings that are made when they are read come from no judge
         for finding in result.findings:
             if finding.verdict:
-                self.earned += int(finding.credit_at() * _UNIT)
-                self.unverified += int(finding.unverified * _UNIT)
+                self.earned += int(finding.credit_at() * _UNIT) * times
+                self.unverified += int(finding.unverified * _UNIT) * times
 
     def merge(self, other: Proof) -> None:
         """Add what another part has counted."""

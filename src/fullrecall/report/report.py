@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
+from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.groups import groups_of
+from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.row import Missed, Row
 from fullrecall.report.summary import Summary
 from fullrecall.report.tally import Tallies
@@ -20,12 +25,17 @@ from fullrecall.result import Method, Status
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
     from fullrecall.report.page import Diagnosis
     from fullrecall.report.slices import By, Slices
     from fullrecall.report.smallest_k import SmallestK
+
+
+_CLOSE = 10_000
+"""Samples among whose labels one is looked for that is like a wrong one."""
 
 
 class Report:
@@ -48,7 +58,7 @@ class Report:
 
         At most the first 1,000 where the report keeps no rows.
         """
-        self._rows: list[Row] | None = [] if keep_rows else None
+        self._rows: list[Row] | LazyRows | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
         self._counted: tuple[Measure, ...] | None = None
         """The measures by which all rows are counted; None where they are to be counted anew."""
@@ -71,12 +81,19 @@ class Report:
     @property
     def tallies(self) -> Tallies:
         """What the summary is made from: a report without rows has nothing else."""
+        if isinstance(self._rows, LazyRows):  # those that are merged know IDs and groups by name
+            tallies = Tallies.by(self.methods)
+            for row in self._rows:
+                tallies.add(row)
+            return tallies
         return self._counts()
 
     def add(self, row: Row) -> None:
-        """Add one sample's results."""
+        """Add one sample's results; raises `ReportError` for a report that `open` reads."""
         if self._rows is None:
             self._tallies.add(row)
+        elif isinstance(self._rows, LazyRows):
+            raise ReportError("this report is read from its directory: Report.load(path) reads all")
         else:
             self._rows.append(row)
             self._counted = None
@@ -101,12 +118,16 @@ class Report:
             return self._with(self.rows[key])
         if not isinstance(key, str):
             return self.rows[key]
-        found = [row for row in self.rows if row.label == key]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise KeyError(f"{len(found):,} samples have the ID {key!r}: use filter")
-        close = get_close_matches(key, [row.label for row in self.rows], 1)
+        rows = self.rows
+        if isinstance(rows, LazyRows):
+            places = rows.places_of(key)
+        else:
+            places = [place for place, row in enumerate(rows) if row.label == key]
+        if len(places) == 1:
+            return rows[places[0]]
+        if places:
+            raise KeyError(f"{len(places):,} samples have the ID {key!r}: use filter")
+        close = get_close_matches(key, [row.label for row in islice(rows, _CLOSE)], 1)
         raise KeyError(f"no sample {key!r}{f': did you mean {close[0]!r}?' if close else ''}")
 
     def filter(self, keep: Callable[[Row], object]) -> Report:
@@ -115,6 +136,24 @@ class Report:
         Its means are those of these samples alone. Raises `ReportError` if only totals were kept.
         """
         return self._with(row for row in self.rows if keep(row))
+
+    def drawn(self, n: int, *, seed: int = 0) -> Report:
+        """Return a report of `n` samples drawn at random, in their order; all if there are fewer.
+
+        A mean over them estimates that over all, with the interval that it says. Raises
+        `ReportError` if only totals were kept, `ParameterError` for an `n` below 1.
+        """
+        rows = self.rows
+        if check_k(n, "n") >= len(rows):
+            return self._with(rows)
+        places = sorted(
+            Random(seed).sample(  # noqa: S311 - no secret
+                range(len(rows)), n
+            )
+        )
+        if isinstance(rows, LazyRows):
+            return self._with(rows.rows_at(places))
+        return self._with(rows[place] for place in places)
 
     def slices(
         self,
@@ -137,7 +176,7 @@ class Report:
 
         place = place_of(self, score)
         measure = measure or self.methods[place].headline
-        return slices_of(self.rows, self.groups, by, place, measure, confidence)
+        return slices_of(self.rows, by, place, measure, confidence)
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -153,7 +192,10 @@ class Report:
         Rows of one group or of one sample ID are not independent, and share a group. Raises
         `ReportError` if only totals were kept.
         """
-        return groups_of([row.sample for row in self.rows])
+        rows = self.rows
+        if isinstance(rows, LazyRows):
+            return list(rows.groups)
+        return groups_of([row.sample for row in rows])
 
     def summary(self, *measures: Measure) -> Summary:
         """Return the mean of each measure of each score, with how many samples it stands on.
@@ -183,7 +225,7 @@ class Report:
 
         Small however many samples there are: what a worker sends of its part of a data set.
         """
-        return {"stopped": self.stopped, **self._counts().to_dict()}
+        return {"stopped": self.stopped, **self.tallies.to_dict()}
 
     @classmethod
     def of_totals(cls, parts: Iterable[Mapping[str, Any]]) -> Report:
@@ -222,27 +264,26 @@ class Report:
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
-    def missed(self, k: int | None = None, *, score: str | None = None) -> list[Missed]:
+    def missed(self, k: int | None = None, *, score: str | None = None) -> Iterable[Missed]:
         """Return every target that was not found, sample by sample, for each score or for one.
 
         Within `k` ranks, or in all that was retrieved if it is None. Only scored samples count:
-        what was not measured was not missed.
+        what was not measured was not missed. A list; of a report that `open` reads from a
+        directory an iterator, which reads it as it is drawn from.
         """
-        return [
-            Missed(
-                row.label,
-                row.sample.user_input,
-                result.method.name,
-                finding.target.label,
-                finding.credit_at(k),
-                finding.rank,
-            )
-            for row in self.rows
-            for result in row.results
-            if result.status is Status.SCORED and score in (None, result.method.name)
-            for finding in result.ranked
-            if not finding.found_at(k)
-        ]
+        missed = self._missed(k, score)
+        return missed if isinstance(self.rows, LazyRows) else list(missed)
+
+    def _missed(self, k: int | None, score: str | None) -> Iterator[Missed]:
+        for row in self.rows:
+            for result in row.results:
+                if result.status is not Status.SCORED or score not in (None, result.method.name):
+                    continue
+                for finding in result.ranked:
+                    if not finding.found_at(k):
+                        target, credit = finding.target.label, finding.credit_at(k)
+                        question, name = row.sample.user_input, result.method.name
+                        yield Missed(row.label, question, name, target, credit, finding.rank)
 
     def smallest_k(
         self,
@@ -334,6 +375,17 @@ class Report:
 
         return frames.scores(self, measures, backend)
 
+    def to_arrow(self, *measures: Measure) -> pa.RecordBatchReader:
+        """Return the rows and columns of `to_frame` as Arrow batches, made as they are read.
+
+        For reports of any size: polars, DuckDB, and narwhals take the reader, and so does
+        `pyarrow.parquet.ParquetWriter` batch by batch. Raises `MissingExtraError` without pyarrow.
+        """
+        from fullrecall.report import frames
+
+        reader: pa.RecordBatchReader = frames.score_batches(self, measures)
+        return reader
+
     def findings_to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per target: found or not, at which rank, with which credit.
 
@@ -404,14 +456,20 @@ class Report:
         whichever of the `measures` the reader chooses; by default those that `summary` reads.
         `diagnosis` says why each target was missed; None diagnoses by what the report alone
         tells, at the k of the measure that the page opens with; False leaves it out. A file of
-        that name is replaced once all is written. Raises `ReportError` where the report keeps no
-        rows.
+        that name is replaced once all is written.
+
+        Of more than 10,000 samples the page holds those that matter, and says which: its figures
+        are of all. Raises `ReportError` where the report keeps no rows.
         """
         from fullrecall.report.page import report_page, write
 
+        explain = None
         if diagnosis is None:
-            diagnosis = diagnosed(self, measures)
-        page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
+            explain = partial(diagnosed, measures=measures)
+            diagnosis = explain(self)
+        page = report_page(
+            self, measures=measures, diagnosis=diagnosis, explain=explain, title=title
+        )
         if path is not None:
             write(page, path)
         return page
@@ -435,14 +493,24 @@ class Report:
         return curves(self, measure, ax, scores=scores, ks=ks)
 
     def save(self, path: str | Path, *, default: Callable[[Any], Any] | None = None) -> None:
-        """Write the report as JSON lines: the methods, one line per sample, and an end.
+        """Write the report to one file, or to a directory where it is too large for one.
 
-        What `load` reads is equal to this report. A file of that name is replaced once all is
-        written. Raises `ReportError` for metadata that JSON would change or cannot hold, unless
-        `default`, such as `str`, makes values of it that JSON can hold.
+        One file is JSON lines: the methods, one line per sample, and an end. A path that ends in
+        "/" or ".parquet", or is a directory, takes Parquet files of some 20,000 samples each and a
+        manifest that names them. What `load` reads of either is equal to this report. What was
+        there is replaced once all is written. Raises `ReportError` for metadata that JSON would
+        change or cannot hold, unless `default`, such as `str`, makes values of it that JSON can
+        hold, and for a directory with other files; `MissingExtraError` without pyarrow.
         """
+        from fullrecall.distributed import dataset
         from fullrecall.report import file
 
+        if dataset.is_directory(path):
+            with dataset.Writer(path, self.methods, default=default, replace=True) as parts:
+                for row in self.rows:
+                    parts.write(row)
+                parts.stopped = self.stopped
+            return
         part = Path(f"{path}.part")
         try:
             with file.Writer(part, self.methods, default=default) as writer:
@@ -455,16 +523,42 @@ class Report:
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
-        """Read a saved report; `ReportError` names line and field of what no run can give.
+        """Read a saved report into memory; `ReportError` names line and field of what is wrong.
 
-        What an interrupted or killed run has left is read too: `stopped` then says what ended it,
-        and a last line that is cut off is left out with a warning.
+        Values that no run can give are wrong, and so is a directory with a part that is missing,
+        cut off, edited, or of another report. What an interrupted or killed run has left is read
+        too: `stopped` then says what ended it, and a last line that is cut off is left out with a
+        warning.
         """
+        from fullrecall.distributed import dataset
         from fullrecall.report import file
 
+        if dataset.is_directory(path):
+            stored = cls.open(path)
+            return stored[:]
         methods, rows, stopped = file.read(path)
         report = cls.of(methods, rows)
         report.stopped = stopped
+        return report
+
+    @classmethod
+    def open(cls, path: str | Path) -> Report:
+        """Open a saved report: one that is a directory is read as it is asked, piece by piece.
+
+        It has the methods of any report, and as much in memory as a few thousand samples take,
+        with some 40 bytes for each sample more where two reports are compared or IDs repeat. Its
+        files must stay as they are: each is checked when it is first read. One file is read into
+        memory, as by `load`, which says what raises `ReportError`.
+        """
+        from fullrecall.distributed import dataset
+
+        if not dataset.is_directory(path):
+            return cls.load(path)
+        from fullrecall.distributed.stored_rows import StoredRows
+
+        rows = StoredRows(path)
+        report = cls(rows.methods)
+        report._rows, report.stopped = rows, rows.manifest.incomplete
         return report
 
     def _repr_html_(self) -> str:

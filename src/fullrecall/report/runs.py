@@ -12,6 +12,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.report.comparison import Comparison
 from fullrecall.report.difference import Difference
+from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.multiplicity import holm
 from fullrecall.report.report import Report, diagnosed
 
@@ -30,7 +31,11 @@ class Runs(Mapping[str, Report]):
     def __init__(self, reports: Mapping[str, Report], *measures: Measure) -> None:
         if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
             raise ParameterError(f"reports must be at least 2, got {len(reports)}")
-        self._reports = dict(reports)
+        # Rows of several runs are put beside each other in memory.
+        self._reports = {
+            name: report[:] if isinstance(report.rows, LazyRows) else report
+            for name, report in reports.items()
+        }
         self.measures = measures
         first, *others = self._reports.values()
         self.comparisons = tuple(Comparison(first, other, *measures) for other in others)

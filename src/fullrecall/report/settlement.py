@@ -38,15 +38,16 @@ class Settlements:
         self.targets = 0
         self.samples = 0
 
-    def add(self, result: Result) -> None:
-        """Count the targets of one more result."""
+    def add(self, result: Result, times: int = 1) -> None:
+        """Count the targets of one more result, or of so many equal ones."""
         if not isinstance(result.findings, tuple):
             return  # findings that are made when they are read come from no judge
         judges = [finding.judge for finding in result.findings]
-        self.targets += len(judges) + len(result.unmeasured)
+        self.targets += (len(judges) + len(result.unmeasured)) * times
         if any(judges):
-            self.by.update(filter(None, judges))
-            self.samples += all(judges) and not result.unmeasured
+            for judge in filter(None, judges):
+                self.by[judge] += times
+            self.samples += times * (all(judges) and not result.unmeasured)
 
     def merge(self, other: Settlements) -> None:
         """Add what another part has counted."""

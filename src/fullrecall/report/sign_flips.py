@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Counts = NDArray[np.int64]
 
 RESAMPLES = 9_999
 """How many subsets are drawn, by default, where there are too many to take them all."""
@@ -70,6 +71,7 @@ def sign_flips(
     sums: Sequence[Sequence[float]],
     sizes: Sequence[float] | None = None,
     *,
+    counts: Sequence[float] | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -78,8 +80,10 @@ def sign_flips(
 
     `sums` has a row for each independent group and a column for each figure: the sum of the
     group's differences, each in [-1, 1]. `sizes` says how many each group has (default: 1 each,
-    where `sums` are means of groups or single differences). All columns share one set of subsets:
-    every one where there are no more than `resamples`, otherwise `resamples` drawn by `seed`.
+    where `sums` are means of groups or single differences), `counts` how many groups a row stands
+    for (default: 1). Every subset is taken where there are no more than `resamples`, otherwise
+    `resamples` are drawn by `seed`: of equal groups how many are in a subset, so that it does not
+    take longer for millions of groups, and the order of the rows does not matter.
 
     Intervals stay in [-1, 1]. They are all of it where so few groups can show nothing (below 6 at
     95%), and where nothing changed at all. Raises `ParameterError` for arguments out of range.
@@ -91,9 +95,14 @@ def sign_flips(
         return []
     columns = rows[:, None] if rows.ndim == 1 else rows
     weights = np.ones(len(columns)) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    often = np.ones(len(columns), np.int64) if counts is None else np.asarray(counts, np.int64)
     _check(columns, weights, confidence, resamples)
-    means = _subset_means(columns, weights, resamples, seed)
-    return [_of_figure(means[:, figure], confidence) for figure in range(columns.shape[1])]
+    return [
+        _of_figure(
+            _subset_means(np.column_stack([figure, weights]), often, resamples, seed), confidence
+        )
+        for figure in columns.T
+    ]
 
 
 def _check(sums: Floats, sizes: Floats, confidence: float, resamples: int) -> None:
@@ -129,32 +138,52 @@ def _of_figure(means: Floats, confidence: float) -> SignFlips:
     return SignFlips(p, Interval(low, high, confidence))
 
 
-def _subset_means(sums: Floats, sizes: Floats, resamples: int, seed: int) -> Floats:
-    """Return Σ_F sums / Σ_F sizes of nonempty subsets F of the groups: a row each."""
+def _subset_means(weighed: Floats, counts: Counts, resamples: int, seed: int) -> Floats:
+    """Return Σ_F sums / Σ_F sizes of nonempty subsets F of the groups: `weighed` has both."""
     import numpy as np
 
-    groups, weighed = len(sums), np.column_stack([sums, sizes])
+    groups = int(counts.sum())
     if groups < resamples.bit_length() + 1 and 2**groups - 1 <= resamples:
-        members = np.arange(1, 2**groups)[:, None] >> np.arange(groups) & 1
-        totals = members @ weighed
+        inside = np.arange(1, 2**groups)[:, None] >> np.arange(groups) & 1
+        totals = inside.astype(np.float64) @ np.repeat(weighed, counts, axis=0)
     else:
-        totals = _drawn_totals(weighed, resamples, np.random.default_rng(seed))
-    means: Floats = totals[:, :-1] / totals[:, -1:]
+        totals = _drawn_totals(weighed, counts, resamples, np.random.default_rng(seed))
+    means: Floats = totals[:, 0] / totals[:, 1]
     means[np.abs(means) < _ROUNDING] = 0.0
     return means
 
 
-def _drawn_totals(weighed: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    """Return the sums of the rows of `weighed` over random subsets, each nonempty one as likely."""
+def _drawn_totals(
+    weighed: Floats, counts: Counts, resamples: int, rng: np.random.Generator
+) -> Floats:
+    """Return the sums of the groups over random subsets, each nonempty one as likely."""
+    import numpy as np
+
+    rows, where = np.unique(weighed, axis=0, return_inverse=True)
+    often = np.bincount(where.ravel(), weights=counts).astype(np.int64)
+    done: list[Floats] = []
+    missing = resamples
+    while missing:
+        totals, members = np.zeros((missing, 2)), np.zeros(missing, np.int64)
+        for row, count in zip(rows[often > 1], often[often > 1], strict=True):
+            drawn = rng.binomial(count, 0.5, missing)
+            totals += drawn[:, None] * row
+            members += drawn
+        _add_single(totals, members, rows[often == 1], rng)
+        done.append(totals[members > 0])
+        missing -= len(done[-1])
+    return np.concatenate(done)
+
+
+def _add_single(totals: Floats, members: Counts, weighed: Floats, rng: np.random.Generator) -> None:
+    """Add random subsets of groups that no other equals: a bit for each says whether it is in."""
     import numpy as np
 
     groups, done = len(weighed), 0
-    totals = np.empty((resamples, weighed.shape[1]))
-    while done < resamples:
-        count = min(resamples - done, max(1, _CELLS // groups))
+    while groups and done < len(totals):
+        count = min(len(totals) - done, max(1, _CELLS // groups))
         bits = np.frombuffer(rng.bytes(count * -(-groups // 8)), dtype=np.uint8)
-        members = np.unpackbits(bits.reshape(count, -1), axis=1, count=groups)
-        members = members[members.any(axis=1)]
-        totals[done : done + len(members)] = members.astype(np.float64) @ weighed
-        done += len(members)
-    return totals
+        drawn = np.unpackbits(bits.reshape(count, -1), axis=1, count=groups)
+        totals[done : done + count] += drawn.astype(np.float64) @ weighed
+        members[done : done + count] += drawn.sum(axis=1, dtype=np.int64)
+        done += count

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, overload
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
 from fullrecall.report.bounds import Interval, lower_bound, upper_bound
+from fullrecall.report.groups import groups_of
+from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.row import Row
-from fullrecall.report.totals import totals_of
-from fullrecall.result import Status
+from fullrecall.report.totals import Totals
+from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 
 By: TypeAlias = str | Callable[[Row], object]
@@ -97,13 +100,8 @@ class Slices(Sequence[Slice]):
     __repr__ = __str__
 
 
-def slices_of(  # noqa: PLR0917 - what `Report.slices` has, in its order
-    rows: Sequence[Row],
-    groups: Sequence[str | None],
-    by: By,
-    place: int,
-    measure: Measure,
-    confidence: float,
+def slices_of(
+    rows: Sequence[Row], by: By, place: int, measure: Measure, confidence: float
 ) -> Slices:
     """Return the slices of rows by a field, of the score that stands at a `place` in them.
 
@@ -111,18 +109,20 @@ def slices_of(  # noqa: PLR0917 - what `Report.slices` has, in its order
     between 0 and 1.
     """
     check_share(confidence, "confidence", whole=False)
-    members, without = parted(rows, groups, by)
+    parted = parted_by(rows, by, [(place, measure)])
     name = by if isinstance(by, str) else _name(by)
-    if not members:
-        known = ", ".join(fields(row.sample for row in rows))
+    if not parted.values:
+        known = ", ".join(fields(row.sample for row in islice(rows, LOOKED_AT)))
         way_out = f"choose one of {known}" if known else "give the samples metadata or groups"
         raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
-    made = [
-        slice_of(value, of, place, measure, 1 - (1 - confidence) / len(members))
-        for value, of in members.items()
-    ]
+    level = 1 - (1 - confidence) / len(parted.values)
+    made = [parted.slice_of(value, 0, level) for value in parted.values]
     label = rows[0].results[place].method.label(measure)
-    return Slices(name, label, tuple(sorted(made, key=lowest_first)), without, confidence)
+    return Slices(name, label, tuple(sorted(made, key=lowest_first)), parted.without, confidence)
+
+
+LOOKED_AT = 10_000
+"""Samples that are looked at for the fields that there are."""
 
 
 def _name(function: Callable[[Row], object]) -> str:
@@ -130,38 +130,92 @@ def _name(function: Callable[[Row], object]) -> str:
     return name if name.isidentifier() else "function"
 
 
-Members: TypeAlias = Sequence[tuple[Row, str | None]]
-"""Rows with the group of each."""
+class Parted:
+    """Rows by the values of one field, with the totals of some measures of each value.
 
+    `values` are in the order in which they came, `without` counts the rows that have none. More
+    than `most` values are not kept apart: there are none then, and `too_many`.
+    """
 
-def parted(
-    rows: Sequence[Row], groups: Sequence[str | None], by: By
-) -> tuple[dict[str, list[tuple[Row, str | None]]], int]:
-    """Return the rows by each value of a field, and how many have none."""
-    members: dict[str, list[tuple[Row, str | None]]] = {}
-    without = 0
-    for row, group in zip(rows, groups, strict=True):
-        values = values_of(row, by)
-        without += not values
+    def __init__(self, measured: Sequence[tuple[int, Measure]], most: int | None = None) -> None:
+        self.values: dict[str, list[_Part]] = {}
+        self.without = 0
+        self.too_many = False
+        self._measures = [measure for _, measure in measured]
+        self._most = most
+
+    def add(
+        self, values: Sequence[str], results: Sequence[Result], group: str | None, times: int = 1
+    ) -> None:
+        """Add a row by its values of the field, with the result that each measure is read of."""
+        if self.too_many:
+            return
+        self.without += times * (not values)
         for value in values:
-            members.setdefault(value, []).append((row, group))
-    return members, without
+            parts = self.values.get(value)
+            if parts is None:
+                parts = self.values[value] = [_Part() for _ in self._measures]
+            for part, measure, result in zip(parts, self._measures, results, strict=True):
+                part.add(result, measure, group, times)
+        if self._most is not None and len(self.values) > self._most:
+            self.too_many = True
+            self.values.clear()
+
+    def close(self) -> None:
+        """Let go of the groups: no more of their samples come."""
+        for parts in self.values.values():
+            for part in parts:
+                part.totals.fold()
+
+    def slice_of(self, value: str, nth: int, confidence: float | None) -> Slice:
+        """Return one slice by the nth measure, without an interval where `confidence` is None."""
+        part = self.values[value][nth]
+        totals, bounds = part.totals, None
+        if totals.samples and confidence is not None:
+            low, high = totals.counts()
+            alpha = (1 - confidence) / 2
+            bounds = Interval(lower_bound(low, alpha), upper_bound(high, alpha), confidence)
+        return Slice(value, totals.mean, bounds, totals.samples, part.unscored)
 
 
-def slice_of(
-    value: str, members: Members, place: int, measure: Measure, confidence: float | None
-) -> Slice:
-    """Return one slice, without an interval where `confidence` is None."""
-    results = [(row.results[place], group) for row, group in members]
-    known = [(found, group) for one, group in results if (found := one[measure]) is not None]
-    totals = totals_of(known)
-    bounds = None
-    if known and confidence is not None:
-        low, high = totals.counts()
-        alpha = (1 - confidence) / 2
-        bounds = Interval(lower_bound(low, alpha), upper_bound(high, alpha), confidence)
-    unscored = sum(one.status is Status.UNSCORED for one, _ in results)
-    return Slice(value, totals.mean, bounds, len(known), unscored)
+class _Part:
+    """What is counted of one measure in one slice."""
+
+    def __init__(self) -> None:
+        self.totals = Totals()
+        self.unscored = 0
+
+    def add(self, result: Result, measure: Measure, group: str | None, times: int) -> None:
+        value = result[measure]
+        if value is not None:
+            self.totals.add(value, group, times=times)
+        self.unscored += times * (result.status is Status.UNSCORED)
+
+
+def parted_by(
+    rows: Sequence[Row], by: By, measured: Sequence[tuple[int, Measure]], most: int | None = None
+) -> Parted:
+    """Return rows by a field, with measures of the scores that stand at some places in them.
+
+    Of rows that are not in memory equal ones are counted together, where the field is one that
+    those keep.
+    """
+    parted = Parted(measured, most)
+    places = [place for place, _ in measured]
+    if not isinstance(rows, LazyRows) or callable(by) or by == "source":
+        if isinstance(rows, LazyRows):
+            groups = rows.groups
+        else:
+            groups = groups_of([row.sample for row in rows])
+        for row, group in zip(rows, groups, strict=True):
+            parted.add(values_of(row, by), [row.results[place] for place in places], group)
+        return parted
+    measures = [measure for _, measure in measured]
+    for whole in rows.tallied(places, measures, metadata=by != "group"):
+        for row, group, times in whole:
+            parted.add(values_of(row, by), row.results, group, times)
+        parted.close()
+    return parted
 
 
 def lowest_first(one: Slice) -> tuple[bool, float, str]:

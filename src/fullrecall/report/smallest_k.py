@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, fsum
+from math import ceil
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
@@ -12,7 +12,7 @@ from fullrecall.counts import counted
 from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.bounds import CONFIDENCE, Counts, groups_needed, lower_bound, mean_above
-from fullrecall.report.choice import scored
+from fullrecall.report.choice import Scored, place_of
 from fullrecall.report.decision import rounded_down
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
@@ -102,20 +102,22 @@ def smallest_k(
     """
     check_share(target, "target")
     check_share(confidence, "confidence", whole=False)
-    data, alpha = scored(report, score), alpha_of(confidence)
-    retrieved = max((result.retrieved for result in data.results), default=0)
-    top = max(retrieved, 1) if largest is None else check_k(largest, "largest")
+    data, alpha = Scored(report, place_of(report, score)), alpha_of(confidence)
+    top = max(data.retrieved, 1) if largest is None else check_k(largest, "largest")
     tested: list[Tested] = []
-    shown, k = data.totals(measure @ top), None
-    while shown.mean is not None and len(tested) < top:
-        totals = data.totals(measure @ (top - len(tested)))
-        p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
-        tested.append(Tested(top - len(tested), totals.mean or 0.0, p))
+    k, shown = None, Totals()
+    for each in _from_the_top(data, measure, top):
+        if not tested:
+            shown = each
+        if each.mean is None:
+            break
+        p = mean_above(each.counts(0.0).low, target) if target > 0 else 0.0
+        tested.append(Tested(top - len(tested), each.mean, p))
         if p > alpha:
             break
-        shown, k = totals, tested[-1].k
+        shown, k = each, tested[-1].k
     values = shown.counts(0.0).low
-    cost = _Cost(data.rows, k, count_tokens)
+    cost = _Cost(() if k is None else data.with_contexts, k or 1, count_tokens)
     found = SmallestK(
         k,
         target,
@@ -138,6 +140,14 @@ def smallest_k(
     return replace(found, reason=_reason(found))
 
 
+def _from_the_top(data: Scored, measure: Measure, top: int) -> Iterator[Totals]:
+    """Yield the totals of the measure at each k, the largest first."""
+    while top:
+        some = range(top, max(0, top - data.at_once), -1)
+        yield from data.totals([measure @ k for k in some])
+        top -= len(some)
+
+
 def _needed(shown: Totals, values: Counts, target: float, alpha: float) -> int | None:
     """Return how many samples with these values would show that the target is reached."""
     if shown.mean is None or values.mean < target:
@@ -149,24 +159,25 @@ def _needed(shown: Totals, values: Counts, target: float, alpha: float) -> int |
 class _Cost:
     """What the first k contexts hold, in mean over the samples whose texts are all known."""
 
-    def __init__(self, rows: Sequence[Row], k: int | None, count: CountTokens | None) -> None:
+    def __init__(self, rows: Iterable[Row], k: int, count: CountTokens | None) -> None:
         self.tokens_are = (
             f"characters / {CHARACTERS_PER_TOKEN:g}" if count is None else "count_tokens"
         )
         self.characters: float | None = None
         self.tokens: float | None = None
-        texts = [] if k is None else list(_texts(rows, k))
-        if not texts:
-            return
-        self.characters = _mean([sum(map(len, each)) for each in texts])
-        self.tokens = (
-            self.characters / CHARACTERS_PER_TOKEN
-            if count is None
-            else _mean([sum(map(count, each)) for each in texts])
-        )
+        samples = characters = tokens = 0
+        for texts in _texts(rows, k):
+            samples += 1
+            characters += sum(map(len, texts))
+            tokens += 0 if count is None else sum(map(count, texts))
+        if samples:
+            self.characters = characters / samples
+            self.tokens = (
+                self.characters / CHARACTERS_PER_TOKEN if count is None else tokens / samples
+            )
 
 
-def _texts(rows: Sequence[Row], k: int) -> Iterable[list[str]]:
+def _texts(rows: Iterable[Row], k: int) -> Iterable[list[str]]:
     for row in rows:
         contexts: Sequence[Context] | None = row.sample.retrieved_contexts
         if contexts is None:
@@ -209,7 +220,3 @@ def _price(found: SmallestK) -> str:
         f"; {found.characters:,.0f} characters, about {found.tokens:,.0f} tokens "
         f"({found.tokens_are}) per question"
     )
-
-
-def _mean(values: Sequence[int]) -> float:
-    return fsum(values) / len(values)

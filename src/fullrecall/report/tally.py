@@ -12,6 +12,7 @@ from fullrecall.measures import Measure, parse
 from fullrecall.measures.ranks import RankMeasure, RankRows, counts_ranks
 from fullrecall.report.groups import SampleIds, groups_of
 from fullrecall.report.late import work_out_all
+from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
 from fullrecall.report.settlement import Settlements
@@ -52,24 +53,29 @@ class Tally:
         self._settled = Settlements()
         self._proof = Proof()
 
-    def add(self, result: Result, group: str | None = None) -> None:
-        """Count one more result, of a sample of this `group`."""
+    def add(self, result: Result, group: str | None = None, times: int = 1) -> None:
+        """Count one more result, of a sample of this `group`, or so many equal ones."""
         status, findings, retrieved = result.status, result.ranked, result.retrieved
-        self._counts[status] += 1
+        self._counts[status] += times
         if status is Status.UNSCORED:
-            self._reasons[result.note] += 1
+            self._reasons[result.note] += times
             self._limit_reasons()
             for totals in self.totals.values():
-                totals.add(None, group)
+                totals.add(None, group, times=times)
         else:
             for measure, totals in self.totals.items():
                 value = measure.of(findings, retrieved)
                 if value is None:
-                    self._undefined[measure] += 1
+                    self._undefined[measure] += times
                 else:
-                    totals.add(value, group)
-        self._settled.add(result)
-        self._proof.add(result)
+                    totals.add(value, group, times=times)
+        self._settled.add(result, times)
+        self._proof.add(result, times)
+
+    def close(self) -> None:
+        """Let go of the groups: no more of their samples come."""
+        for totals in self.totals.values():
+            totals.fold()
 
     @cached_property
     def _by_ranks(self) -> list[tuple[RankMeasure, Measure, Totals]]:
@@ -207,6 +213,9 @@ class Tallies:
 
     def add_all(self, rows: Sequence[Row]) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
+        if isinstance(rows, LazyRows):
+            self._add_lazily(rows)
+            return
         groups = groups_of([row.sample for row in rows])
         work_out_all(
             (result, score.totals.keys())
@@ -321,6 +330,15 @@ class Tallies:
         tallies.samples, tallies.ids = plain["samples"], SampleIds(plain["ids"])
         tallies.retrievals = Counter(plain["retrievals"])
         return tallies
+
+    def _add_lazily(self, rows: LazyRows) -> None:
+        for place, score in enumerate(self.scores):
+            for groups in rows.tallied([place], score.totals):
+                for row, group, times in groups:
+                    score.add(row.results[0], group, times)
+                score.close()
+        self.samples += len(rows)
+        self.retrievals.update(rows.retrievals)
 
     def _add(self, row: Row, group: str | None) -> None:
         self.samples += 1

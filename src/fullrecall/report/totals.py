@@ -70,7 +70,7 @@ class _Folded:
             if size:
                 one.groups += 1
                 one.total += _mean_units(count, total, size, gap)
-                one.values.add(min(1.0, max(0.0, _mean(count, total, size, gap))))
+                one.values.add(min(1.0, max(-1.0, _mean(count, total, size, gap))))
 
     def merge(self, other: _Folded) -> None:
         self.samples += other.samples
@@ -170,6 +170,8 @@ class Totals:
 
     def fold(self) -> None:
         """Make one value of each group, of which all samples must be there; forget the names."""
+        if not self._groups:
+            return
         folded = self._folded = self._folded or _Folded()
         for sums in self.take_groups().values():
             folded.add(*sums)

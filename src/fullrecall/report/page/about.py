@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from fullrecall.report.lazy_rows import LazyRows
+from fullrecall.report.page.selection import heads
+from fullrecall.report.row import Row
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:
@@ -16,14 +19,14 @@ _NAMED = 4
 
 def about(report: Report) -> list[tuple[str, str]]:
     """Return what is known of how a report was made, as terms with their text."""
-    facts = [*_retrieval(report), *_judges(report), *_cost(report)]
+    facts = [*_retrieval(heads(report.rows)), *_judges(report), *_cost(report)]
     return list(dict.fromkeys(facts))
 
 
-def _retrieval(report: Report) -> Iterator[tuple[str, str]]:
+def _retrieval(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
     sources: dict[str, None] = {}
     contexts = []
-    for row in report.rows:
+    for row in rows:
         if row.sample.retrieved_context_ids is not None:
             contexts.append(len(row.sample.retrieved_context_ids))
         if row.sample.retrieval is not None and len(sources) <= _NAMED:
@@ -58,7 +61,8 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
         yield "Cost of this run", ", ".join(parts)
         return
     usage = Usage()
-    for row in report.rows:
+    # Of rows that are not in memory it would take as long as reading them all.
+    for row in () if isinstance(report.rows, LazyRows) else report.rows:
         for result in row.results:
             if result.usage[0]:
                 usage = usage.plus(result.usage)

@@ -94,6 +94,11 @@ class Diagnosis(Protocol):
         ...
 
     @property
+    def samples(self) -> int:
+        """How many samples were diagnosed."""
+        ...
+
+    @property
     def changes(self) -> Sequence[Change]:
         """What to change, the largest gain first."""
         ...
@@ -156,6 +161,12 @@ class Causes:
         }
         self.lines = self._lines(counts, fixes, names, len(diagnoses))
         self._numbers = {line.cause: number for number, line in enumerate(self.lines)}
+
+    def explain(self, side: int, diagnosis: Diagnosis) -> None:
+        """Take the causes of more misses, which no count has: of samples that a page shows."""
+        for miss, nth in self._placed(diagnosis):
+            if str(miss.cause) in self._numbers:
+                self._of.setdefault((side, miss.sample, nth, miss.target), miss)
 
     def of(self, side: int, row: str, nth: int, target: str) -> tuple[int, Diagnosed] | None:
         """Return the cause of a miss of the `nth` score, with its number; None without one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullrecall.counts import counted
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
 from fullrecall.report.bounds import CONFIDENCE
@@ -12,13 +13,14 @@ from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
 from fullrecall.report.page.choices import choices, first_shown, labels_of
 from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.groupings import change_groupings
-from fullrecall.report.page.payload import payload
+from fullrecall.report.page.groupings import Groupings, change_groupings
+from fullrecall.report.page.selection import LOWEST, MOST_ROWS
 from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.difference import Difference
+    from fullrecall.report.row import Row
 
 AXIS = 232
 """Length of the axis of differences."""
@@ -59,10 +61,10 @@ def comparison_page(
     own = columns(methods, [comparison.places[score.name] for score in comparison])
     offered = choices(methods, comparison.measures)
     causes = Causes(diagnoses, own)
-    rows, sides = list(comparison.rows), ["before", "after"]
+    (rows, partly), sides = _rows(comparison), ["before", "after"]
     first = first_shown(offered, own, causes.labels)
-    shown = zip(comparison, offered[first].measures, strict=True)
-    parts = change_groupings(rows, [score[measure].pairs for score, measure in shown])
+    shown = list(zip(own, offered[first].measures, strict=True))
+    parts = Groupings() if partly else change_groupings(rows, shown)
     data = payload(rows, own, offered, sides, causes, parts)
     end = _end(comparison)
     asked = sum(one.p_adjusted is not None for score in comparison for one in score.values())
@@ -71,6 +73,7 @@ def comparison_page(
         data,
         title=title or "Context recall, before and after",
         samples=len(rows),
+        partly=partly,
         comparison=comparison,
         choices=offered,
         first=data.first,
@@ -97,6 +100,23 @@ def comparison_page(
         sides=sides,
         axis=AXIS,
     )
+
+
+def _rows(comparison: Comparison) -> tuple[list[tuple[Row | None, Row | None]], str]:
+    """Return the samples of the page: of too many those that changed most, and says so."""
+    both, old, new = map(len, (comparison.pairs, comparison.only_before, comparison.only_after))
+    if both + old + new <= MOST_ROWS:
+        return list(comparison.rows), ""
+    chosen: dict[int, tuple[Row | None, Row | None]] = {}
+    for score in comparison:
+        for one in score.main.changes.changed()[:LOWEST]:
+            chosen.setdefault(one.before.position, (one.before, one.after))
+    sentence = (
+        f"The table below holds {counted(len(chosen), 'sample')} of {both:,} that both reports "
+        f"have: at most {LOWEST:,} for each score, those that changed most. What is filtered, "
+        "searched and sorted is these; means, differences and counts are of all."
+    )
+    return list(chosen.values()), sentence
 
 
 def _end(comparison: Comparison) -> float:

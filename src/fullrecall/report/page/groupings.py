@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.measures import Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
-from fullrecall.report.difference import Pair
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.readings import Rows
+from fullrecall.report.pairs import Common, change, common_targets
 from fullrecall.report.row import Row
-from fullrecall.report.slices import Members, Slice, fields, lowest_first, parted, slice_of
+from fullrecall.report.slices import (
+    LOOKED_AT,
+    Parted,
+    Slice,
+    fields,
+    lowest_first,
+    parted_by,
+    values_of,
+)
 from fullrecall.report.totals import totals_of
 
 MOST_FIELDS = 8
@@ -61,83 +70,110 @@ class Groupings:
         return self._numbers[position] if self._numbers else []
 
 
-Figure: TypeAlias = Callable[[str, Members, int, float | None], Slice]
-"""Makes the slice of a value with its members, by the nth score, at a confidence."""
+Figure: TypeAlias = Callable[[str, str, int, float | None], Slice]
+"""Makes the slice of a field by one of its values, by the nth score, at a confidence."""
 
 
 def groupings(
     rows: Sequence[Row],
-    groups: Sequence[str | None],
+    shown: Sequence[Row],
     columns: Sequence[Column],
     measures: Sequence[Measure],
 ) -> Groupings:
     """Return the fields that part the rows into two kinds at least, with the measure of each score.
 
-    Intervals hold for all slices of all scores together.
+    Intervals hold for all slices of all scores together. `shown` are the rows of the page, which
+    can be filtered by what is shown of a field.
     """
     places = [(column.positions[-1], m) for column, m in zip(columns, measures, strict=True)]
+    parts: dict[str, Parted] = {}
+    for field in fields(row.sample for row in islice(rows, LOOKED_AT)):
+        if len(parts) == MOST_FIELDS:
+            break
+        parted = parted_by(rows, field, places, _most_kinds(rows))
+        if len(parted.values) >= 2:  # noqa: PLR2004 - one kind parts nothing
+            parts[field] = parted
+    kinds = {field: list(parted.values) for field, parted in parts.items()}
+    return _groupings(kinds, len(places), lambda field, *of: parts[field].slice_of(*of), shown)
 
-    def figure(value: str, members: Members, nth: int, confidence: float | None) -> Slice:
-        return slice_of(value, members, *places[nth], confidence)
 
-    return _groupings(rows, groups, len(columns), figure)
-
-
-def change_groupings(rows: Iterable[Rows], changes: Sequence[Sequence[Pair]]) -> Groupings:
-    """Return the same for what changed: `changes` has the pairs of each score.
+def change_groupings(rows: Sequence[Rows], shown: Sequence[tuple[Column, Measure]]) -> Groupings:
+    """Return the same for what changed between the last two sides, by a measure of each score.
 
     A slice's mean is then that of the differences, in [-1, 1].
     """
-    kept = [{id(pair.row): pair for pair in pairs} for pairs in changes]
     ones = [next(row for row in of if row is not None) for of in rows]
+    groups = [next((r.sample.group for r in of[-2:] if r and r.sample.group), None) for of in rows]
+    changes = [[_change(of, *each) for of in rows] for each in shown]
+    members: dict[str, dict[str, list[int]]] = {}
+    for field in fields(row.sample for row in ones):
+        places: dict[str, list[int]] = {}
+        for place, row in enumerate(ones):
+            for value in values_of(row, field):
+                places.setdefault(value, []).append(place)
+        if 2 <= len(places) <= _most_kinds(ones) and len(members) < MOST_FIELDS:  # noqa: PLR2004 - one kind parts nothing
+            members[field] = places
 
-    def figure(value: str, members: Members, nth: int, confidence: float | None) -> Slice:
-        known = [pair for row, _ in members if (pair := kept[nth].get(id(row))) is not None]
-        totals = totals_of((pair.change, pair.group) for pair in known)
+    def figure(field: str, value: str, nth: int, confidence: float | None) -> Slice:
+        places, moved = members[field][value], changes[nth]
+        known = [(moved[place], groups[place]) for place in places if moved[place] is not None]
+        totals = totals_of(known)
         bounds = None
         if known and confidence is not None:
             low, high = totals.counts(least=-1.0)
             alpha = (1 - confidence) / 2
             least, most = lower_bound(low, alpha, least=-1.0), upper_bound(high, alpha)
             bounds = Interval(least, most, confidence)
-        return Slice(value, totals.mean, bounds, len(known), len(members) - len(known))
+        return Slice(value, totals.mean, bounds, len(known), len(places) - len(known))
 
-    return _groupings(ones, [row.sample.group for row in ones], len(changes), figure)
+    kinds = {field: list(places) for field, places in members.items()}
+    return _groupings(kinds, len(shown), figure, ones)
+
+
+def _change(of: Rows, column: Column, measure: Measure) -> float | None:
+    """Return what changed in a sample, over the targets that both sides have; None if unknown."""
+    before, after = of[-2:]
+    if before is None or after is None:
+        return None
+    old, new = column.positions[-2:]
+    both = common_targets(before.results[old], after.results[new])
+    if not isinstance(both, Common):
+        return None
+    values = both.before[measure], both.after[measure]
+    return None if values[0] is None or values[1] is None else change(values[0], values[1])
+
+
+def _most_kinds(rows: Sequence[Row]) -> int:
+    return min(_MOST_KINDS, len(rows) // 2)
 
 
 def _groupings(
-    rows: Sequence[Row], groups: Sequence[str | None], scores: int, figure: Figure
+    kinds: Mapping[str, Sequence[str]], scores: int, figure: Figure, shown: Sequence[Row]
 ) -> Groupings:
-    parts: dict[str, dict[str, list[tuple[Row, str | None]]]] = {}
-    for field in fields(row.sample for row in rows):
-        members, _ = parted(rows, groups, field)
-        if 2 <= len(members) <= min(_MOST_KINDS, len(rows) // 2) and len(parts) < MOST_FIELDS:  # noqa: PLR2004 - one kind parts nothing
-            parts[field] = members
-    looked_at = scores * sum(map(len, parts.values()))
+    """Return groupings by the values of each field, with the numbers of those on rows shown."""
+    looked_at = scores * sum(map(len, kinds.values()))
     level = 1 - (1 - CONFIDENCE) / max(1, looked_at)
-    found = [_grouping(field, members, scores, figure, level) for field, members in parts.items()]
-    numbers: dict[int, list[list[int]]] = {}
-    for nth, one in enumerate(found):
-        for line in one.lines:
-            for row, _ in parts[one.field][line.value]:
-                numbers.setdefault(id(row), []).append([nth, line.number])
-    return Groupings(found, looked_at, [numbers.get(id(row), []) for row in rows])
+    found = [_grouping(field, values, scores, figure, level) for field, values in kinds.items()]
+    return Groupings(found, looked_at, [_numbers(row, found) for row in shown])
+
+
+def _numbers(row: Row, found: Sequence[Grouping]) -> list[list[int]]:
+    """Return the numbers of field and value of a row, where they are shown."""
+    return [
+        [nth, line.number]
+        for nth, one in enumerate(found)
+        for value in values_of(row, one.field)
+        for line in one.lines
+        if line.value == value
+    ]
 
 
 def _grouping(
-    field: str,
-    members: dict[str, list[tuple[Row, str | None]]],
-    scores: int,
-    figure: Figure,
-    level: float,
+    field: str, values: Sequence[str], scores: int, figure: Figure, level: float
 ) -> Grouping:
-    means = sorted((figure(value, of, 0, None) for value, of in members.items()), key=lowest_first)
+    means = sorted((figure(field, value, 0, None) for value in values), key=lowest_first)
     lines = [
-        SliceLine(
-            one.value,
-            number,
-            [figure(one.value, members[one.value], nth, level) for nth in range(scores)],
-        )
+        SliceLine(one.value, number, [figure(field, one.value, n, level) for n in range(scores)])
         for number, one in enumerate(means[:MOST_VALUES])
     ]
     return Grouping(field, lines, len(means) - len(lines))

@@ -86,10 +86,13 @@ def payload(  # noqa: PLR0917 - what a page is made of
     sides: Sequence[str],
     causes: Causes,
     groupings: Groupings,
+    of_all: Sequence[tuple[int, int]] = (),
 ) -> Payload:
     """Return the data of a page: each sample with its row on each of the `sides`.
 
-    The page opens with the choice that `causes` were told for, else with the headline.
+    The page opens with the choice that `causes` were told for, else with the headline. `of_all`
+    says, where the samples are not all that there are, how many of all miss something by each
+    choice, and how many are scored.
     """
     details = Details(causes, SAMPLES_IN_BLOCK)
     totals = [[Counter[_Counted]() for _ in columns] for _ in sides]
@@ -116,6 +119,7 @@ def payload(  # noqa: PLR0917 - what a page is made of
         "statuses": [str(status) for status in STATUSES],
         "gaps": list(_GAPS.values()),
         "groupings": groupings.named,
+        "failing": list(map(list, of_all)),
         "samples": [],
         "perBlock": SAMPLES_IN_BLOCK,
         "contextsPerBlock": details.contexts_per_block,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullrecall.measures import Measure
@@ -16,6 +17,7 @@ from fullrecall.report.page.columns import Column, columns
 from fullrecall.report.page.groupings import groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.readings import Misses
+from fullrecall.report.page.selection import selection
 from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
@@ -52,21 +54,37 @@ def report_page(
     *,
     measures: Sequence[Measure] = (),
     diagnosis: Diagnosis | Literal[False] = False,
+    explain: Callable[[Report], Diagnosis] | None = None,
     title: str | None = None,
 ) -> str:
-    """Return the page of `report` as HTML; see `Report.to_html`."""
+    """Return the page of `report` as HTML; see `Report.to_html`.
+
+    `explain` diagnoses the samples that the page shows where `diagnosis` is of others.
+    """
     summary = report.summary(*measures)
     own = columns(report.methods, [(nth,) for nth in range(len(report.methods))])
     offered = choices(report.methods, measures)
     causes = Causes([diagnosis or None], own)
     first = first_shown(offered, own, causes.labels)
-    parts = groupings(report.rows, report.groups, own, offered[first].measures)
-    data = payload(((row,) for row in report.rows), own, offered, [""], causes, parts)
+    held = selection(report.rows, own, offered, first)
+    partly = held.sentence
+    if partly and diagnosis and diagnosis.samples < len(report):
+        partly += (
+            f" Causes, and what to change, are told from {diagnosis.samples:,} samples, drawn at "
+            "random."
+        )
+        if explain is not None:
+            causes.explain(0, explain(type(report).of(report.methods, held.rows)))
+    parts = groupings(report.rows, held.rows, own, offered[first].measures)
+    data = payload(((row,) for row in held.rows), own, offered, [""], causes, parts, held.failing)
+    misses: Sequence[Sequence[Misses]] = data.misses[0]
+    failing = data.failing
+    if held.sentence:
+        misses = held.misses
+        missing, scored = held.failing[first]
+        failing = replace(failing, samples=missing, scored=scored, unscored=held.unscored)
     lines = [
-        [
-            _line(c, s, m, data.misses[0][nth][place])
-            for nth, (c, s, m) in _scores(own, summary, choice)
-        ]
+        [_line(c, s, m, misses[nth][place]) for nth, (c, s, m) in _scores(own, summary, choice)]
         for place, choice in enumerate(offered)
     ]
     panels = _panels(own, summary, offered)
@@ -77,7 +95,8 @@ def report_page(
         title=title or "Context recall",
         samples=len(report),
         about=about(report),
-        failing=data.failing,
+        failing=failing,
+        partly=partly,
         diagnosed=diagnosis is not False,
         changes=gaining(diagnosis or None),
         groupings=parts,

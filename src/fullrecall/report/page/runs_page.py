@@ -48,15 +48,14 @@ def runs_page(runs: Runs, *, diagnosis: Diagnosis | None = None, title: str | No
     rows, sides = list(runs.rows), list(runs)
     causes = Causes([None] * (len(sides) - 1) + [diagnosis], own)
     first = first_shown(offered, own, causes.labels)
-    last = [runs.comparisons[-1][score.name] for score in runs.scores]
-    shown = zip(last, offered[first].measures, strict=True)
-    parts = change_groupings(rows, [score[measure].pairs for score, measure in shown])
+    parts = change_groupings(rows, list(zip(own, offered[first].measures, strict=True)))
     data = payload(rows, own, offered, sides, causes, parts)
     return rendered(
         "runs.html",
         data,
         title=title or "Context recall, run by run",
         samples=len(rows),
+        partly="",
         runs=sides,
         stopped=[(name, report.stopped) for name, report in runs.items() if report.stopped],
         choices=offered,

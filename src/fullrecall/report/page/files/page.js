@@ -7,6 +7,7 @@
   const {
     sides, choices, first, scores, causes, statuses, gaps, groupings, samples, perBlock, contextsPerBlock,
     texts: textBlocks,
+    failing: failingOfAll,
   } = read("index");
   const paired = sides.length > 1;
   const last = sides.length - 1;
@@ -965,8 +966,10 @@
     const cells = samples.map((sample) => sample.v[last] || []);
     const scored = cells.filter((of) => of.some((cell) => scoreOf(cell) !== null)).length;
     const places = [...samples.keys()].filter((at) => cells[at].some((cell) => scoreOf(cell) !== null && missedOf(cell) > 0));
-    failing.textContent = places.length.toLocaleString("en");
-    byId("failing-scored").textContent = scored.toLocaleString("en");
+    // Where not all samples are here, how many of all fail comes with them.
+    const [missing, measured] = failingOfAll[state.choice] || [places.length, scored];
+    failing.textContent = missing.toLocaleString("en");
+    byId("failing-scored").textContent = measured.toLocaleString("en");
     byId("failing-worst").replaceChildren(...worstFirst(places));
   };
   for (const select of choosers) {

@@ -1,0 +1,576 @@
+"""Two reports of which one is in parts, sample by sample: a join on sample IDs.
+
+IDs are matched by keys of eight bytes, and compared as texts where keys agree. Then both reports
+are read side by side; what is counted of a sample is counted by numpy, equal ones together, and
+only samples whose targets differ are looked at one by one, as those of small reports are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import count
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, overload
+from weakref import finalize
+
+from fullrecall.counts import counted
+from fullrecall.distributed.alignment import Alignment, Side
+from fullrecall.distributed.columns import PURPOSE
+from fullrecall.distributed.columns import schema as columns_of
+from fullrecall.distributed.keys import keys_of
+from fullrecall.distributed.shapes import Shaped, Shapes, is_own
+from fullrecall.distributed.stored_rows import StoredRows, group_splits
+from fullrecall.errors import ReportError
+from fullrecall.extras import pyarrow
+from fullrecall.measures import Measure
+from fullrecall.report.difference import Changed, Changes
+from fullrecall.report.match import Compared, Match, Places, gaps, plain
+from fullrecall.report.pairs import Common, Gap, PairedBy, common_targets, ends_of_change
+from fullrecall.report.report import Report
+from fullrecall.report.row import Row
+from fullrecall.report.totals import Totals
+from fullrecall.result import Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+MOST_FLIPS = 1_000
+"""Samples whose change is shown."""
+
+_NO_CHANGE = 1e-9
+"""Values that differ by less differ by rounding, as in `report.pairs`."""
+
+
+class Join(Match):
+    """The samples of two reports, one of which at least is not in memory.
+
+    Raises `ReportError` where it is ambiguous which samples belong together, as `report.pairs`
+    does.
+    """
+
+    def __init__(self, before: Report, after: Report) -> None:
+        self._before, self._after = self._stored(before), self._stored(after)
+        self._check_ids()
+        self._alignment = self._by_id() if self.by == "id" else self._by_position()
+        places = self._alignment.places
+        self._pairs = places >= 0
+        self.pairs = Pairs(self)
+        self.only_before = Labels(self._before, self._gone)
+        self.only_after = Labels(self._after, self._new)
+
+    @property
+    def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
+        """Every sample as before and after: the pairs, then those of one report alone."""
+        yield from self.both()
+        yield from ((row, None) for row in self._before.rows_at(self._gone))
+        yield from ((None, row) for row in self._after.rows_at(self._new))
+
+    def both(self) -> Iterator[tuple[Row, Row]]:
+        """Yield the samples that both reports have, in the order of the first."""
+        for side in self._alignment.sides(*map(_all_columns, (self._before, self._after))):
+            nth = side.has.nonzero()[0]
+            yield from zip(*self._decoded(side, nth), strict=True)
+
+    def pair(self, nth: int) -> tuple[Row, Row]:
+        """Return one sample that both reports have."""
+        place = int(self._pairs.nonzero()[0][nth])
+        return self._before[place], self._after[int(self._alignment.places[place])]
+
+    def __len__(self) -> int:
+        """How many samples both reports have."""
+        return int(self._pairs.sum())
+
+    def compared(self, places: Places, measures: Sequence[Measure]) -> Compared:
+        """Return what changed in the score that stands at these places."""
+        unpaired, differing = gaps(len(self._new)), 0
+        changes = [Changes(measure) for measure in measures]
+        tops = [_Top() for _ in measures]
+        for nth, splits in self._splits():
+            for read in self._read(places, measures, (nth, splits)):
+                read.count_gaps(unpaired)
+                for row, both in read.differing():
+                    if not isinstance(both, Common):
+                        unpaired[both] += 1
+                        continue
+                    differing += both.differ
+                    for each, top in zip(changes, tops, strict=True):
+                        old, new = both.before[each.measure], both.after[each.measure]
+                        if old is not None and new is not None:
+                            top.add([row], [each.add(old, new, read.group(row - read.first))])
+                for n, (each, top) in enumerate(zip(changes, tops, strict=True)):
+                    read.add(each, n + 1, top)
+            for each in changes:
+                each.close()
+        for each, top in zip(changes, tops, strict=True):
+            each.changed = partial(self._changed, top, places)
+        return Compared(plain(unpaired), differing, changes)
+
+    def ends(self, places: Places, measure: Measure) -> tuple[Totals, Totals]:
+        """Return the changes with what is not measured at its worst and at its best."""
+        low, high = Totals(), Totals()
+        for nth, splits in self._splits():
+            for read in self._read(places, [measure], (nth, splits)):
+                read.add_ends(low, high)
+                for row, both in read.differing(measure):
+                    if isinstance(both, tuple):
+                        group = read.group(row - read.first)
+                        low.add(both[0], group)
+                        high.add(both[1], group)
+            low.fold()
+            high.fold()
+        return low, high
+
+    def _stored(self, report: Report) -> StoredRows:
+        rows = report.rows
+        if isinstance(rows, StoredRows):
+            return rows
+        folder = mkdtemp(prefix="fullrecall-")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        report.save(f"{folder}/report.parquet", default=str)
+        return StoredRows(f"{folder}/report.parquet")
+
+    def _check_ids(self) -> None:
+        """Find out by what samples are paired; raise `ReportError` where some have no ID."""
+        known = {
+            name: sum(len(b) - b.column("id").null_count for _, b in rows.batches(["id"]))
+            for name, rows in (("before", self._before), ("after", self._after))
+        }
+        self.by: PairedBy = "id" if any(known.values()) else "position"
+        if self.by == "position":
+            return
+        for name, rows in (("before", self._before), ("after", self._after)):
+            if known[name] != len(rows):
+                raise ReportError(
+                    f"{len(rows) - known[name]:,} of the {len(rows):,} samples of the report "
+                    f"{name!r} have no ID, others have: give each sample an id"
+                )
+
+    def _by_id(self) -> Alignment:
+        import numpy as np
+
+        for seed in count():
+            before, after = (rows.keys(seed)[0] for rows in (self._before, self._after))
+            if self._collide(before, after):
+                continue
+            order = np.argsort(after)
+            at = np.searchsorted(after, before, sorter=order)
+            at = np.minimum(at, len(after) - 1)
+            found = order[at] if len(after) else at
+            places = np.where(after[found] == before, found, -1) if len(after) else at * 0 - 1
+            del before, after, order, at, found
+            alignment = Alignment(self._before, self._after, places)
+            if self._agree(alignment):
+                break
+        self._gone, self._new = _alone(alignment.places, len(self._after))
+        if not (alignment.places >= 0).any():
+            ours, theirs = (
+                rows[0].sample.id if len(rows) else None for rows in (self._before, self._after)
+            )
+            raise ReportError(
+                f"no sample is in both reports: their IDs differ, such as {ours!r} before and "
+                f"{theirs!r} after"
+            )
+        return alignment
+
+    def _collide(self, *keys: Any) -> bool:
+        """Whether two IDs share a key; raises `ReportError` where they are the same ID."""
+        import numpy as np
+
+        collide = False
+        for name, rows, own in zip(
+            ("before", "after"), (self._before, self._after), keys, strict=True
+        ):
+            ordered = np.sort(own)
+            if not (ordered[1:] == ordered[:-1]).any():
+                continue
+            for repeated in rows.repeated_ids():
+                raise ReportError(
+                    f"sample ID {repeated!r} appears twice in the report {name!r}: use unique "
+                    "ids, and a common group for samples that are not independent"
+                )
+            collide = True
+        return collide
+
+    def _agree(self, alignment: Alignment) -> bool:
+        """Whether all pairs have the same ID; warns of those that ask another question."""
+        pc = pyarrow(PURPOSE).compute
+
+        reworded, first = 0, None
+        for side in alignment.sides(["id", "user_input"], ["id", "user_input"]):
+            before = side.before.filter(_flags(side.has))
+            if not pc.all(pc.equal(before.column(0), side.after.column(0)), min_count=0).as_py():
+                return False
+            other = pc.not_equal(before.column(1), side.after.column(1)).fill_null(False)  # noqa: FBT003
+            if other.true_count:
+                reworded += other.true_count
+                first = first or before.column(0).filter(other)[0].as_py()
+        if reworded:
+            warnings.warn(
+                f"{reworded:,} sample(s) ask another question under the same ID, such as "
+                f"{first!r}: they are compared by their IDs",
+                stacklevel=7,
+            )
+        return True
+
+    def _by_position(self) -> Alignment:
+        import numpy as np
+
+        pc = pyarrow(PURPOSE).compute
+
+        ours, theirs = len(self._before), len(self._after)
+        if ours != theirs:
+            raise ReportError(
+                f"{counted(ours, 'sample')} before and {theirs:,} after, none with an ID: "
+                "which belong together? Give each sample an id"
+            )
+        alignment = Alignment(self._before, self._after, np.arange(ours))
+        self._gone = self._new = alignment.places[:0]
+        for side in alignment.sides(["user_input"], ["user_input"]):
+            questions = side.before.column(0), side.after.column(0)
+            other = pc.not_equal(*questions).fill_null(False)  # noqa: FBT003
+            if other.true_count:
+                row = other.index(True).as_py()
+                before, after = (column[row].as_py() for column in questions)
+                raise ReportError(
+                    f"sample #{side.first + row + 1} asks {before!r} before and {after!r} after, "
+                    "and the samples have no IDs: give each sample an id, or keep them in one order"
+                )
+        return alignment
+
+    def _splits(self) -> Iterator[tuple[int, int]]:
+        return group_splits((self._before, self._after))
+
+    def _read(
+        self, places: Places, measures: Sequence[Measure], split: tuple[int, int]
+    ) -> Iterator[_Read]:
+        """Yield both reports side by side, with what is read of one score."""
+        methods = self._before.methods[places[0]], self._after.methods[places[1]]
+        shapes = tuple(Shapes(method, measures) for method in methods)
+        names = [[*each.names, each.columns.targets, "group"] for each in shapes]
+        whole = not all(map(is_own, measures)) or self._differ(shapes)
+        if whole:
+            names = [*map(_all_columns, (self._before, self._after))]
+        for side in self._alignment.sides(*names):
+            yield _Read(self, side, shapes, places, split, named=not all(map(is_own, measures)))
+
+    def _differ(self, shapes: tuple[Shapes, ...]) -> bool:
+        """Whether any sample has other targets in one report than in the other."""
+        before, after = (each.columns.targets for each in shapes)
+        for side in self._alignment.sides([before], [after]):
+            ours = side.before.column(0).filter(_flags(side.has)).fill_null(0)
+            if not ours.equals(side.after.column(0).fill_null(0)):
+                return True
+        return False
+
+    def _decoded(self, side: Side, nth: Any) -> tuple[Iterator[Row], Iterator[Row]]:
+        """Return the rows of a side, of all columns, before and after."""
+        import pyarrow as pa
+
+        places = (side.first + nth).tolist()
+        own = side.has.cumsum()[nth] - 1
+        return (
+            self._before.decoded(side.before.take(pa.array(nth)), places),
+            self._after.decoded(
+                side.after.take(pa.array(own)), self._alignment.places[places].tolist()
+            ),
+        )
+
+    def _shaped(self, rows: StoredRows, shapes: Shapes, first: int | None, batch: Any) -> Shaped:
+        """Return the results of a score in a batch; of rows that stand apart if `first` is None."""
+        if first is not None:
+            return rows.shaped(shapes, first, batch)
+        try:
+            return shapes.of(batch)
+        except ReportError:
+            for start, part in rows.batches(shapes.names):  # to name its place
+                rows.shaped(shapes, start, part)
+            raise
+
+    def _changed(self, top: _Top, places: Places) -> list[Changed]:
+        chosen = top.places()
+        found: dict[int, Changed] = {}
+        for place, (one, two) in zip(sorted(chosen), self.pairs_at(sorted(chosen)), strict=True):
+            both = common_targets(one.results[places[0]], two.results[places[1]])
+            if isinstance(both, Common):
+                found[place] = Changed(one, two, both)
+        return [found[place] for place in chosen]
+
+    def pairs_at(self, places: Sequence[int]) -> Iterator[tuple[Row, Row]]:
+        """Yield the samples at these places of the first report, which ascend."""
+        others = self._alignment.places[list(places)].tolist()
+        there = sorted(others)
+        rows = dict(zip(there, self._after.rows_at(there), strict=True))
+        for row, other in zip(self._before.rows_at(places), others, strict=True):
+            yield row, rows[other]
+
+
+class _Read:
+    """Some samples of both reports: what is read of one score, row by row of the first."""
+
+    def __init__(
+        self,
+        join: Join,
+        side: Side,
+        shapes: tuple[Shapes, ...],
+        places: Places,
+        split: tuple[int, int],
+        *,
+        named: bool,
+    ) -> None:
+        import numpy as np
+
+        self.first = side.first
+        self._join, self._side, self._places = join, side, places
+        self._shaped_both(shapes)
+        self._groups = _groups(side)
+        kept = _kept(self._groups, side, split)
+        one, two = self._one, self._two
+        scored_before, scored_after = (each.are(Status.SCORED) for each in (one, two))
+        unscored_before, unscored_after = (each.are(Status.UNSCORED) for each in (one, two))
+        undefined = one.are(Status.UNDEFINED)
+        size = len(side.has)
+        self._at = side.has.cumsum() - 1
+        self._gone = kept & ~side.has
+        self._undefined = undefined
+        self._unscored = np.zeros(size, bool)
+        self._scored = np.zeros(size, bool)
+        other_scored, other_unscored = np.zeros(size, bool), np.zeros(size, bool)
+        other_scored[side.has], other_unscored[side.has] = scored_after, unscored_after
+        there = kept & side.has
+        self._unscored = there & (unscored_before | other_unscored)
+        self._scored = there & scored_before & other_scored
+        self._one_undefined = there & ~self._unscored & (scored_before ^ other_scored)
+        self._both_undefined = there & ~self._unscored & ~scored_before & ~other_scored
+        ours, theirs = (
+            batch.column(each.columns.targets).fill_null(0).to_numpy(zero_copy_only=False)
+            for batch, each in zip((side.before, side.after), shapes, strict=True)
+        )
+        same = np.zeros(size, bool)
+        same[side.has] = ours[side.has] == theirs
+        apart = np.ones(size, bool) if named else ~same
+        self._common = self._scored & ~apart
+        self._apart = self._scored & apart
+        self._same = same
+
+    def _shaped_both(self, shapes: tuple[Shapes, ...]) -> None:
+        join, side = self._join, self._side
+        self._one = join._shaped(join._before, shapes[0], side.first, side.before)  # noqa: SLF001
+        self._two = join._shaped(join._after, shapes[1], None, side.after)  # noqa: SLF001
+
+    def group(self, nth: int) -> str | None:
+        """Return the group of a row."""
+        return None if self._groups is None else self._groups[nth]
+
+    def count_gaps(self, unpaired: Counter[Gap]) -> None:
+        """Count why rows are not compared, but for those whose targets have to be looked at."""
+        unpaired["unscored"] += int(self._unscored.sum())
+        unpaired["undefined_in_one"] += int(self._one_undefined.sum())
+        undefined = int(self._both_undefined.sum()) + int((self._gone & self._undefined).sum())
+        unpaired["undefined"] += undefined
+        unpaired["only_before"] += int((self._gone & ~self._undefined).sum())
+
+    def differing(self, measure: Measure | None = None) -> Iterator[tuple[int, Any]]:
+        """Yield each row whose targets have to be looked at, with what is common, or its ends."""
+        nth = self._apart.nonzero()[0]
+        if not len(nth):
+            return
+        join, (place, other) = self._join, self._places
+        rows = zip(*join._decoded(self._side, nth), strict=True)  # noqa: SLF001
+        for row, (one, two) in zip(nth.tolist(), rows, strict=True):
+            before, after = one.results[place], two.results[other]
+            made: Any
+            if measure is None:
+                made = common_targets(before, after)
+            else:
+                made = ends_of_change(before, after, measure)
+            yield self.first + row, made
+
+    def add(self, changes: Changes, nth: int, top: _Top) -> None:
+        """Add the values of the nth measure to its changes."""
+        import numpy as np
+
+        rows = np.flatnonzero(self._common)
+        before, after = self._one.values(nth)[rows], self._two.values(nth)[self._at[rows]]
+        known = ~(np.isnan(before) | np.isnan(after))
+        rows, before, after = rows[known], before[known], after[known]
+        moved = after - before
+        moved[np.abs(moved) <= _NO_CHANGE] = 0.0
+        top.add(self.first + rows, moved)
+        _counted(self._groups, rows, changes.add, before, after)
+
+    def add_ends(self, low: Totals, high: Totals) -> None:
+        """Add the least and the largest change of each row, but for those to be looked at."""
+        import numpy as np
+
+        old = self._one.values(1)
+        new = np.full(len(old), np.nan)
+        new[self._side.has] = self._two.values(1)
+        no_old, no_new = np.isnan(old), np.isnan(new)
+        moved = new - old
+        moved[np.abs(moved) <= _NO_CHANGE] = 0.0
+        least = np.where(~no_old & no_new, -old, np.where(no_old & ~no_new, new - 1, -1.0))
+        most = np.where(~no_old & no_new, 1 - old, np.where(no_old & ~no_new, new, 1.0))
+        known = self._common & ~no_old & ~no_new
+        least, most = np.where(known, moved, least), np.where(known, moved, most)
+        gaps = self._unscored | self._one_undefined | (self._gone & ~self._undefined)
+        rows = np.flatnonzero(known | gaps)
+
+        def add(one: float, two: float, group: str | None, times: int = 1) -> None:
+            low.add(one, group, times=times)
+            high.add(two, group, times=times)
+
+        _counted(self._groups, rows, add, least[rows], most[rows])
+
+
+def _counted(
+    groups: Sequence[str | None] | None,
+    rows: Any,
+    add: Callable[..., Any],
+    ones: Floats,
+    twos: Floats,
+) -> None:
+    """Add pairs of values: equal ones together, those of groups one by one."""
+    import numpy as np
+
+    alone = np.ones(len(rows), bool)
+    if groups is not None:
+        own = [groups[row] for row in rows.tolist()]
+        alone = np.array([group is None for group in own], dtype=bool)
+        for nth in np.flatnonzero(~alone).tolist():
+            add(float(ones[nth]), float(twos[nth]), own[nth])
+    if not alone.any():
+        return
+    first, ones_at = np.unique(ones[alone], return_inverse=True)
+    second, twos_at = np.unique(twos[alone], return_inverse=True)
+    both, times = np.unique(ones_at * len(second) + twos_at, return_counts=True)
+    for code, often in zip(both.tolist(), times.tolist(), strict=True):
+        add(float(first[code // len(second)]), float(second[code % len(second)]), None, often)
+
+
+class _Top:
+    """The rows with the largest changes so far, the first of equal ones."""
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._sizes: list[float] = []
+
+    def add(self, rows: Any, moved: Any) -> None:
+        """Add rows with how much each changed; what did not change is left out."""
+        import numpy as np
+
+        sizes = np.abs(np.asarray(moved, dtype=np.float64))
+        least = min(self._sizes) if len(self._sizes) >= MOST_FLIPS else 0.0
+        kept = sizes > 0
+        if least:
+            kept &= sizes >= least
+        if not kept.any():
+            return
+        all_rows = np.concatenate([np.array(self._rows, np.int64), np.asarray(rows)[kept]])
+        all_sizes = np.concatenate([np.array(self._sizes), sizes[kept]])
+        order = np.lexsort((all_rows, -all_sizes))[:MOST_FLIPS]
+        self._rows, self._sizes = all_rows[order].tolist(), all_sizes[order].tolist()
+
+    def places(self) -> list[int]:
+        """Return the rows, the largest change first."""
+        return self._rows
+
+
+class Pairs(Sequence[tuple[Row, Row]]):
+    """The samples that both reports have, read as they are asked for."""
+
+    def __init__(self, join: Join) -> None:
+        self._join = join
+
+    def __len__(self) -> int:
+        return len(self._join)
+
+    def __iter__(self) -> Iterator[tuple[Row, Row]]:
+        return self._join.both()
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Row, Row]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[Row, Row]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        chosen = range(len(self))[index]
+        if isinstance(chosen, range):
+            return [self._join.pair(nth) for nth in chosen]
+        return self._join.pair(chosen)
+
+
+class Labels(Sequence[str]):
+    """The labels of some rows, read as they are asked for."""
+
+    def __init__(self, rows: StoredRows, places: Any) -> None:
+        self._rows = rows
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        chosen = self._places[index]
+        if isinstance(index, slice):
+            return [row.label for row in self._rows.rows_at(chosen.tolist())]
+        return self._rows.label(int(chosen))
+
+    def __iter__(self) -> Iterator[str]:
+        return (row.label for row in self._rows.rows_at(self._places.tolist()))
+
+
+def _alone(places: Any, others: int) -> tuple[Any, Any]:
+    """Return the places of the rows that the first, and of those that the second has alone."""
+    import numpy as np
+
+    new = np.ones(others, bool)
+    new[places[places >= 0]] = False
+    return np.flatnonzero(places < 0), np.flatnonzero(new)
+
+
+def _groups(side: Side) -> Sequence[str | None] | None:
+    """Return the group of each row, that of the first report before; None where none has one."""
+    ours, theirs = side.before.column("group"), side.after.column("group")
+    if ours.null_count == len(ours) and theirs.null_count == len(theirs):
+        return None
+    groups: list[str | None] = ours.to_pylist()
+    for row, group in zip(side.has.nonzero()[0].tolist(), theirs.to_pylist(), strict=True):
+        if groups[row] is None:
+            groups[row] = group
+    return groups
+
+
+def _kept(groups: Sequence[str | None] | None, side: Side, split: tuple[int, int]) -> Flags:
+    """Return which rows are in a split: by their group's key; those without one in the first."""
+    import numpy as np
+    import pyarrow as pa
+
+    nth, splits = split
+    if groups is None or splits == 1:
+        return np.full(len(side.has), nth == 0)
+    array = pa.array(groups, pa.string())
+    known = array.is_valid().to_numpy(zero_copy_only=False)
+    inside: Flags = np.where(known, keys_of(array) % np.uint64(splits) == nth, nth == 0)
+    return inside
+
+
+def _all_columns(rows: StoredRows) -> list[str]:
+    names: list[str] = columns_of(rows.methods).names
+    return names
+
+
+def _flags(values: Flags) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values)
