@@ -14,6 +14,7 @@ from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
 from fullrecall.report.page.choices import choices, first_shown, labels_of
 from fullrecall.report.page.columns import Column, columns
 from fullrecall.report.page.groupings import Groupings, change_groupings
+from fullrecall.report.page.payload import payload
 from fullrecall.report.page.selection import LOWEST, MOST_ROWS
 from fullrecall.report.page.shell import rendered
 
