@@ -101,7 +101,7 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         seen_by = [recording for recording in current or () if not recording.ended]
         begins = entry is not None and _begins_call(kind, instance, seen_by, entry)
         beside = (
-            recordings_beside(kind, instance, _question(bound_args))
+            recordings_beside(kind, instance, _question(bound_args), is_recorded=begins)
             if is_bare and (entry is None or entry.is_part)
             else []
         )

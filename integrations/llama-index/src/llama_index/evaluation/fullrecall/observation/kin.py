@@ -1,4 +1,4 @@
-"""Which recordings a step in a thread without their context may belong to."""
+"""Which recordings a step in a thread or a task without their context may belong to."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from llama_index.evaluation.fullrecall.observation.steps import Kind
 _HOLDERS = (BaseRetriever, BaseQueryEngine, BaseChatEngine, BaseTool)
 
 
-def recordings_beside(kind: Kind, instance: object, question: str | None) -> list[Recording]:
+def recordings_beside(
+    kind: Kind, instance: object, question: str | None, *, is_recorded: bool
+) -> list[Recording]:
     """Return the recordings under way that a step of a context without any may be a part of.
 
-    That is a block, and what is `observed`, if it was opened in another thread: while an
-    application is evaluated, it is hardly anybody else's. An attached object has its own parts,
-    asked the same question: others may use them too.
+    That is a block, and what is `observed`: while an application is evaluated, it is hardly
+    anybody else's. In the thread in which the block was opened it is a step of another task, as of
+    one that advances a generator which another one began; unless it `is_recorded` on its own. An
+    attached object has its own parts, asked the same question in another thread: others may use
+    them too.
     """
     if kind is Kind.OTHER or kind is Kind.TOOL:
         return []
@@ -30,11 +34,17 @@ def recordings_beside(kind: Kind, instance: object, question: str | None) -> lis
     return [
         recording
         for recording in ongoing()
-        if recording.thread != here and not recording.ended
-        if recording.root is None
+        if not recording.ended
+        if (recording.root is None and not is_recorded)
         or (
-            question == recording.question
-            and any(part is instance for part in _parts(recording.root))
+            recording.thread != here
+            and (
+                recording.root is None
+                or (
+                    question == recording.question
+                    and any(part is instance for part in _parts(recording.root))
+                )
+            )
         )
     ]
 
