@@ -15,6 +15,8 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import RetrieverTool
+from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 
 from fullrecall import IdRecall, Sample
 from fullrecall.result import Status
@@ -72,13 +74,38 @@ def asks_at_once(names: str) -> Iterator[Capture]:
             yield capture
 
 
+async def asks_tools(names: str) -> AsyncIterator[Capture]:
+    """Ask a tool, which returns a text."""
+    with capture_retrievals() as capture:
+        for name in names:
+            await RetrieverTool.from_defaults(Brings()).acall(name)
+            yield capture
+
+
+class Flow(Workflow):
+    """Asks a retriever in its step."""
+
+    @step
+    async def ask(self, event: StartEvent) -> StopEvent:
+        """Ask it."""
+        return StopEvent(result=len(await Brings().aretrieve(event.query)))
+
+
+async def asks_workflows(names: str) -> AsyncIterator[Capture]:
+    """Run a workflow."""
+    with capture_retrievals() as capture:
+        for name in names:
+            await Flow().run(query=name)
+            yield capture
+
+
 async def following(generator: Any) -> Capture:
     """Advance a generator by one."""
     capture: Capture = await anext(generator) if hasattr(generator, "asend") else next(generator)
     return capture
 
 
-GENERATORS = [asks, asks_engines, asks_in_tasks, asks_at_once]
+GENERATORS = [asks, asks_engines, asks_in_tasks, asks_at_once, asks_tools, asks_workflows]
 
 
 @pytest.mark.parametrize("make", GENERATORS)
@@ -126,7 +153,7 @@ def test_a_generator_that_one_task_advances_is_complete(make: Callable[[str], An
         await following(generator)
         capture = await asyncio.create_task(following(generator))
         assert capture.is_complete
-        return {str(context.id) for context in capture.contexts() or ()}
+        return {str(context.id).strip() for context in capture.contexts() or ()}
 
     assert asyncio.run(run()) == {"x", "y", "z"}
 
