@@ -182,7 +182,7 @@ class TestWhatIsMissing:
     def test_too_few_are_refused(self, make_report: MakeReport) -> None:
         """With what it takes: two of each verdict, and ten samples."""
         of = make_report(["sn"] * 30)
-        with pytest.raises(InputError, match="labels in 10 samples, there are 1"):
+        with pytest.raises(InputError, match="labels in 10 samples, got 1"):
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
         drawn = labelled(of, 40)
         only = [label for label in drawn if label.label == "supported"]
@@ -222,7 +222,7 @@ class TestLabels:
     def test_twice(self, report: Report) -> None:
         """One rater's two labels of one claim: which is meant is not guessed."""
         labels = labelled(report)
-        with pytest.raises(InputError, match="is labelled twice: keep one"):
+        with pytest.raises(InputError, match="is labeled twice: keep one"):
             calibrate(report, [*labels, labels[0]])
 
     def test_of_two_drawings(self, report: Report) -> None:

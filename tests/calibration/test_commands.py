@@ -63,7 +63,7 @@ def test_more_labels(saved: Path) -> None:
     told = run("label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
     assert "of them are labeled already" in told
     assert "claims of" in run("label", saved, "--width", "0.5", "-o", "wide.jsonl")
-    assert "too few samples" in run("label", saved, "--width", "0.01", "-o", "no.csv", code=2)
+    assert "Too few samples" in run("label", saved, "--width", "0.01", "-o", "no.csv", code=2)
     assert not Path("no.csv").exists()
 
 

@@ -187,7 +187,7 @@ class TestFormat:
             read_csv(write("a.csv", "question\nq\n"), rename={"refs": "reference_ids"})
         )
         assert not before
-        assert "'refs', which no row has: there are 'question'" in error.problem
+        assert "'refs', which no row has: the columns are 'question'" in error.problem
 
     def test_an_unclosed_quote_does_not_swallow_the_file(
         self, write: Write, until_error: UntilError

@@ -26,7 +26,7 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
         if any(other.rater == label.rater for other in others):
             who = f" by {label.rater}" if label.rater else ""
             raise InputError(
-                f"the claim {label.target!r} of the sample {label.sample!r} is labelled{who} "
+                f"the claim {label.target!r} of the sample {label.sample!r} is labeled{who} "
                 "twice: keep one, or name its rater"
             )
         others.append(label)

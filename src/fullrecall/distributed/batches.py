@@ -501,7 +501,7 @@ class BatchScorer:
     def _column(self, table: Table, name: str) -> list[Any]:
         if name not in table.names:
             raise ReportError(
-                f"no column {name!r}, so these are no scores of this scorer: there are "
+                f"no column {name!r}, so these are not scores of this scorer: there are "
                 f"{', '.join(map(repr, table.names))}"
             )
         return table.column(name)

@@ -31,7 +31,7 @@ VERSION = 1
 
 _KIND = "fullrecall report in parts"
 
-_NO_END = "its manifest has no end: the run was killed or goes on"
+_NO_END = "its manifest has no end: the run was killed or is still running"
 
 
 class PartRecord(Record):

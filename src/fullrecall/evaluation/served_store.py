@@ -278,6 +278,6 @@ class ServedStore:
 
     def _stop(self, error: Exception) -> None:
         self.problem = self.problem or (
-            f"the store {self.path} keeps nothing from here on ({error}): the run goes on, and "
-            "what it pays for now is in its results alone"
+            f"the store {self.path} keeps nothing from here on ({error}): the run continues, and "
+            "new answers are in its results only"
         )

@@ -56,7 +56,7 @@ class StageReports(Mapping[str, Report]):
         try:
             return self._reports[name]
         except KeyError:
-            raise KeyError(f"no stage {name!r}: there are {', '.join(self)}") from None
+            raise KeyError(f"no stage {name!r}: choose one of {', '.join(self)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._reports)

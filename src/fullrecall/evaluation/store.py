@@ -414,8 +414,8 @@ class Store:
         is_gone = self._file is not None and _identity(self.path) != self._file
         self.problem = self.problem or (
             f"the store {self.path} keeps nothing from here on "
-            f"({_GONE if is_gone else _in_words(error)}): the run goes "
-            "on, and what it pays for now is in its results alone"
+            f"({_GONE if is_gone else _in_words(error)}): the run "
+            "continues, and new answers are in its results only"
         )
 
     def _abandon(self) -> None:

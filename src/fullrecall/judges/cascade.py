@@ -41,7 +41,7 @@ class VerbatimJudge:
         """Return the sentences of the text; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":
-            raise JudgeError("VerbatimJudge lists no entities: give reference_entities")
+            raise JudgeError("VerbatimJudge lists no entities: pass reference_entities")
         return sentences(text)
 
     def attribute(
@@ -134,8 +134,8 @@ class Cascade:
                 continue  # this judge cannot tell such targets: it settles none
             if len(verdicts) != len(asked):
                 raise JudgeError(
-                    f"the judge {judge.name} gave {len(verdicts)} verdicts for {len(asked)} "
-                    "targets: it owes one for each, in order"
+                    f"the judge {judge.name} returned {len(verdicts)} verdicts, expected "
+                    f"{len(asked)}, one per target in order"
                 )
             for number, verdict in zip(left, verdicts, strict=True):
                 if judge is self.judges[-1]:

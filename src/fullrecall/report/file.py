@@ -27,7 +27,7 @@ VERSION = 2
 _KIND = "fullrecall report"
 _END = "end of fullrecall report"
 
-_NO_END = "its file has no end: the run was killed or goes on, or the file was cut off"
+_NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
 class Writer:

@@ -110,7 +110,8 @@ def _named(name: str) -> object:
     if name in _FUZZ:
         return getattr(rapidfuzz.fuzz, name)
     raise ParameterError(
-        f"no similarity {name!r}: there are {', '.join((*_DISTANCES, *_FUZZ))}, or give a callable"
+        f"no similarity {name!r}: choose one of {', '.join((*_DISTANCES, *_FUZZ))}, "
+        "or pass a callable"
     )
 
 

@@ -79,7 +79,7 @@ class _Set:
         )
         if alternatives:
             did = (
-                "each alternative is a demand of its own there: recall falls"
+                "each alternative becomes a separate target there: recall falls"
                 if self.alternatives == "all"
                 else "only the first alternative is there: the others count as not relevant"
             )
