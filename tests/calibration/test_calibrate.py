@@ -213,7 +213,7 @@ class TestLabels:
 
     def test_of_no_claim(self, report: Report, make_report: MakeReport) -> None:
         """An unknown claim, and one judged by other contexts, are of another report."""
-        with pytest.raises(InputError, match="1 of 1 labels are of no claim that claim_recall"):
+        with pytest.raises(InputError, match="1 of 1 labels match no claim that claim_recall"):
             calibrate(report, {("q0", "something else"): "supported"})
         others = make_report(["s", "sn"] * 12, contexts=["Other."])
         with pytest.raises(InputError, match="of another report, or of another score"):
@@ -229,7 +229,7 @@ class TestLabels:
         """Labels with and without chances do not go together."""
         labels = labelled(report)
         mixed = [labels[0]._replace(probability=None), *labels[1:]]
-        with pytest.raises(InputError, match="labels of one drawing"):
+        with pytest.raises(InputError, match="labels of one draw"):
             calibrate(report, mixed)
 
     @pytest.mark.parametrize(

@@ -266,7 +266,7 @@ def test_what_a_reference_may_be(
         (TextRecall(), "text", "expected a list"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
         (ContextPrecision(), ["d0"], "ContextPrecision"),
-        (CountRecall(), ["d0"], "count is known to take"),
+        (CountRecall(), ["d0"], "count accepts"),
     ],
 )
 def test_a_reference_that_may_be_anything_is_refused(

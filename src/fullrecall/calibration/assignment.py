@@ -33,7 +33,7 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
     if strangers:
         first = strangers[0]
         raise InputError(
-            f"{len(strangers):,} of {len(labels):,} labels are of no claim that "
+            f"{len(strangers):,} of {len(labels):,} labels match no claim that "
             f"{judged.method.name} judged by the same contexts, such as {first.target!r} of the "
             f"sample {first.sample!r}: they are of another report, or of another score"
         )

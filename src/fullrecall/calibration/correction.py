@@ -68,7 +68,7 @@ def calibrate(
     if any(drawn) and not all(drawn):
         raise InputError(
             "some labels have the probability with which they were drawn, others have none: "
-            "calibrate with labels of one drawing"
+            "calibrate with labels of one draw"
         )
     worth = float(judged.method.parameters.get("partial_credit", 0.0))
     by_item = labels_by_item(judged, given)

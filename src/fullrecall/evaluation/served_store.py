@@ -252,7 +252,7 @@ class ServedStore:
 
     def _read(self, act: Callable[[], Any]) -> Any:
         if self._closed:
-            raise StoreError(f"the store {self.path} is closed: open it anew")
+            raise StoreError(f"the store {self.path} is closed: open it again")
         if self.problem:
             return None
         try:
@@ -263,7 +263,7 @@ class ServedStore:
 
     def _done(self, act: Callable[[], Any], otherwise: Any = None) -> Future[Any]:
         if self._closed:
-            raise StoreError(f"the store {self.path} is closed: open it anew")
+            raise StoreError(f"the store {self.path} is closed: open it again")
 
         def done() -> Any:
             if self.problem:

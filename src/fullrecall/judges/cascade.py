@@ -94,7 +94,7 @@ class Cascade:
     def __post_init__(self) -> None:
         object.__setattr__(self, "judges", tuple(self.judges))
         if len(self.judges) < 2:  # noqa: PLR2004 - one has nobody to hand on to
-            raise ParameterError(f"a cascade has two judges or more, got {len(self.judges)}")
+            raise ParameterError(f"a cascade needs at least two judges, got {len(self.judges)}")
 
     @property
     def name(self) -> str:
