@@ -31,7 +31,7 @@ from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, ru
 from fullrecall.distributed.whole import planned_runs
 from fullrecall.errors import InputError, ReportError
 from fullrecall.judges.prompts import Prompts
-from fullrecall.measures import Recall, nDCG
+from fullrecall.measures import Recall
 from fullrecall.report import Gate
 from fullrecall.testing import ScriptedChatModel
 
@@ -539,13 +539,12 @@ class TestColumns:
     @pytest.mark.parametrize(
         "how",
         [
-            scorer(measures=[Recall @ 5, nDCG @ 10]),
-            scorer(measures=[Recall(weight="grade")]),
+            BatchScorer(TextRecall(), keep="summary", position="place"),
             BatchScorer([IdRecall(), TextRecall()], keep="summary", position="place"),
         ],
     )
     def test_which_scorers(self, how: BatchScorer) -> None:
-        """Other measures and scorers look at findings."""
+        """Other scorers look at findings."""
         pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
         columns = {"place": [0], "retrieved_ids": [["a"]], "expected_ids": [["a"]]}
         read = batches.table_of(pa.table(columns))

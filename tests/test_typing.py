@@ -97,7 +97,7 @@ scorers: list[Scorer] = [claims, SpanRecall(), EntityRecall()]
 report = evaluate([sample, {"question": "q"}], scorers, budget=Budget(calls=1), store="s.sqlite")
 assert_type(report, Report)
 assert_type(asyncio.run(aevaluate([sample], claims)), Report)
-assert_type(report.missed(k=1), list[Missed])
+assert_type(report.missed(k=1), Sequence[Missed])
 assert_type(report.summary()[0].interval, Interval | None)
 assert_type(report.summary(Recall @ 5, RR)["id_recall"][RR].mean, float | None)
 assert_type(compare(report, report), Comparison)

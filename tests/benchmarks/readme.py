@@ -326,7 +326,13 @@ class Numbers:
             for column in (ids.retrieved, ids.relevant)
         )
         self._found, self._wanted = pa.array(found), pa.array(wanted)
-        self._table = pa.table({"retrieved_ids": self._found, "expected_ids": self._wanted})
+        self._table = pa.table(
+            {
+                "retrieved_ids": self._found,
+                "expected_ids": self._wanted,
+                "row": range(len(self._found)),
+            }
+        )
         self._expected = id_recall.set_loop(ids)
         scores = self.ours()
         by_row = list(zip(*map(scores.at, id_recall.KS), strict=True))
@@ -341,8 +347,11 @@ class Numbers:
 
     def totals(self) -> list[float]:
         """Return the means."""
-        scorer = BatchScorer(id_recall.SCORER, keep="summary", measures=id_recall.AT_K)
-        score = scorer.report(scorer(self._table)).summary(*id_recall.AT_K)[0]
+        scorer = BatchScorer(
+            id_recall.SCORER, keep="summary", measures=id_recall.AT_K, position="row"
+        )
+        rows = len(self._table)
+        score = scorer.report(scorer(self._table), rows=rows).summary(*id_recall.AT_K)[0]
         return [score[measure].mean or 0.0 for measure in id_recall.AT_K]
 
     def numpy(self) -> Any:

@@ -34,6 +34,7 @@ from llama_index.evaluation.fullrecall import (
     capture_retrievals,
     observed,
 )
+from llama_index.evaluation.fullrecall.observation import Capture
 
 
 class Brings(BaseRetriever):
@@ -109,23 +110,23 @@ def test_retrieve_and_synthesize_on_an_attached_engine_are_a_call() -> None:
 def test_a_generator_that_several_tasks_advance_is_captured() -> None:
     """It is ended in another context than it began in: the user's own error comes through."""
 
-    async def asks(names: str) -> AsyncIterator[list[str]]:
+    async def asks(names: str) -> AsyncIterator[Capture]:
         with capture_retrievals() as capture:
             for name in names:
                 await Brings().aretrieve(name)
-                yield [str(c.id) for c in capture.contexts() or ()]
+                yield capture
             raise LookupError("the user's own")
 
-    async def advance() -> list[Any]:
+    async def advance() -> Capture:
         generator = asks("xy")
         steps = [await asyncio.create_task(anext(generator)) for _ in range(2)]  # type: ignore[arg-type]
         with pytest.raises(LookupError, match="the user's own"):
             await asyncio.create_task(anext(generator))  # type: ignore[arg-type]
-        return steps
+        return steps[0]
 
-    first, second = asyncio.run(advance())
-    assert first == ["a x", "b x"]
-    assert sorted(second) == ["a x", "b x"]  # the second began in the context of another task
+    capture = asyncio.run(advance())
+    assert [item.node.node_id for item in capture.retrieved] == ["a x", "b x"]
+    assert capture.error == "LookupError: the user's own"
 
 
 class Raises(BaseSpanHandler[BaseSpan]):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from fullrecall.measures import Measure
 from fullrecall.report.groups import groups_of
-from fullrecall.report.row import Row
+from fullrecall.report.row import Missed, Row
 from fullrecall.result import Result
 
 if TYPE_CHECKING:
@@ -75,6 +76,33 @@ class LazyRows(Sequence[Row]):
     @abstractmethod
     def places_of(self, label: str) -> Sequence[int]:
         """Return the places of the rows with a label."""
+
+
+class LazyMissed(Sequence[Missed]):
+    """What a report in files missed: read anew by each pass over it, and never held whole.
+
+    Its length, and what stands at a place, take a pass too.
+    """
+
+    def __init__(self, read: Callable[[], Iterator[Missed]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[Missed]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._read())
+
+    @overload
+    def __getitem__(self, key: int) -> Missed: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Missed]: ...
+    def __getitem__(self, key: int | slice) -> Missed | list[Missed]:
+        if isinstance(key, int) and key >= 0:
+            for one in islice(self._read(), key, None):
+                return one
+            raise IndexError(f"no missed target {key}: there are {len(self):,}")
+        return list(self._read())[key]
 
 
 def passes(

@@ -17,7 +17,7 @@ from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.groups import groups_of
-from fullrecall.report.lazy_rows import LazyRows
+from fullrecall.report.lazy_rows import LazyMissed, LazyRows
 from fullrecall.report.row import Missed, Row
 from fullrecall.report.summary import Summary
 from fullrecall.report.tally import Tallies
@@ -264,15 +264,16 @@ class Report:
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
-    def missed(self, k: int | None = None, *, score: str | None = None) -> Iterable[Missed]:
+    def missed(self, k: int | None = None, *, score: str | None = None) -> Sequence[Missed]:
         """Return every target that was not found, sample by sample, for each score or for one.
 
         Within `k` ranks, or in all that was retrieved if it is None. Only scored samples count:
         what was not measured was not missed. A list; of a report that `open` reads from a
-        directory an iterator, which reads it as it is drawn from.
+        directory a sequence that reads it by each pass, and holds none.
         """
-        missed = self._missed(k, score)
-        return missed if isinstance(self.rows, LazyRows) else list(missed)
+        if isinstance(self.rows, LazyRows):
+            return LazyMissed(partial(self._missed, k, score))
+        return list(self._missed(k, score))
 
     def _missed(self, k: int | None, score: str | None) -> Iterator[Missed]:
         for row in self.rows:

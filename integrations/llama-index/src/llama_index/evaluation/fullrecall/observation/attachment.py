@@ -182,9 +182,11 @@ def capture_retrievals(**options: Unpack[Options]) -> Iterator[Capture]:
     """Capture what is retrieved in the block, by whatever engine, retriever, agent or workflow.
 
     `with capture_retrievals() as capture:` stands around the calls, awaited ones too: tasks and
-    threads that LlamaIndex starts in the block belong to it, those of the same time outside it do
-    not. What ends after the block is not captured, so await a workflow's handler inside. `options`
-    are those of `observed`.
+    threads that LlamaIndex starts in the block belong to it. What others retrieve meanwhile, with
+    no record of their own, may be the block's too (a worker's task, a later task that advances a
+    generator): the capture is not complete unless the block's steps took over those nodes. What
+    ends after the block is not captured, so await a workflow's handler inside. `options` are those
+    of `observed`.
     """
     install()
     reading = reading_of(**options)

@@ -94,14 +94,20 @@ class RetrievalSpans(BaseSpanHandler[BaseSpan]):
         entry = attached(instance)
         current = recordings.get()
         # It may be a step of a recording of another context, where this one never had any.
-        is_bare = current is None and parent_id is None and is_any_open()
+        is_bare = current is None and is_any_open()
         if entry is None and not current and not is_bare:
             return
         kind, role = kind_of(id_, instance)
         seen_by = [recording for recording in current or () if not recording.ended]
         begins = entry is not None and _begins_call(kind, instance, seen_by, entry)
         beside = (
-            recordings_beside(kind, instance, _question(bound_args))
+            recordings_beside(
+                kind,
+                instance,
+                _question(bound_args),
+                is_recorded=begins,
+                is_inside=parent_id is not None,
+            )
             if is_bare and (entry is None or entry.is_part)
             else []
         )

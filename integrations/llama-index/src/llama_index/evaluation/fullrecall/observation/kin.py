@@ -1,4 +1,4 @@
-"""Which recordings a step in a thread without their context may belong to."""
+"""Which recordings a step in a thread or a task without their context may belong to."""
 
 from __future__ import annotations
 
@@ -17,26 +17,33 @@ from llama_index.evaluation.fullrecall.observation.steps import Kind
 _HOLDERS = (BaseRetriever, BaseQueryEngine, BaseChatEngine, BaseTool)
 
 
-def recordings_beside(kind: Kind, instance: object, question: str | None) -> list[Recording]:
+def recordings_beside(
+    kind: Kind, instance: object, question: str | None, *, is_recorded: bool, is_inside: bool
+) -> list[Recording]:
     """Return the recordings under way that a step of a context without any may be a part of.
 
-    That is a block, and what is `observed`, if it was opened in another thread: while an
-    application is evaluated, it is hardly anybody else's. An attached object has its own parts,
-    asked the same question: others may use them too.
+    - A block, and what is `observed`: while an application is evaluated, it is hardly anybody
+      else's. In the thread that opened the block it is of another task, such as one that advances
+      a generator which another one began. There, a step that `is_recorded` on its own is none.
+    - An attached object, in another thread: of its own parts, asked the same question. Others may
+      use them too: what `is_inside` of a step that nobody records, as of another engine, is none.
     """
     if kind is Kind.OTHER or kind is Kind.TOOL:
         return []
     here = threading.get_ident()
-    return [
-        recording
-        for recording in ongoing()
-        if recording.thread != here and not recording.ended
-        if recording.root is None
-        or (
-            question == recording.question
+
+    def may_own(recording: Recording) -> bool:
+        is_elsewhere = recording.thread != here
+        if recording.root is None:
+            return is_elsewhere or not is_recorded
+        return (
+            is_elsewhere
+            and not is_inside
+            and question == recording.question
             and any(part is instance for part in _parts(recording.root))
         )
-    ]
+
+    return [recording for recording in ongoing() if not recording.ended and may_own(recording)]
 
 
 def _parts(root: object) -> Iterator[object]:

@@ -23,7 +23,7 @@ class Recording:
     """The steps seen between its opening and its end.
 
     `root` is the attached object, None for a block; `thread` is where it was opened. `strays` are
-    the recordings of what ran beside it, in threads without its context; they do not end
+    the recordings of what ran beside it, in threads and tasks without its context; they do not end
     before it, and are a part of it where it took over the nodes that they returned. `beside` counts
     the recordings that a stray one is beside.
 
@@ -73,7 +73,7 @@ class Recording:
         if len(self.strays) < _MOST_STRAYS:
             self.strays.append(stray)
         else:
-            self.problems.append("too much was asked in threads without the call's context")
+            self.problems.append("too much was asked in threads or tasks without its context")
 
     def take_over(self, other: Recording) -> None:
         """Add the steps of a recording that has not ended, in the order in which they began."""

@@ -1,7 +1,8 @@
-"""Steps that ran beside a call, in threads that do not know that they belong to it.
+"""Steps that ran beside a call, in threads and tasks that do not know that they belong to it.
 
-A thread starts with an empty context. What it retrieves is in no recording, and a record without
-it would look complete. So it has one of its own, a stray one, which the recordings that it may
+A thread starts with an empty context, and a task with that of whoever started it, which may have
+been before the call. What they retrieve is in no recording, and a record without it would look
+complete. So it has one of its own, a stray one, which the recordings that it may
 belong to hold: it is a part of those whose steps took over the very objects that it returned.
 """
 
@@ -97,8 +98,10 @@ def _inside(step: Step, parent: str | None) -> Step:
 def _problem(stray: Stray, steps: Sequence[Step]) -> Problem:
     first = stray.steps[0]
     text = (
-        f"{first.name} was asked in a thread without the call's context, which cannot be "
-        "recorded: start it with contextvars.copy_context().run or asyncio.to_thread"
+        f"{first.name} was asked in a thread without the call's context, or in a task without it, "
+        "which cannot be recorded: start a thread with contextvars.copy_context().run or "
+        "asyncio.to_thread, start the task inside the call, and let one task alone advance a "
+        "generator that holds a block open"
     )
     tools = {
         step.name
