@@ -463,7 +463,7 @@ class TestMistakes:
         scores = scorer(lists(rows()))
         assert list(scorer.report([scores, scores], rows=24)) == list(scorer.report(scores))
         other = scorer({"place": [0], "retrieved_ids": [["x"]], "expected_ids": [["x"]]})
-        with pytest.raises(ReportError, match="two rows have place=0, and differ"):
+        with pytest.raises(ReportError, match="two rows have place=0, but differ"):
             scorer.report([scores, other])
 
 

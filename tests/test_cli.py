@@ -443,7 +443,7 @@ BROKEN = {
         ["line 5", "reference_context_ids", "['abc']"],
     ),
     "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is not an ID"]),
-    "twice the same key": ('{"id": "x", "id": "y"}\n', ["line 5", "'id' stands twice"]),
+    "twice the same key": ('{"id": "x", "id": "y"}\n', ["line 5", "'id' occurs twice"]),
 }
 
 

@@ -183,7 +183,7 @@ TAMPERED: dict[str, tuple[Change, str]] = {
     "metadata a list": (of_sample(metadata=[1]), "metadata: expected a mapping"),
     "two methods of one name": (
         lambda head, row, result: head["methods"].append(head["methods"][0]),
-        "names of their own",
+        "distinct names",
     ),
     "no methods": (lambda head, row, result: head["methods"].clear(), ":1: methods"),
     "a method without a name": (of_method(name=""), ":1: methods[0].name"),
@@ -229,9 +229,9 @@ class TestTampered:
             ('["rivers", 1, null]', "NaN", ":2: NaN is not a JSON value"),
             ('["rivers", 1, null]', "[" * 100_000 + "]" * 100_000, ":2: "),
             ('"window": 8', '"window": 1e400', ":1: methods[0].parameters.window"),
-            ('"retrieved": 4', '"retrieved": 9, "retrieved": 4', ":2: retrieved must stand once"),
-            ('"score": 0.6', '"score": 1.0, "score": 0.6', ":2: score must stand once"),
-            ('{"sample"', '{"sample": {}, "sample"', ":2: sample must stand once"),
+            ('"retrieved": 4', '"retrieved": 9, "retrieved": 4', ":2: retrieved must occur once"),
+            ('"score": 0.6', '"score": 1.0, "score": 0.6', ":2: score must occur once"),
+            ('{"sample"', '{"sample": {}, "sample"', ":2: sample must occur once"),
             ('"samples": 2', '"samples": 3', "has 2 samples, and its last line says 3"),
             ('"samples": 2', '"samples": -2', ":4: samples"),
             ('"samples": 2', '"samples": 2.0', ":4: samples"),
@@ -283,7 +283,7 @@ class TestTampered:
         tally = plain["tallies"][0]
         totals = tally["measures"]["recall"]
         for change, message in [
-            ({**plain, "samples": 3}, "must be 3 in all"),
+            ({**plain, "samples": 3}, "must be 3 in total"),
             ({**plain, "tallies": []}, "tallies"),
             ({"samples": 2}, "is missing"),
             ({**plain, "tallies": [{**tally, "counts": {"great": 2}}]}, "counts must be of"),

@@ -230,7 +230,9 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(InputError, match="a stage is named 'final'"):
         evaluate_stages([sample("a", ("final", "a", None))], IdRecall(), progress=False)
     reports = evaluate_stages([TWO_BRANCHES], IdRecall(), progress=False)
-    with pytest.raises(KeyError, match="no stage 'densely': there are sparse, dense, fused, final"):
+    with pytest.raises(
+        KeyError, match="no stage 'densely': choose one of sparse, dense, fused, final"
+    ):
         reports["densely"]
     options: dict[str, Any] = {"keep": "summary"}
     with pytest.raises(ParameterError, match="takes no keep="):

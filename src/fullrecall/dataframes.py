@@ -132,7 +132,7 @@ def map_cell(
         return None
     values = dict(pairs)
     if len(values) < len(pairs):
-        problem = f"{column}: a key stands twice in {shown(pairs)}: keep one"
+        problem = f"{column}: a key occurs twice in {shown(pairs)}: keep one"
         raise InputError(problem, line=number, field=column)
     return values
 

@@ -171,7 +171,7 @@ def _rule(rule: Rule | str) -> Rule:
     if not isinstance(rule, str):
         return rule
     if ">" not in rule and "=" in rule.rpartition(")")[2]:
-        raise ParameterError(f"a rule must be such as 'recall@10>=0.9', got {rule!r}")
+        raise ParameterError(f"expected a rule such as 'recall@10>=0.9', got {rule!r}")
     return parse_threshold(rule) if ">" in rule else parse(rule)
 
 

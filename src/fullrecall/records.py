@@ -362,7 +362,9 @@ class PartRecord(Record):
     def _possible(self) -> Self:
         for tally in self.tallies:
             if sum(tally.counts.values()) != self.samples:
-                raise ValueError(f"the counts of {tally.method.name} must be {self.samples} in all")
+                raise ValueError(
+                    f"the counts of {tally.method.name} must be {self.samples} in total"
+                )
         return self
 
 

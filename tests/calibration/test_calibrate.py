@@ -182,7 +182,7 @@ class TestWhatIsMissing:
     def test_too_few_are_refused(self, make_report: MakeReport) -> None:
         """With what it takes: two of each verdict, and ten samples."""
         of = make_report(["sn"] * 30)
-        with pytest.raises(InputError, match="labels in 10 samples, there are 1"):
+        with pytest.raises(InputError, match="labels in 10 samples, got 1"):
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
         drawn = labelled(of, 40)
         only = [label for label in drawn if label.label == "supported"]
@@ -213,7 +213,7 @@ class TestLabels:
 
     def test_of_no_claim(self, report: Report, make_report: MakeReport) -> None:
         """An unknown claim, and one judged by other contexts, are of another report."""
-        with pytest.raises(InputError, match="1 of 1 labels are of no claim that claim_recall"):
+        with pytest.raises(InputError, match="1 of 1 labels match no claim that claim_recall"):
             calibrate(report, {("q0", "something else"): "supported"})
         others = make_report(["s", "sn"] * 12, contexts=["Other."])
         with pytest.raises(InputError, match="of another report, or of another score"):
@@ -222,14 +222,14 @@ class TestLabels:
     def test_twice(self, report: Report) -> None:
         """One rater's two labels of one claim: which is meant is not guessed."""
         labels = labelled(report)
-        with pytest.raises(InputError, match="is labelled twice: keep one"):
+        with pytest.raises(InputError, match="is labeled twice: keep one"):
             calibrate(report, [*labels, labels[0]])
 
     def test_of_two_drawings(self, report: Report) -> None:
         """Labels with and without chances do not go together."""
         labels = labelled(report)
         mixed = [labels[0]._replace(probability=None), *labels[1:]]
-        with pytest.raises(InputError, match="labels of one drawing"):
+        with pytest.raises(InputError, match="labels of one draw"):
             calibrate(report, mixed)
 
     @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ class TestDrawing:
         assert {claim.item for claim in filled} == kept
         assert Counter(claim.rater for claim in filled) == {"ann": len(kept), "bob": len(kept)}
         assert len({claim.item for claim in again}) == 30
-        with pytest.raises(InputError, match="1 of 1 labels are of no claim"):
+        with pytest.raises(InputError, match="1 of 1 labels match no claim"):
             report.to_label(30, labels=[Label("q0", "another claim", "supported")])
 
 

@@ -148,7 +148,7 @@ class TestFormat:
             ("q,,\nq\n", 3, "the row has 1 cells, the header 3"),
             ("q,,\nq,a\rb,\n", 3, "bare carriage return"),
             ('q,,\nq,"[""a"",]",\n', 3, "remove the trailing comma"),
-            ('q,,\nq,,"{""a"": 1, ""a"": 2}"\n', 3, "'a' stands twice"),
+            ('q,,\nq,,"{""a"": 1, ""a"": 2}"\n', 3, "'a' occurs twice"),
             ('q,,\nq,,"[1.0]"\n', 3, "1.0 is not an ID"),
         ],
     )
@@ -187,7 +187,7 @@ class TestFormat:
             read_csv(write("a.csv", "question\nq\n"), rename={"refs": "reference_ids"})
         )
         assert not before
-        assert "'refs', which no row has: there are 'question'" in error.problem
+        assert "'refs', which no row has: the columns are 'question'" in error.problem
 
     def test_an_unclosed_quote_does_not_swallow_the_file(
         self, write: Write, until_error: UntilError

@@ -92,8 +92,8 @@ class TestErrors:
             ),
             ('{"contexts": ["a", 7]}', "retrieved_contexts", "item 1"),
             ('{"question": 3}', "user_input", "got int 3"),
-            ('{"reference_ids": {"d1": 3, "d1": 1}}', "d1", "'d1' stands twice"),
-            ('{"question": "a", "question": "b"}', "question", "'question' stands twice"),
+            ('{"reference_ids": {"d1": 3, "d1": 1}}', "d1", "'d1' occurs twice"),
+            ('{"question": "a", "question": "b"}', "question", "'question' occurs twice"),
             ('{"question": "a", "query": "b"}', "query", "query means user_input"),
         ],
     )

@@ -121,7 +121,7 @@ class TestEmbeddingQA:
         """A key that stands twice would lose a query in silence."""
         text = '{"queries": {"q1": "a",\n "q1": "b"}, "corpus": {}, "relevant_docs": {}}'
         _, error = until_error(read_embedding_qa(write("a.json", text)))
-        assert "'q1' stands twice" in error.problem
+        assert "'q1' occurs twice" in error.problem
 
 
 class TestLabelledRag:

@@ -97,7 +97,7 @@ def test_renamed_columns_are_looked_up_in_the_schema(save: Save, until_error: Un
     """A mistyped column is met before the first row."""
     before, error = until_error(read_parquet(save([{"id": "1"}]), rename={"x": "question"}))
     assert not before
-    assert "'x', which no row has: there are 'id'" in error.problem
+    assert "'x', which no row has: the columns are 'id'" in error.problem
 
 
 def test_a_column_twice(save: Save, until_error: UntilError) -> None:

@@ -82,7 +82,7 @@ class TestJsonArrays:
             ("\n{}]", 3, "Expecting ',' delimiter"),
             ("\n", 2, "it ends too early"),
             ("]\n x", 3, "Extra data"),
-            (',\n{"a": 1,\n "a": 2}]', 3, "'a' stands twice"),
+            (',\n{"a": 1,\n "a": 2}]', 3, "'a' occurs twice"),
         ],
     )
     def test_errors_are_placed_after_the_rows_before_them(

@@ -326,7 +326,7 @@ class TestFrames:
         import pyarrow as pa
 
         pairs = pa.array([[("d1", 3), ("d1", 1)]], type=pa.map_(pa.string(), pa.int64()))
-        with pytest.raises(InputError, match="a key stands twice"):
+        with pytest.raises(InputError, match="a key occurs twice"):
             list(from_rows(pa.table({"reference_ids": pairs})))
 
     def test_a_frame_that_has_a_column_of_samples(self) -> None:

@@ -99,7 +99,7 @@ def test_in_the_corpus_and_never_brought() -> None:
     assert (miss.cause, miss.rank) == (Cause.NEVER_RETRIEVED, None)
     assert "not among the 1 retrieved" in miss.detail
     miss = one(diagnose(report, corpus=corpus, retriever=lambda _, __: ["one text"], deep_k=7))
-    assert miss.detail == "in the corpus, and not among the 7 that were asked for"
+    assert miss.detail == "in the corpus, but not in the top 7"
 
 
 def test_of_an_any_of_group_the_nearest_decides() -> None:
@@ -111,7 +111,7 @@ def test_of_an_any_of_group_the_nearest_decides() -> None:
         diagnose(report_of(IdRecall(), sample), corpus=corpus, retriever=lambda _, k: ranked[:k])
     )
     assert (miss.cause, miss.rank, miss.target) == (Cause.BEYOND_K, 3, "gone | deep")
-    assert miss.detail == "'deep': at rank 3 when 100 are asked for"
+    assert miss.detail == "'deep': at rank 3 when retrieving 100"
 
 
 def test_wrong_level_both_ways() -> None:

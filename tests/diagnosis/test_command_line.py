@@ -78,7 +78,7 @@ def test_a_retriever_of_a_python_file(report: Path, tmp_path: Path) -> None:
     code, output = run(report, "--retriever", f"{file}:search", "--deep-k", 4)
     assert code == 0
     assert "1. retrieve 4 contexts in place of 2: +0.33" in output
-    assert "beyond k, at rank 4 when 4 are asked for" in output
+    assert "beyond k, at rank 4 when retrieving 4" in output
     for wrong in (f"{file}:other", f"{file}", f"{file}:__name__", f"{tmp_path / 'no.py'}:search"):
         code, output = run(report, "--retriever", wrong)
         assert code == 2

@@ -621,7 +621,7 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, folder: Path) -> None:
         assert list(going) == rows[:74]
         assert not going.complete
         (check,) = Gate(Recall >= 0.0, scores=["id_recall"]).check(going).checks
-        assert "killed or goes on" in check.reason
+        assert "killed or is still running" in check.reason
     whole = Report.open(tmp_path / "going")
     assert list(whole) == rows[:80]
     second = Writer(tmp_path / "going", whole.methods)

@@ -177,7 +177,7 @@ WRONG = {
     "text without one": ('"recall@10"', "Recall @ 10 needs a threshold"),
     "a measure mistyped": ('"recal@10>=0.9"', "no measure 'recal': choose one of recall, "),
     "another sign": ('"recall@10>0.9"', "expected a threshold such as recall@10>=0.9"),
-    "an equals sign": ('"recall@10=0.9"', "a rule must be such as 'recall@10>=0.9', got 'recall"),
+    "an equals sign": ('"recall@10=0.9"', "expected a rule such as 'recall@10>=0.9', got 'recall"),
     "a share in percent": ('"recall@10>=90"', "a threshold must be a number from 0 to 1, got 90"),
     "a parameter mistyped": ("Recall >= 0.9, confidance=0.9", "did you mean 'confidence'?"),
     "what is gone": ("min_recall=0.9", "no parameter 'min_recall': choose from margin,"),

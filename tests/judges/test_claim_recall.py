@@ -411,7 +411,7 @@ class TestEvidence:
         assert (loose.score, unverified_share(loose.findings)) == (1.0, 1.0)
         strict = self.result(quote, require_evidence=True)
         assert (strict.score, strict.status) == (None, Status.UNSCORED)
-        assert "no evidence" in strict.reason
+        assert "not evidence" in strict.reason
         assert strict.unmeasured[0][0] == self.CLAIM
 
     def test_a_quote_is_asked_for_once_more(self) -> None:

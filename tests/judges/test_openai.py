@@ -279,7 +279,7 @@ def test_a_reply_that_is_no_completion_is_asked_for_again(
     endpoint.script = lambda _: (200, body)
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert result.status is Status.UNSCORED
-    assert "could not be read: the reply is no chat completion: " in result.reason
+    assert "could not be read: the reply is not a chat completion: " in result.reason
 
 
 def test_a_bad_request_that_no_schema_explains_is_reported(

@@ -35,7 +35,7 @@ def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> Non
     told = notebook.shown_by("ranked[")
     near, missed = (int(word) for word in told.split()[:3:2])
     assert 0 < near < missed / 2
-    assert told.count("when 100 are asked for") == 3
+    assert told.count("when retrieving 100") == 3
     counts = dict(
         re.findall(r"^  (never retrieved|beyond k) +(\d+) \(\d+%\)$", causes, re.MULTILINE)
     )

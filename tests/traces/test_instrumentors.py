@@ -361,7 +361,7 @@ def test_calls_are_selected_by_name(tracing: Tracing) -> None:
     assert one.ranks is None
     (none,) = datasets.from_spans(spans, name="Reranker")
     assert none.retrieval_error == (
-        "no retriever is named 'Reranker': there are 'Documents', 'OtherDocuments'"
+        "no retriever is named 'Reranker': choose one of 'Documents', 'OtherDocuments'"
     )
 
 

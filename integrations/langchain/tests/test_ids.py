@@ -102,5 +102,5 @@ def test_documents_without_any_id_can_never_match() -> None:
     """That is no bad luck: it is told of one sample too."""
     none = problem_of(sample(["doc-1"], chunk(None, source="x")))
     assert none is not None
-    assert none.endswith("none of the documents has an ID; id_key= says where it stands")
+    assert none.endswith("none of the documents has an ID; pass id_key= to name its field")
     assert problem_of(sample(["a"], chunk(None)), sample(["b"], chunk("u"))) is None

@@ -266,7 +266,7 @@ def test_what_a_reference_may_be(
         (TextRecall(), "text", "expected a list"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
         (ContextPrecision(), ["d0"], "ContextPrecision"),
-        (CountRecall(), ["d0"], "count is known to take"),
+        (CountRecall(), ["d0"], "count accepts"),
     ],
 )
 def test_a_reference_that_may_be_anything_is_refused(
@@ -414,7 +414,7 @@ def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> Non
     without = [Document(d.page_content, metadata=d.metadata) for d in documents]
     returned = evaluator.evaluate_strings(prediction=without, reference=["x"])
     assert returned["score"] is None
-    assert "id_key= says where the ID stands" in returned["reasoning"]
+    assert "pass id_key= to name the field with the ID" in returned["reasoning"]
     assert "'source', 'page'" in returned["reasoning"]
     returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
     assert returned["reasoning"].endswith(

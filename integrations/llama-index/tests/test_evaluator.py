@@ -493,7 +493,7 @@ def test_a_response_without_source_nodes_tells_nothing_of_the_retrieval(answer: 
     told = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
     assert (told.score, told.result.status, told.contexts) == (None, Status.UNSCORED, None)
     assert told.invalid_reason == (
-        "no retrieval: the response names no source nodes, which does not tell what was retrieved: "
+        "no retrieval: the response names no source nodes, so what was retrieved is unknown: "
         "attach(engine), or pass retrieved_nodes=[…]"
     )
 

@@ -26,14 +26,14 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
         if any(other.rater == label.rater for other in others):
             who = f" by {label.rater}" if label.rater else ""
             raise InputError(
-                f"the claim {label.target!r} of the sample {label.sample!r} is labelled{who} "
+                f"the claim {label.target!r} of the sample {label.sample!r} is labeled{who} "
                 "twice: keep one, or name its rater"
             )
         others.append(label)
     if strangers:
         first = strangers[0]
         raise InputError(
-            f"{len(strangers):,} of {len(labels):,} labels are of no claim that "
+            f"{len(strangers):,} of {len(labels):,} labels match no claim that "
             f"{judged.method.name} judged by the same contexts, such as {first.target!r} of the "
             f"sample {first.sample!r}: they are of another report, or of another score"
         )

@@ -68,7 +68,7 @@ def calibrate(
     if any(drawn) and not all(drawn):
         raise InputError(
             "some labels have the probability with which they were drawn, others have none: "
-            "calibrate with labels of one drawing"
+            "calibrate with labels of one draw"
         )
     worth = float(judged.method.parameters.get("partial_credit", 0.0))
     by_item = labels_by_item(judged, given)
@@ -166,15 +166,15 @@ def _check_enough(design: Design, strata: Strata) -> None:
         if have < needed:
             problems.append(
                 f"{needed} labels among the {len(all_claims):,} claims of the stratum "
-                f"{stratum!r}, there are {have}"
+                f"{stratum!r}, got {have}"
             )
     samples = len({claim.row for claim in design.judged.claims if not claim.known})
     fewest = min(FEWEST, samples)
     have = len({one.claim.row for one in design.labelled})
     if have < fewest:
-        problems.append(f"labels in {fewest} samples, there are {have}")
+        problems.append(f"labels in {fewest} samples, got {have}")
     if problems:
-        raise InputError(f"too few labels to calibrate by: it takes {'; and '.join(problems)}")
+        raise InputError(f"too few labels to calibrate: expected {'; and '.join(problems)}")
 
 
 def _agreement(design: Design, confidence: float) -> Agreement:

@@ -118,7 +118,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     place = place_of(report, _judged_score(report) if score is None else score)
     method = report.methods[place]
     if method.headline != Recall:
-        raise ReportError(f"{method.name} is not a recall: it judges contexts, not what they lack")
+        raise ReportError(f"{method.name} is not a recall: it judges contexts, not missing targets")
     pairs = [(row, row.results[place]) for row in report.rows]
     scored = [(row, result) for row, result in pairs if result.status is Status.SCORED]
     groups = [

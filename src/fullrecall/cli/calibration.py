@@ -117,7 +117,7 @@ def label(
             if n is None:
                 fail(
                     f"No number of labels makes the interval {width:g} wide",
-                    "There are too few samples: with all claims labeled, it would still be wider.",
+                    "Too few samples: even with all claims labeled, it would be wider.",
                 )
         drawn = loaded.to_label(
             n or 1,

@@ -52,7 +52,7 @@ def compare(
         typer.Option(
             metavar="N",
             callback=at_least(1),
-            help="Sign patterns to draw where there are too many to try all.",
+            help="Sign patterns to draw when there are too many to try all.",
         ),
     ] = 9_999,
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,

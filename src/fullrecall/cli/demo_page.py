@@ -191,7 +191,7 @@ def _next_steps(*, missed: int, output: Path | None, last: str) -> Iterator[Rend
         ("fullrecall evaluate FILE", "your own retriever"),
     ]
     if output is not None:
-        yield f"Saved in {output}: open {last}.html; compared.html has BM25 beside {last}."
+        yield f"Saved in {output}: open {last}.html; compared.html compares BM25 with {last}."
         yield ""
         path = output / f"{last}.jsonl"
         report = path if len(str(path)) <= _LONGEST else "REPORT"

@@ -279,7 +279,7 @@ def _kept_in(path: Path) -> str:
         if not store.problem:
             store.keep_completion(key, "doctor", kept).result()
         if store.problem or store.completion(key) != kept:
-            raise StoreError(store.problem or f"{path} does not give back what it was given")
+            raise StoreError(store.problem or f"{path} does not return what was written")
     with closing(sqlite3.connect(path)) as connection:
         return str(connection.execute("PRAGMA journal_mode").fetchone()[0]).upper()
 

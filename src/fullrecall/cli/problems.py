@@ -14,7 +14,7 @@ _IN_PYTHON = (
     (re.compile(r"\border='(\w+)'"), r"--order \1"),
     (re.compile(r"read_trec\(qrels, run\)"), "--run"),
     (re.compile(r"or None to leave the column out"), "or leave the column out: OLD="),
-    (re.compile(r", or give a callable"), ""),
+    (re.compile(r", or pass a callable"), ""),
     (
         re.compile(r"[Gg]ive diagnose more to look at: .*"),
         "Add --corpus, --retriever, or --judge to find more causes.",

@@ -65,7 +65,7 @@ def summary(
             callback=at_least(1),
             show_default=False,
             rich_help_panel=_SMALLEST,
-            help="Largest k to try. Default: as many as were retrieved.",
+            help="Largest k to try. Default: the number retrieved.",
         ),
     ] = None,
     as_json: Annotated[

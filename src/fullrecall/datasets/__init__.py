@@ -99,7 +99,7 @@ def read(
         ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
         if ending not in _READERS or (ending == "parquet" and name.lower().endswith(".gz")):
             raise InputError(
-                f"the name does not tell the format: pass format=, one of {', '.join(_READERS)} "
+                f"the name does not show the format: pass format=, one of {', '.join(_READERS)} "
                 "(TREC's pair of files is read with read_trec(qrels, run))",
                 path=name,
             )

@@ -72,8 +72,8 @@ def _csv_rows(name: str) -> Generator[tuple[int, dict[str, object]], None, None]
                 raise InputError(f"the header has the column {column!r} twice", line=line)
         if "label" not in header or not {"item", "claim", "target"} & set(header):
             raise InputError(
-                "no labels: the columns label and item, or label, sample and claim, are needed, "
-                f"there are {', '.join(header) or 'none'}",
+                "no labels: expected the columns label and item, or label, sample, and claim, "
+                f"got {', '.join(header) or 'none'}",
                 line=line,
             )
         for line, cells in records:
@@ -93,7 +93,7 @@ def _csv_rows(name: str) -> Generator[tuple[int, dict[str, object]], None, None]
 
 def _label(row: dict[str, object], rater: str) -> Label:
     if "label" not in row:
-        raise InputError(f"no label: there are {', '.join(row) or 'no fields'}", field="label")
+        raise InputError(f"no label: got {', '.join(row) or 'no fields'}", field="label")
     texts = {name: row.get(name) for name in _TEXTS}
     texts["claim"] = row.get("claim", row.get("target"))
     for name, value in texts.items():

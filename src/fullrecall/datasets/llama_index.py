@@ -135,4 +135,4 @@ def _part(dataset: object, name: str) -> object:
         if hasattr(dataset, name):
             return getattr(dataset, name)
         has = f"{type(dataset).__name__} {shown(dataset)}"
-    raise InputError(f"{name!r} is missing from LlamaIndex's format: there are {has}", field=name)
+    raise InputError(f"{name!r} is missing from LlamaIndex's format, got {has}", field=name)

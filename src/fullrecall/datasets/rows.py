@@ -60,7 +60,7 @@ class Columns:
         if twice:
             raise InputError(f"two columns have the name {twice[0]!r}", field=twice[0])
         self._unmet.difference_update(header)
-        self.check_all_met(f": there are {', '.join(map(repr, header))}")
+        self.check_all_met(f": the columns are {', '.join(map(repr, header))}")
 
     def check_all_met(self, there_are: str = "") -> None:
         """Raise `InputError` if `rename` names a column that no row has had."""

@@ -54,7 +54,7 @@ def _value_at(text: str, position: int, line: int = 1) -> tuple[object, int]:
         line += text.count("\n", 0, error.pos)
         raise InputError(_problem(error), line=line) from None
     except _DuplicateKeyError as error:
-        problem = f"the key {error.key!r} stands twice in one object: keep one"
+        problem = f"the key {error.key!r} occurs twice in one object: keep one"
         field = error.key
     except RecursionError:
         problem, field = "the JSON is nested too deeply", None

@@ -142,7 +142,7 @@ def _decoded(raw: bytes, line: int, offset: int) -> str:
         problem = f"byte {raw[error.start]:#04x} is not UTF-8: save the file as UTF-8"
         raise _at_byte(problem, raw, error.start, line, offset) from None
     if "\0" in text:
-        problem = "a NUL byte, so this is no text, or UTF-16, or damaged: save the file as UTF-8"
+        problem = "a NUL byte: not text, UTF-16, or damaged; save the file as UTF-8"
         raise _at_byte(problem, raw, raw.index(b"\0"), line, offset)
     return text.removeprefix("\ufeff") if offset == 0 else text
 

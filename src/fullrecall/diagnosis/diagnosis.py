@@ -173,7 +173,9 @@ class Diagnosis:
         advice = [f"{nth}. {change}" for nth, change in enumerate(self.changes, start=1)]
         blocks = ["What to change", *advice, ""] if advice else []
         notes = (
-            [f"Told from {counted(self.samples, 'sample')}{self._drawn}."] if self._drawn else []
+            [f"Diagnosed from {counted(self.samples, 'sample')}{self._drawn}."]
+            if self._drawn
+            else []
         )
         return [*blocks, terminal.table(heads, sections), "", *fixes, *notes]
 

@@ -111,7 +111,7 @@ def judged_unsupported(case: Case) -> Explained | None:
         if context.text and locate(claim, context.text, least=1.0) is not None:
             return Explained(
                 Cause.JUDGED_UNSUPPORTED,
-                f"its very words stand in the context at rank {rank}, and the judge said no",
+                f"the context at rank {rank} has it verbatim; verdict: not supported",
                 rank,
             )
     at = None if case.judged_without_item else _rank(case, case.within_k)
@@ -273,7 +273,7 @@ def split_across_chunks(case: Case) -> Explained | None:  # noqa: PLR0911 - each
     rest = f"; not retrieved: {names}" if missing else ""
     return Explained(
         Cause.SPLIT_ACROSS_CHUNKS,
-        f"it stands in {len(held)} chunks of the corpus, none of which has more than "
+        f"it is split across {len(held)} chunks of the corpus, none with more than "
         f"{max(shares):.0%} of it; {retrieved}{rest}",
         min(here, default=None),
     )
@@ -294,7 +294,7 @@ def not_in_corpus(case: Case) -> Explained | None:
     if share == 1.0:
         return None
     some = f"only {share:.0%}" if share else "none"
-    return Explained(Cause.NOT_IN_CORPUS, f"{some} of its text stands in the corpus")
+    return Explained(Cause.NOT_IN_CORPUS, f"{some} of its text is in the corpus")
 
 
 def failed_call(case: Case) -> Explained | None:
@@ -325,9 +325,7 @@ def found_deeper(case: Case) -> Explained | None:
     rank = case.find(case.deeper())
     if rank is None:
         return None
-    return Explained(
-        Cause.BEYOND_K, f"at rank {rank} when {case.limits.deep_k} are asked for", rank
-    )
+    return Explained(Cause.BEYOND_K, f"at rank {rank} when retrieving {case.limits.deep_k}", rank)
 
 
 def in_the_corpus(case: Case) -> Explained | None:
@@ -337,7 +335,7 @@ def in_the_corpus(case: Case) -> Explained | None:
     if case.deeper is not None:
         return Explained(
             Cause.NEVER_RETRIEVED,
-            f"in the corpus, and not among the {case.limits.deep_k} that were asked for",
+            f"in the corpus, but not in the top {case.limits.deep_k}",
         )
     return Explained(
         Cause.NEVER_RETRIEVED,

@@ -143,7 +143,7 @@ class BatchScorer:
                 raise ParameterError(f"{name} must be a whole number >= 1, got {value!r}")
         if self.keep == "summary" and self.position is None:
             raise ParameterError(
-                'keep="summary" needs position=…, a column of whole numbers that tells rows apart: '
+                'keep="summary" needs position=…, a column of whole numbers that identifies rows: '
                 "without it a part that comes twice is counted twice, and a lost one is not missed"
             )
         if self.store is not None:
@@ -229,7 +229,7 @@ class BatchScorer:
         if self.keep == "summary":
             if planned is None:
                 raise ReportError(
-                    "rows is missing: pass rows=…, how many the data set has; nothing else tells "
+                    "rows is missing: pass rows=…, how many the data set has; nothing else shows "
                     "whether a part was lost"
                 )
             return self._report_of_totals(tables, planned)
@@ -278,7 +278,7 @@ class BatchScorer:
             return []
         if self.position not in table.names:
             raise InputError(
-                f"no column {self.position!r}, which position names: there are "
+                f"no column {self.position!r}, which position names: the columns are "
                 f"{', '.join(map(repr, table.names))}"
             )
         values = enumerate(table.column(self.position), start=1)
@@ -286,7 +286,7 @@ class BatchScorer:
         if self.keep == "summary" and len(set(positions)) < len(positions):
             twice = overlap(((place, place),) for place in positions)
             raise InputError(
-                f"{twice and twice[0]} stands twice in a batch: number the rows, each its own",
+                f"{twice and twice[0]} occurs twice in a batch: give each row its own number",
                 field=self.position,
             )
         return positions
@@ -501,7 +501,7 @@ class BatchScorer:
     def _column(self, table: Table, name: str) -> list[Any]:
         if name not in table.names:
             raise ReportError(
-                f"no column {name!r}, so these are no scores of this scorer: there are "
+                f"no column {name!r}, so these are not scores of this scorer: the columns are "
                 f"{', '.join(map(repr, table.names))}"
             )
         return table.column(name)
@@ -564,7 +564,7 @@ class BatchScorer:
                     failed[place] = text
                 elif (first := known.setdefault(place, text)) is not text and first != text:
                     raise ReportError(
-                        f"two rows have {self.position}={place}, and differ: each has its own"
+                        f"two rows have {self.position}={place}, but differ: give each row its own"
                     )
         return sorted((failed | known).items())
 

@@ -31,7 +31,7 @@ VERSION = 1
 
 _KIND = "fullrecall report in parts"
 
-_NO_END = "its manifest has no end: the run was killed or goes on"
+_NO_END = "its manifest has no end: the run was killed or is still running"
 
 
 class PartRecord(Record):
@@ -145,20 +145,20 @@ def _checked(plain: dict[str, Any]) -> Manifest:
     if plain.get("version") != VERSION:
         raise ReportError(
             f"has version {plain.get('version')!r} of the form, this fullrecall reads {VERSION}: "
-            "evaluate anew, or read it with the fullrecall that wrote it"
+            "evaluate again, or read it with the fullrecall that wrote it"
         )
     digest = plain.pop("digest", None)
     manifest = Manifest.read(plain)
     if digest != _digest(plain):
         raise ReportError(
             f"digest must be {_digest(plain)}, got {digest!r}: the manifest was edited; save the "
-            "report anew"
+            "report again"
         )
     for field in ("id", "file", "digest"):
         often = Counter(getattr(part, field) for part in manifest.parts)
         for value, times in often.items():
             if times > 1:
-                raise ReportError(f"parts must stand once each: {field} {value!r} stands {times}")
+                raise ReportError(f"parts must occur once each: {field} {value!r} stands {times}")
     for nth, part in enumerate(manifest.parts):
         if Path(part.file).name != part.file:
             raise ReportError(f"parts[{nth}].file must be a name in this directory: {part.file!r}")
@@ -166,7 +166,7 @@ def _checked(plain: dict[str, Any]) -> Manifest:
         raise ReportError(f"samples must be {total}, as the parts have, got {manifest.samples}")
     names = [record.name for record in manifest.methods]
     if len(set(names)) < len(names):
-        raise ReportError(f"methods must have names of their own, got {', '.join(names)}")
+        raise ReportError(f"methods must have distinct names, got {', '.join(names)}")
     identity(manifest.as_methods)
     return manifest
 

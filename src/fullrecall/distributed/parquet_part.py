@@ -121,13 +121,13 @@ class Part:
             size = self.path.stat().st_size
         except FileNotFoundError:
             raise ReportError(
-                f"{self.path} is missing, with {self.record.rows:,} samples: bring it back, or "
-                "save the report anew"
+                f"{self.path} is missing, with {self.record.rows:,} samples: restore it, or "
+                "save the report again"
             ) from None
         if size != self.record.bytes:
             raise ReportError(
                 f"{self.path} must have {self.record.bytes:,} bytes, got {size:,}: it was cut off "
-                "or edited; save the report anew"
+                "or edited; save the report again"
             )
 
     def batches(self, names: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -221,7 +221,7 @@ class Part:
                         raise ReportError(f"{self.path}: row {number}: {error}") from None
         raise ReportError(
             f"{self.path} is not the file that was written (its digest is another one): it was "
-            "edited, damaged or replaced; save the report anew"
+            "edited, damaged or replaced; save the report again"
         )
 
     def _opened(self) -> Any:

@@ -75,7 +75,7 @@ class Cache:
         self._warned = False
         if store is not None:
             if store.is_closed:
-                raise StoreError(f"the store {store.path} is closed: open it anew")
+                raise StoreError(f"the store {store.path} is closed: open it again")
             self.warn()
 
     def turn(self, ask: Ask) -> Turn:

@@ -252,7 +252,7 @@ class ServedStore:
 
     def _read(self, act: Callable[[], Any]) -> Any:
         if self._closed:
-            raise StoreError(f"the store {self.path} is closed: open it anew")
+            raise StoreError(f"the store {self.path} is closed: open it again")
         if self.problem:
             return None
         try:
@@ -263,7 +263,7 @@ class ServedStore:
 
     def _done(self, act: Callable[[], Any], otherwise: Any = None) -> Future[Any]:
         if self._closed:
-            raise StoreError(f"the store {self.path} is closed: open it anew")
+            raise StoreError(f"the store {self.path} is closed: open it again")
 
         def done() -> Any:
             if self.problem:
@@ -278,6 +278,6 @@ class ServedStore:
 
     def _stop(self, error: Exception) -> None:
         self.problem = self.problem or (
-            f"the store {self.path} keeps nothing from here on ({error}): the run goes on, and "
-            "what it pays for now is in its results alone"
+            f"the store {self.path} keeps nothing from here on ({error}): the run continues, and "
+            "new answers are in its results only"
         )

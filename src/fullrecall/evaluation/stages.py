@@ -56,7 +56,7 @@ class StageReports(Mapping[str, Report]):
         try:
             return self._reports[name]
         except KeyError:
-            raise KeyError(f"no stage {name!r}: there are {', '.join(self)}") from None
+            raise KeyError(f"no stage {name!r}: choose one of {', '.join(self)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._reports)
@@ -203,7 +203,9 @@ def stage_names(samples: Iterable[Sample]) -> list[str]:
 
 def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]:
     if "keep" in options:
-        raise ParameterError("evaluate_stages takes no keep=: where items were lost needs the rows")
+        raise ParameterError(
+            "evaluate_stages takes no keep=: finding where targets were dropped needs the rows"
+        )
     names = stage_names(samples)
     for taken in (FINAL, PROMPT):
         if taken in names:

@@ -318,7 +318,7 @@ class Store:
     def _row(self, statement: str, *values: object) -> Any:
         with self._lock:
             if self._closed:
-                raise StoreError(f"the store {self.path} is closed: open it anew")
+                raise StoreError(f"the store {self.path} is closed: open it again")
             try:
                 if self._reading is None:
                     if self._file is None or _identity(self.path) != self._file:
@@ -332,7 +332,7 @@ class Store:
     def _enqueued(self, job: _Job) -> Future[Any]:
         with self._lock:
             if self._closed:
-                raise StoreError(f"the store {self.path} is closed: open it anew")
+                raise StoreError(f"the store {self.path} is closed: open it again")
             if self.problem:
                 job.tell(job.otherwise)
                 return job.done
@@ -414,8 +414,8 @@ class Store:
         is_gone = self._file is not None and _identity(self.path) != self._file
         self.problem = self.problem or (
             f"the store {self.path} keeps nothing from here on "
-            f"({_GONE if is_gone else _in_words(error)}): the run goes "
-            "on, and what it pays for now is in its results alone"
+            f"({_GONE if is_gone else _in_words(error)}): the run "
+            "continues, and new answers are in its results only"
         )
 
     def _abandon(self) -> None:

@@ -41,7 +41,7 @@ class VerbatimJudge:
         """Return the sentences of the text; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":
-            raise JudgeError("VerbatimJudge lists no entities: give reference_entities")
+            raise JudgeError("VerbatimJudge lists no entities: pass reference_entities")
         return sentences(text)
 
     def attribute(
@@ -94,7 +94,7 @@ class Cascade:
     def __post_init__(self) -> None:
         object.__setattr__(self, "judges", tuple(self.judges))
         if len(self.judges) < 2:  # noqa: PLR2004 - one has nobody to hand on to
-            raise ParameterError(f"a cascade has two judges or more, got {len(self.judges)}")
+            raise ParameterError(f"a cascade needs at least two judges, got {len(self.judges)}")
 
     @property
     def name(self) -> str:
@@ -134,8 +134,8 @@ class Cascade:
                 continue  # this judge cannot tell such targets: it settles none
             if len(verdicts) != len(asked):
                 raise JudgeError(
-                    f"the judge {judge.name} gave {len(verdicts)} verdicts for {len(asked)} "
-                    "targets: it owes one for each, in order"
+                    f"the judge {judge.name} returned {len(verdicts)} verdicts, expected "
+                    f"{len(asked)}, one per target in order"
                 )
             for number, verdict in zip(left, verdicts, strict=True):
                 if judge is self.judges[-1]:

@@ -90,7 +90,7 @@ class CrossEncoderJudge:
         """Return the facts of the text, sentence by sentence; raises `JudgeError` for entities."""
         yield from ()
         if kind == "entities":
-            raise JudgeError("CrossEncoderJudge lists no entities: give reference_entities")
+            raise JudgeError("CrossEncoderJudge lists no entities: pass reference_entities")
         return facts_of(text) if kind == "claims" else sentences(text)
 
     def attribute(
@@ -105,7 +105,7 @@ class CrossEncoderJudge:
         if relation == "question":
             raise JudgeError(
                 "CrossEncoderJudge cannot tell whether a question is answered: "
-                "give judge=LLMJudge(…)"
+                "pass judge=LLMJudge(…)"
             )
         found = yield from self._scored(targets, contexts)
         return [self._verdict(one, contexts) for one in found]
@@ -118,7 +118,7 @@ class CrossEncoderJudge:
         if reference is None:
             raise JudgeError(
                 "CrossEncoderJudge cannot tell what helps to answer a question without a "
-                "reference answer: give judge=LLMJudge(…)"
+                "reference answer: pass judge=LLMJudge(…)"
             )
         found = yield from self._scored(facts_of(reference), contexts, jointly=False)
         if not found:

@@ -116,7 +116,7 @@ class LLMJudge:
             problem = completion.problem or (
                 "the model's reply lists nothing"
                 if items is not None
-                else "the model's reply is no JSON list of items"
+                else "the model's reply is not a JSON list of items"
             )
             if completion.failure and completion.failure.is_final:
                 break

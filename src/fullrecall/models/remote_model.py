@@ -232,7 +232,7 @@ class RemoteModel(ABC):
             return self._read(reply)
         except (TypeError, KeyError, IndexError, AttributeError):
             beginning = content[:_SHOWN].decode(errors="replace")
-            detail = f"the reply is no chat completion: {beginning}"
+            detail = f"the reply is not a chat completion: {beginning}"
             return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ VERSION = 2
 _KIND = "fullrecall report"
 _END = "end of fullrecall report"
 
-_NO_END = "its file has no end: the run was killed or goes on, or the file was cut off"
+_NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
 class Writer:
@@ -153,7 +153,7 @@ def read(path: str | Path) -> Saved:
     if version != VERSION:
         raise ReportError(
             f"{path} has version {version!r} of the format, this fullrecall reads {VERSION}: "
-            "evaluate anew, or read it with the fullrecall that wrote it"
+            "evaluate again, or read it with the fullrecall that wrote it"
         )
     try:
         methods = [record.method for record in Head.read(plain).methods]
@@ -177,7 +177,7 @@ def read(path: str | Path) -> Saved:
     if end.samples != len(lines):
         raise ReportError(
             f"{path} has {len(lines)} samples, and its last line says {end.samples}: some "
-            "were added or taken out; save it anew with Report.save"
+            "were added or removed; save it again with Report.save"
         )
     return Saved(methods, _rows(path, lines, methods), end.stopped)
 
@@ -186,7 +186,7 @@ def _check_names(methods: Sequence[Method]) -> None:
     names = [method.name for method in methods]
     for name in names:
         if names.count(name) > 1:
-            raise ReportError(f"methods must have names of their own, got {name!r} twice")
+            raise ReportError(f"methods must have distinct names, got {name!r} twice")
 
 
 def _mapping(line: str) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(plain) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ReportError(f"{twice} must stand once, and stands {names.count(twice)} times")
+        raise ReportError(f"{twice} must occur once, and occurs {names.count(twice)} times")
     return plain
 
 

@@ -634,7 +634,7 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
 def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
     if ours != theirs:
         raise ReportError(
-            f"reports of {_names(ours)} and of {_names(theirs)} are no parts of one evaluation: "
+            f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation: "
             "give each the same scorers with the same parameters"
         )
 

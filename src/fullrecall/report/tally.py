@@ -302,7 +302,7 @@ class Tallies:
         """
         if self.ids.repeated:
             raise ReportError(
-                "sample IDs stand more than once in a report without rows, so it is not known "
+                "sample IDs occur more than once in a report without rows, so it is not known "
                 'which samples are independent: give them a group, or evaluate with keep="rows"'
             )
         for score in self.scores:

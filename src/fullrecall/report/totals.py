@@ -81,7 +81,7 @@ class _Folded:
     def of(self, gap: float | None) -> _Sum:
         if gap not in self.sums:
             raise ReportError(
-                f"groups were merged for gaps of 0 and of 1, got {gap!r}: this asks for the rows"
+                f"groups were merged for gaps of 0 and of 1, got {gap!r}: this needs the rows"
             )
         return self.sums[gap]
 

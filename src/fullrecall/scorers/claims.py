@@ -41,7 +41,7 @@ class ClaimRecall(JudgedScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.split not in get_args(Split):
-            raise ParameterError(f'split is "judge" or "sentences", got {self.split!r}')
+            raise ParameterError(f'split must be "judge" or "sentences", got {self.split!r}')
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         require_retrieval(sample)

@@ -138,7 +138,7 @@ def _rows(retrieved: Iterable[Any], references: Iterable[Any]) -> Iterator[tuple
         row += 1
     if next(ids, _UNEVEN) is not _UNEVEN or next(wanted, _UNEVEN) is not _UNEVEN:
         raise InputError(
-            f"the columns have different lengths: one ends after {row} rows, the other goes on"
+            f"the columns have different lengths: one ends after {row} rows, another does not"
         )
 
 

@@ -119,7 +119,7 @@ class JudgedScorer(FindingScorer):
             if own.name in ("partial_credit", "require_evidence", "depth", "min_measured"):
                 value = getattr(self, own.name)
                 if value != own.default:
-                    raise ParameterError(f"{own.name}={value!r} needs a judge: give judge=…")
+                    raise ParameterError(f"{own.name}={value!r} needs a judge: pass judge=…")
 
     @property
     def _asked(self) -> Judge:
@@ -164,8 +164,8 @@ class JudgedScorer(FindingScorer):
         """Return the findings of targets with a valid verdict, and the others with why not."""
         if len(verdicts) != len(targets):
             raise JudgeError(
-                f"the judge {self._asked.name} gave {len(verdicts)} verdicts for "
-                f"{len(targets)} targets: it owes one for each, in order"
+                f"the judge {self._asked.name} returned {len(verdicts)} verdicts, expected "
+                f"{len(targets)}, one per target in order"
             )
         findings = []
         unmeasured = []
@@ -233,7 +233,7 @@ class JudgedScorer(FindingScorer):
         return _Part(cited, max(every), proven_at, counted)
 
 
-_UNVERIFIED = "the judge's quote is no evidence, or stands in no context that it cites"
+_UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it cites"
 
 
 class _Part(NamedTuple):

@@ -69,7 +69,7 @@ class BoundedSimilarity:
         flags = scorer["get_scorer_flags"]()
         if flags["worst_score"] != 0 or flags["optimal_score"] not in (1, 100):
             raise ParameterError(
-                f"similarity must be a normalised similarity, got {similarity!r}: take "
+                f"similarity must be a normalized similarity, got {similarity!r}: take "
                 "normalized_similarity of the same module"
             )
         self._function = function
@@ -110,7 +110,8 @@ def _named(name: str) -> object:
     if name in _FUZZ:
         return getattr(rapidfuzz.fuzz, name)
     raise ParameterError(
-        f"no similarity {name!r}: there are {', '.join((*_DISTANCES, *_FUZZ))}, or give a callable"
+        f"no similarity {name!r}: choose one of {', '.join((*_DISTANCES, *_FUZZ))}, "
+        "or pass a callable"
     )
 
 

@@ -52,7 +52,7 @@ class TextRecall(DeterministicScorer):
         super().__post_init__()
         check_share(self.threshold, "threshold")
         if self.comparison not in get_args(Comparison):
-            raise ParameterError(f'comparison is "ge" or "gt", got {self.comparison!r}')
+            raise ParameterError(f'comparison must be "ge" or "gt", got {self.comparison!r}')
         BoundedSimilarity(self.similarity, self.threshold)
 
     def __getstate__(self) -> dict[str, object]:

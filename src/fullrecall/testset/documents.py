@@ -51,7 +51,7 @@ class Documents:
                 yield document
             elif seen[document.id] != fingerprint:
                 raise InputError(
-                    f"the ID {document.id!r} names two texts: give each document an ID of its own"
+                    f"the ID {document.id!r} names two texts: give each document a unique ID"
                 )
 
 

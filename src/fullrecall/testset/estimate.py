@@ -62,7 +62,7 @@ def estimated(
     words = labels or {one.item: bool(one.verdict.relevant) for one in known}
     right = _right(known, words) if labels else None
     if not strata:
-        why = "there is no sample below the pool: tail=1000 draws one"
+        why = "no sample below the pool: tail=1000 draws one"
         return Estimate(None, why, by_judge, right=right)
     tail = [one for one in judged if one.stratum is not None]
     found = [one for one in tail if one.verdict.relevant]

@@ -79,7 +79,7 @@ class _Set:
         )
         if alternatives:
             did = (
-                "each alternative is a demand of its own there: recall falls"
+                "each alternative becomes a separate target there: recall falls"
                 if self.alternatives == "all"
                 else "only the first alternative is there: the others count as not relevant"
             )
@@ -187,9 +187,7 @@ def _beir(given: _Set) -> tuple[Any, list[str]]:
 def _trec(given: _Set) -> tuple[Any, list[str]]:
     for name, one, _ in _judged(given):
         if any(c.isspace() for c in name + one):
-            raise InputError(
-                f"TREC's files have no way to write the white space in {one or name!r}"
-            )
+            raise InputError(f"TREC's files cannot hold the whitespace in {one or name!r}")
     lines = [f"{name} 0 {one} {grade:g}\n" for name, one, grade in _judged(given)]
     notes = given.notes(ids=True, contexts=False, grades=True)
     return "".join(lines), [*notes, "questions are left out", *_answers_left_out(given)]

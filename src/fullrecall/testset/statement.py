@@ -20,7 +20,7 @@ def _lines(completion: Judgments) -> Iterator[str]:
     questions, failed = len(completion.given), len(completion.pool.problems)
     yield (
         f"{questions:,} questions, {len(completion.names)} retrievers: "
-        f"{len(completion.judged):,} contexts judged that nobody had labeled"
+        f"{len(completion.judged):,} unlabeled contexts judged"
     )
     if failed:
         yield f"  {failed:,} questions left out, since a retriever failed on them"

@@ -242,7 +242,7 @@ class _Tree:
         if names:
             there = dict.fromkeys(source_of(one.step) for one in _every(self.opened(())))
             listed = ", ".join(map(repr, there)) or "none"
-            return f"no retriever is named {' or '.join(map(repr, names))}: there are {listed}"
+            return f"no retriever is named {' or '.join(map(repr, names))}: choose one of {listed}"
         return _UNSEEN
 
     def _walk(self, step: Step) -> Iterator[Step]:

@@ -117,12 +117,12 @@ class IdWatch:
             )
             return f"{problem}, but their metadata hold them: {listed} would find them"
         if self._brought is None:
-            return f"{problem}: none of the documents has an ID; id_key= says where it stands"
+            return f"{problem}: none of the documents has an ID; pass id_key= to name its field"
         if self._compared < _ENOUGH:
             return None
         return (
             f"{problem}: references look like {shown(self._reference)}, documents like "
-            f"{shown(self._brought)}; id_key= says where the IDs stand that the references name"
+            f"{shown(self._brought)}; pass id_key= to name the field that the references use"
         )
 
 
@@ -137,7 +137,7 @@ def id_hint(sample: Sample, seen: IdsSeen) -> str:
     if not keys:
         return ""
     there = ", ".join(map(repr, keys))
-    return f"id_key= says where the ID stands; the documents' metadata has {there}"
+    return f"pass id_key= to name the field with the ID; the documents' metadata has {there}"
 
 
 def _keys(sample: Sample, wanted: set[str]) -> tuple[str, ...]:

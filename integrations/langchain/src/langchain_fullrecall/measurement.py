@@ -100,7 +100,7 @@ def _steps(case: Case, scorer: Scorer, *, asks: bool) -> _Steps:
     sample, unseen = case
     if asks and unseen is not None:
         if sample.user_input is None:
-            why = "no retrieval observed: there is no question to ask for one"
+            why = "no retrieval observed, and no question to retrieve with"
             return unscored(scorer, why, sample)
         sample = sample.with_retrieval((yield _Ask(sample)))
         unseen = None

@@ -128,7 +128,7 @@ def _bare_field(reference: object, scorer: Scorer) -> str:
     if of_text:
         return _ANSWER
     raise InputError(
-        f"{shown(reference)} is no reference that {scorer.method.name} is known to take: give a "
+        f"{shown(reference)} is not a reference that {scorer.method.name} accepts: pass a "
         f"mapping with its name, one of {', '.join(_FIELD_OF)}"
     )
 

@@ -112,7 +112,7 @@ class LexicalJudge:
         if relation == "question":
             raise JudgeError(
                 "the built-in judge cannot tell whether a question is answered: "
-                "give judge=LLMJudge(…)"
+                "pass judge=LLMJudge(…)"
             )
         return [self._verdict(target, contexts, question) for target in targets]
 
@@ -124,7 +124,7 @@ class LexicalJudge:
         if reference is None:
             raise JudgeError(
                 "the built-in judge cannot tell what helps to answer a question without a "
-                "reference answer: give judge=LLMJudge(…)"
+                "reference answer: pass judge=LLMJudge(…)"
             )
         verdicts = [Verdict("not_supported")] * len(contexts)
         best: dict[int, Support] = {}
@@ -179,7 +179,7 @@ class LexicalJudge:
 
     def _unmeasured(self, found: str) -> str:
         measured = ", ".join(map(name_of, self.languages))
-        return f"the built-in judge is measured on {measured} only, and {found}: give judge=…"
+        return f"the built-in judge is measured on {measured} only, and {found}: pass judge=…"
 
     def _judged(
         self, claim: str, read: Sequence[int], contexts: Sequence[str], question: str | None

@@ -69,10 +69,7 @@ def report_page(
     held = selection(report.rows, own, offered, first)
     partly = held.sentence
     if partly and diagnosis and diagnosis.samples < len(report):
-        partly += (
-            f" Causes, and what to change, are told from {diagnosis.samples:,} samples, drawn at "
-            "random."
-        )
+        partly += f" Causes and changes are from {diagnosis.samples:,} samples drawn at random."
         if explain is not None:
             causes.explain(0, explain(type(report).of(report.methods, held.rows)))
     parts = groupings(report.rows, held.rows, own, offered[first].measures)

@@ -106,7 +106,7 @@ class LlamaIndexChatModel:
             llm = Settings.llm if self._given is None else self._given
         except (ImportError, ValueError) as error:
             raise ParameterError(
-                "a judge needs a model, and LlamaIndex's Settings has none to give: pass "
+                "a judge needs a model, and LlamaIndex's Settings has none: pass "
                 f"LlamaIndexChatModel(llm), or set Settings.llm ({' '.join(str(error).split())})"
             ) from error
         hide_fields(llm)

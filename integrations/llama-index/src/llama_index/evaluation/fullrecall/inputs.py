@@ -122,7 +122,7 @@ def _found_in_response(response: AnyResponse, reading: Reading, capture: Capture
         return Found(read_capture(capture, reading))
     if own is None or (not own and not says_that_nothing_was_retrieved(response)):
         problem = (
-            "the response names no source nodes, which does not tell what was retrieved: "
+            "the response names no source nodes, so what was retrieved is unknown: "
             "attach(engine), or pass retrieved_nodes=[…]"
         )
         return Found(Retrieval(error=problem, response=text))

@@ -117,7 +117,7 @@ class NodeReader:
             return None if found is None else as_id(found)
         except Exception as error:
             raise InputError(
-                f"rank {rank}, node {node.node_id!r}: id_key={self.id_key!r} gives no ID: "
+                f"rank {rank}, node {node.node_id!r}: id_key={self.id_key!r} returns no ID: "
                 f"{type(error).__name__}: {error}"
             ) from error
 
