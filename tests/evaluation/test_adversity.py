@@ -243,7 +243,7 @@ def is_refused(path: Path) -> bool:
 def test_a_clock_that_jumps_pays_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jump: float
 ) -> None:
-    """Leases go by the clock of the machine, and by who lives."""
+    """Leases go by a clock that nobody sets, and by who lives."""
     now, shift = time.time, [0.0]
     monkeypatch.setattr(time, "time", lambda: now() + shift[0])
     models = []

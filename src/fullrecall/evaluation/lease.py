@@ -13,6 +13,24 @@ LEASE_SECONDS = 15.0
 """A lease that was not renewed for so long is nobody's: its owner is dead, or as good as that."""
 
 
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
+
+
+def _steady() -> float:
+    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
+
+
+_BEGIN = time.time() - _steady()
+
+
+def seconds() -> float:
+    """Return the time since the epoch, by a clock that does not follow who sets the machine's.
+
+    A process that starts after the clock was set, and one from before, disagree by as much.
+    """
+    return _BEGIN + _steady()
+
+
 class Lease(NamedTuple):
     """A row of the store: which claim holds a key, of which process where, and until when."""
 
@@ -23,7 +41,7 @@ class Lease(NamedTuple):
 
     def is_held(self) -> bool:
         """Whether its owner may still be at it."""
-        now = time.time()
+        now = seconds()
         if not now < self.until <= now + 2 * LEASE_SECONDS:  # beyond: the clock was set back
             return False
         return self.place != own_place() or _lives(self.pid)

@@ -29,7 +29,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from fullrecall.errors import StoreError
-from fullrecall.evaluation.lease import LEASE_SECONDS, Lease, own_place
+from fullrecall.evaluation.lease import LEASE_SECONDS, Lease, own_place, seconds
 from fullrecall.evaluation.salvage import salvaged
 from fullrecall.evaluation.store_file import (
     PATIENCE,
@@ -181,7 +181,7 @@ class Store:
             if taken:
                 self._leases.discard(token)
             else:
-                until = time.time() + LEASE_SECONDS
+                until = seconds() + LEASE_SECONDS
                 connection.execute(_TAKE_LEASE, (key, token, own_place(), os.getpid(), until))
             return not taken
 
@@ -371,7 +371,7 @@ class Store:
             return self._taken
 
     def _renewal(self) -> _Job:
-        rows = [(time.time() + LEASE_SECONDS, token) for token in self._leases]
+        rows = [(seconds() + LEASE_SECONDS, token) for token in self._leases]
         return _Job(lambda connection: connection.executemany(_RENEW_LEASE, rows), durable=False)
 
     def _do(self, jobs: Sequence[_Job]) -> None:
