@@ -172,8 +172,9 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         TextRecall, "lengthy", lambda scorer, sample: own(scorer, sample) and sample.id != "s4"
     )
     monkeypatch.setattr(text_matches, "_LENGTHY", 400)
+    before = set(threading.enumerate())
     yield request.param
-    assert not [one for one in threading.enumerate() if one.name.startswith("fullrecall")]
+    assert not [one for one in threading.enumerate() if one not in before]
 
 
 def test_reports_do_not_depend_on_the_number_of_threads(threads: int, tmp_path: Path) -> None:

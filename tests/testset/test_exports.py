@@ -123,7 +123,7 @@ def test_what_a_format_cannot_hold_is_an_error() -> None:
         export(PLAIN, "ragas", alternatives="some")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no text of 'd0'"):
         export(PLAIN, "embedding_qa")
-    with pytest.raises(InputError, match="white space"):
+    with pytest.raises(InputError, match="whitespace"):
         export([Sample(id="a", user_input="q", reference_context_ids=["a b"])], "trec")
 
 

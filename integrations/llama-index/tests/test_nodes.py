@@ -143,7 +143,7 @@ def test_an_unknown_id_key_is_refused_at_once(id_key: Any) -> None:
 def test_a_value_that_is_no_id_names_the_node(value: object) -> None:
     """A float in the metadata is refused, not compared as `1.5`."""
     node = TextNode(id_="n-1", text="x", metadata={"key": value})
-    with pytest.raises(InputError, match=r"rank 1, node 'n-1': id_key='key' gives no ID"):
+    with pytest.raises(InputError, match=r"rank 1, node 'n-1': id_key='key' returns no ID"):
         contexts([node], id_key="key")
 
 
