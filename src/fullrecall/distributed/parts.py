@@ -117,11 +117,9 @@ class Parts(Generic[C]):
             (node.runs(self.size), content) for node, content in self._whole.items()
         ]
         for pieces in self._pieces.values():
-            end = -1
-            for run in sorted(pieces, key=lambda run: (run[0], -run[1])):
-                if run[1] > end:  # else the one before has all of its rows
-                    chosen.append(((run,), pieces[run]))
-                    end = run[1]
+            for first, last in joined(pieces):
+                chain = _chain(pieces, first, last + 1) or _longest(pieces, first, last)
+                chosen += [((run,), pieces[run]) for run in chain]
         known = joined(run for runs, _ in chosen for run in runs)
         chosen += [
             (runs, content)
@@ -238,3 +236,12 @@ def _chain(pieces: Mapping[tuple[int, int], Any], start: int, end: int) -> list[
         chain.append(by_end[end])
         end = chain[-1][0]
     return chain[::-1]
+
+
+def _longest(pieces: Iterable[tuple[int, int]], first: int, last: int) -> list[tuple[int, int]]:
+    """Return the pieces from `first` to `last` but those that lie within the one before."""
+    longest: list[tuple[int, int]] = []
+    for run in sorted(pieces, key=lambda run: (run[0], -run[1])):
+        if first <= run[0] <= last and not (longest and run[1] <= longest[-1][1]):
+            longest.append(run)
+    return longest
