@@ -140,7 +140,15 @@ def test_both_forms_are_the_same_report(
     assert parts.metrics() == report.metrics()
     if not repeats:
         assert Report.of_totals([parts.totals()]).metrics() == report.metrics()
-    assert list(parts.missed(2)) == report.missed(2)
+    missed, expected = parts.missed(2), report.missed(2)
+    assert list(missed) == expected
+    assert list(missed) == expected, "each pass reads anew"
+    assert len(missed) == len(expected)
+    assert missed[:3] == expected[:3]
+    for place in {0, len(expected) // 2, -1} if expected else ():
+        assert missed[place] == expected[place]
+    with pytest.raises(IndexError, match=f"there are {len(expected):,}"):
+        missed[len(expected)]
     for by in ("kind", "deep.er", lambda row: len(row.results), *(["group"] if groups else [])):
         assert parts.slices(by, score="id_recall") == report.slices(by, score="id_recall")
     for target in (0.02, 0.9):

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.measures import Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.report.match import group_of
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.readings import Rows
-from fullrecall.report.pairs import Common, change, common_targets
+from fullrecall.report.pairs import change, side_by_side
 from fullrecall.report.row import Row
 from fullrecall.report.slices import (
     LOOKED_AT,
@@ -103,7 +104,7 @@ def change_groupings(rows: Sequence[Rows], shown: Sequence[tuple[Column, Measure
     A slice's mean is then that of the differences, in [-1, 1].
     """
     ones = [next(row for row in of if row is not None) for of in rows]
-    groups = [next((r.sample.group for r in of[-2:] if r and r.sample.group), None) for of in rows]
+    groups = [_group(of) for of in rows]
     changes = [[_change(of, *each) for of in rows] for each in shown]
     members: dict[str, dict[str, list[int]]] = {}
     for field in fields(row.sample for row in ones):
@@ -130,17 +131,22 @@ def change_groupings(rows: Sequence[Rows], shown: Sequence[tuple[Column, Measure
     return _groupings(kinds, len(shown), figure, ones)
 
 
+def _group(of: Rows) -> str | None:
+    before, after = of[-2:]
+    return None if before is None or after is None else group_of(before, after)
+
+
 def _change(of: Rows, column: Column, measure: Measure) -> float | None:
     """Return what changed in a sample, over the targets that both sides have; None if unknown."""
-    before, after = of[-2:]
-    if before is None or after is None:
+    results = [
+        None if row is None else row.results[place]
+        for row, place in zip(of[-2:], column.positions[-2:], strict=True)
+    ]
+    gap, before, after = side_by_side(*results)
+    if gap is not None or before is None or after is None:
         return None
-    old, new = column.positions[-2:]
-    both = common_targets(before.results[old], after.results[new])
-    if not isinstance(both, Common):
-        return None
-    values = both.before[measure], both.after[measure]
-    return None if values[0] is None or values[1] is None else change(values[0], values[1])
+    old, new = before[measure], after[measure]
+    return None if old is None or new is None else change(old, new)
 
 
 def _most_kinds(rows: Sequence[Row]) -> int:
