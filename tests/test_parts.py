@@ -188,6 +188,15 @@ def test_other_cuts_of_the_same_rows(one: list[int], other: list[int], rng: rand
         how.report(overlapping, rows=ROWS)
 
 
+def test_other_cuts_of_a_last_cell_that_is_shorter() -> None:
+    """Of its pieces too those are taken that lie end to end, though others begin sooner."""
+    how = scorer(part_size=16)
+    parts = [range(33), range(33, 40), range(34), range(34, 35), range(35, 40)]
+    report = how.report([how(table(part) | alone(part)) for part in parts[::-1]], rows=40)
+    assert figures(report) == figures(plain(range(40), grouped=False))
+    assert report.complete
+
+
 def test_merging_is_associative_commutative_and_idempotent() -> None:
     """`merge(merge(a, b), merge(a, c))` is the whole, to the byte, in any order."""
     how = scorer()
