@@ -11,7 +11,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, parse
 from fullrecall.measures.ranks import RankMeasure, RankRows, counts_ranks
 from fullrecall.report.groups import SampleIds, groups_of
-from fullrecall.report.late import work_out_all
+from fullrecall.report.late import Reading, are_late, late_of, worked_out
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
@@ -217,12 +217,11 @@ class Tallies:
             self._add_lazily(rows)
             return
         groups = groups_of([row.sample for row in rows])
-        work_out_all(
-            (result, score.totals.keys())
-            for row in rows
-            for score, result in zip(self.scores, row.results, strict=True)
-        )
-        for row, group in zip(rows, groups, strict=True):
+        every: Iterable[tuple[Row, str | None]] = zip(rows, groups, strict=True)
+        if any(are_late(row.results) for row in rows):
+            readings = [Reading.of(score.totals) for score in self.scores]
+            every = worked_out((one, late_of(one[0].results, readings)) for one in every)
+        for row, group in every:
             self._add(row, group)
         for name in {row.sample.id for row in rows if row.sample.group is None}:
             if name is not None:
