@@ -22,7 +22,7 @@ from fullrecall.cli.scorers import ScorerName, Settings, scorer_name
 from fullrecall.measures import Measure
 
 HELP = """\
-[bold]A line of a .jsonl file[/]
+A line of a .jsonl file:
   {"user_input": "Where is the Eiffel Tower?",
    "retrieved_context_ids": ["doc_7", "doc_2"],
    "reference_context_ids": ["doc_2", "doc_9"]}
@@ -30,7 +30,7 @@ HELP = """\
 Texts go into retrieved_contexts and reference_contexts, the reference answer into reference. \
 Field names of ragas, LangChain, and LlamaIndex also work.
 
-[bold]Examples[/]
+Examples:
   fullrecall evaluate answers.jsonl --k 5
   fullrecall evaluate data.csv --rename found=retrieved_ids,gold=expected_ids
   fullrecall evaluate questions.jsonl --retriever app.py:search

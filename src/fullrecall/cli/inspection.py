@@ -25,7 +25,7 @@ HELP = """\
 A store: its models and scorers, how much of each is kept, and the tokens spent on it. A report: \
 its scorers and its summary. Nothing is written.
 
-[bold]Examples[/]
+Examples:
   fullrecall inspect runs.sqlite
   fullrecall inspect bm25.jsonl --json
 """

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall.cli.console import INTERRUPTED, fail, noting, show, write
+from fullrecall.cli.console import fail, noting, show, write
+from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_directory, is_exported
 from fullrecall.cli.problems import explained

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fullrecall.cli.layout import Command, Group
 from fullrecall.counts import counted
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 INVALID = 1
 
 HELP = """\
-[bold]From documents to a gate[/]
+From documents to a gate:
   fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
   fullrecall testset review set.jsonl --documents docs/ --output review.html
   fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
@@ -34,7 +35,7 @@ DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such fi
 has a reference answer, claims, and a quote with its place for each claim. A stopped run resumes \
 from --store.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
   fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 --kind one_fact=3 \
 --kind unanswerable=1 --rejected rejected.jsonl --output set.jsonl
@@ -45,7 +46,7 @@ Check a test set without a model: IDs, offsets, near-duplicates, copied words, a
 
 Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset check set.jsonl docs/
   fullrecall testset check set.jsonl chunks.jsonl --margin 0.03 --json
   fullrecall testset check --demo
@@ -57,7 +58,7 @@ Judge what retrievers found and nobody labeled, and measure how complete the ref
 Each --retrieved file holds the same questions with what one retriever returned, best first. Label \
 what --to-label draws, then run the same command again with --labels: with --store it costs nothing.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
 --judge openai:gpt-4o-mini --store answers.sqlite --to-label labels.csv
   fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
@@ -70,16 +71,17 @@ Draw questions for people to review, as a web page or a sheet, and apply what th
 Without --apply: write --output, .html or .csv. With it: write the reviewed set as .jsonl, and \
 print what the review proves.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset review set.jsonl --documents docs/ --output review.html
   fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
 """
 
 app = typer.Typer(
     name="testset",
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
@@ -106,7 +108,7 @@ _BaseUrl = Annotated[
 ]
 
 
-@app.command(help=GENERATE_HELP)
+@app.command(cls=Command, help=GENERATE_HELP)
 def generate(
     documents: Annotated[
         Path, typer.Argument(metavar="DOCUMENTS", show_default=False, help="A folder or a file.")
@@ -182,7 +184,7 @@ def generate(
     _say(str(made), f"{len(made):,} questions written to {output}.")
 
 
-@app.command(help=CHECK_HELP)
+@app.command(cls=Command, help=CHECK_HELP)
 def check(
     samples: Annotated[
         Path | None,
@@ -229,7 +231,7 @@ def check(
         raise typer.Exit(INVALID)
 
 
-@app.command(help=COMPLETE_HELP)
+@app.command(cls=Command, help=COMPLETE_HELP)
 def complete(
     samples: _Set,
     *,
@@ -314,7 +316,7 @@ def complete(
     _say(*lines)
 
 
-@app.command(help=REVIEW_HELP)
+@app.command(cls=Command, help=REVIEW_HELP)
 def review(
     samples: _Set,
     *,
