@@ -1,4 +1,4 @@
-"""How help is laid out: plain text in named sections, which needs no library that draws.
+"""How help is laid out: plain text in named sections, for which nothing has to be loaded.
 
 Drawn by rich, the help of one command took two thirds of its time to load what draws it.
 """
@@ -16,70 +16,100 @@ from typer.core import TyperCommand, TyperGroup
 _ARGUMENTS, _OPTIONS, _COMMANDS = "Arguments", "Options", "Commands"
 
 
-class _Sections:
-    """Writes the text of a command's help, then its parameters by section, then its commands."""
-
-    help: str | None
-
-    def format_help_text(self, ctx: typer.Context, formatter: Any) -> None:
-        """Write what the command does: paragraphs are filled, indented lines stand as they are."""
-        del ctx
-        formatter.write_paragraph()
-        for indented, lines in groupby(cleandoc(self.help or "").splitlines(), _is_verbatim):
-            if indented:
-                formatter.write("".join(f"{line}\n" for line in lines))
-                continue
-            for line in lines:
-                if line.endswith(":") and " " * 2 not in line:
-                    formatter.write(f"{_bold(line)}\n")
-                elif line:
-                    formatter.write_text(line)
-                else:
-                    formatter.write_paragraph()
-
-    def format_options(self, ctx: typer.Context, formatter: Any) -> None:
-        """Write each section of parameters, those without a name first, and the commands."""
-        sections: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: [], _OPTIONS: []}
-        for parameter in self.get_params(ctx):  # type: ignore[attr-defined]
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                section = getattr(parameter, "rich_help_panel", None) or _OPTIONS
-                if parameter.param_type_name == "argument":
-                    # Beside its name stands its Python type, which tells a reader nothing.
-                    section, record = _ARGUMENTS, (parameter.metavar or record[0], record[1])
-                sections.setdefault(section, []).append(record)
-        sections[_COMMANDS] = [
-            (name, _summary(command)) for name, command in getattr(self, "commands", {}).items()
-        ]
-        # What every command has comes last, after what this one is about.
-        for name in (*(s for s in sections if s not in (_OPTIONS, _COMMANDS)), _OPTIONS, _COMMANDS):
-            _write(name, sections[name], formatter)
-
-
-class Command(_Sections, TyperCommand):
+class Command(TyperCommand):
     """A command whose help is laid out in sections."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, `--help` among them."""
+        return _with_flags_off(super().get_params(ctx))
 
-class Group(_Sections, TyperGroup):
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command does, and its examples."""
+        del ctx
+        _write_text(self.help or "", formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the parameters by section."""
+        _write_parameters(self.get_params(ctx), ctx, formatter)
+
+
+class Group(TyperGroup):
     """A group of commands whose help is laid out in sections."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, `--help` among them."""
+        return _with_flags_off(super().get_params(ctx))
 
-def _is_verbatim(line: str) -> bool:
-    return line.startswith("  ")
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what the commands are for, and examples."""
+        del ctx
+        _write_text(self.help or "", formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the parameters, and what each command does."""
+        _write_parameters(self.get_params(ctx), ctx, formatter)
+        _write_section(
+            _COMMANDS, [(name, _summary(one)) for name, one in self.commands.items()], formatter
+        )
 
 
-def _summary(command: Any) -> str:
-    """Return the first paragraph of a command's help."""
-    return cleandoc(command.help or "").partition("\n\n")[0]
+def _with_flags_off(parameters: list[Any]) -> list[Any]:
+    """Return parameters of which no flag lacks a value by default.
+
+    Whatever lacks one is read by pydantic, which takes longest of all to load, and for every help.
+    """
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.default is None:
+            parameter.default = False
+    return parameters
 
 
-def _write(name: str, records: Iterable[tuple[str, str]], formatter: Any) -> None:
-    records = list(records)
+def _write_text(text: str, formatter: Any) -> None:
+    """Write paragraphs filled, indented lines as they are, and what ends in a colon as a heading."""
+    formatter.write_paragraph()
+    for is_indented, lines in groupby(cleandoc(text).splitlines(), lambda line: line[:1] == " "):
+        for line in lines:
+            if is_indented:
+                formatter.write(f"{line}\n")
+            elif line.endswith(":"):
+                formatter.write(f"{_bold(line)}\n")
+            elif line:
+                formatter.write_text(line)
+            else:
+                formatter.write_paragraph()
+
+
+def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
+    """Write each section of parameters; options of no section last, as most commands have them."""
+    sections: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: []}
+    unnamed: list[tuple[str, str]] = []
+    for parameter in parameters:
+        record = parameter.get_help_record(ctx)
+        section = getattr(parameter, "rich_help_panel", None)
+        if record is None:
+            continue
+        if parameter.param_type_name == "argument":
+            # Beside its name stands its Python type, which tells a reader nothing.
+            sections[_ARGUMENTS].append((parameter.metavar or record[0], record[1]))
+        elif section is None:
+            unnamed.append(record)
+        else:
+            sections.setdefault(section, []).append(record)
+    for name, records in (*sections.items(), (_OPTIONS, unnamed)):
+        _write_section(name, records, formatter)
+
+
+def _write_section(name: str, records: list[tuple[str, str]], formatter: Any) -> None:
     if records:
         formatter.write_paragraph()
         formatter.write_heading(_bold(name))
         with formatter.indentation():
             formatter.write_dl(records)
+
+
+def _summary(command: Any) -> str:
+    """Return the first paragraph of a command's help."""
+    return cleandoc(command.help or "").partition("\n\n")[0]
 
 
 def _bold(heading: str) -> str:
