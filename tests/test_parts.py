@@ -27,9 +27,12 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.distributed import batches
-from fullrecall.distributed.parts import Parts
 from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, runs_of, without
-from fullrecall.distributed.whole import planned_runs
+from fullrecall.distributed.scored_rows import ScoredRows
+from fullrecall.distributed.tables import table_of as table_of_batch
+from fullrecall.distributed.totals.parts import Parts
+from fullrecall.distributed.totals.summed_rows import SummedRows, columns_of
+from fullrecall.distributed.totals.whole import planned_runs
 from fullrecall.errors import InputError, ReportError
 from fullrecall.judges.prompts import Prompts
 from fullrecall.measures import Recall
@@ -112,8 +115,7 @@ def tree(made: list[Table], rng: random.Random, *, often: int) -> list[Table]:
     how = scorer()
     for _ in range(often):
         some = [made[rng.randrange(len(made))] for _ in range(rng.randint(1, 3))]
-        whole = how._whole_of(map(batches.table_of, some))
-        made.append(how._totals_columns(whole))
+        made.append(columns_of(how._kept.whole_of(map(table_of_batch, some))))
     return made
 
 
@@ -203,7 +205,7 @@ def test_merging_is_associative_commutative_and_idempotent() -> None:
     a, b, c = (how(table(range(start, start + 16))) for start in (0, 16, 32))
 
     def merge(*some: Table) -> Table:
-        return how._totals_columns(how._whole_of(map(batches.table_of, some)))
+        return columns_of(how._kept.whole_of(map(table_of_batch, some)))
 
     expected = merge(a, b, c)
     assert merge(merge(a, b), merge(a, c)) == expected
@@ -342,15 +344,18 @@ class TestFailures:
 
     @staticmethod
     def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[list[int]], bool]) -> None:
-        """Have `_scored` raise for batches of such positions."""
-        scored = BatchScorer._scored
+        """Have `scored` raise for batches of such positions."""
 
-        def fail(self: BatchScorer, read: Any, positions: list[int]) -> Any:
-            if when(positions):
-                raise MemoryError("out of memory")
-            return scored(self, read, positions)
+        def failing(scored: Callable[..., Any]) -> Callable[..., Any]:
+            def fail(self: Any, read: Any, positions: list[int]) -> Any:
+                if when(positions):
+                    raise MemoryError("out of memory")
+                return scored(self, read, positions)
 
-        monkeypatch.setattr(BatchScorer, "_scored", fail)
+            return fail
+
+        for kept in (SummedRows, ScoredRows):
+            monkeypatch.setattr(kept, "scored", failing(kept.scored))
 
     @pytest.mark.parametrize("keep", ["rows", "summary"])
     def test_always(self, keep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -534,7 +539,7 @@ class TestColumns:
         arrow = pa.Table.from_pylist(numbered, schema=pa.schema(kinds.items()))
         how = scorer(part_size=part_size)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(BatchScorer, "_count_columns", lambda *_: None)
+            patch.setattr(SummedRows, "count_columns", lambda *_: None)
             expected = how(arrow).to_pydict()
         assert how(arrow).to_pydict() == expected
 
@@ -555,9 +560,9 @@ class TestColumns:
         """Whatever rows are needed for is read row by row."""
         pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
         columns = {"place": [0, 1, 2], "retrieved_ids": [["a"]] * 3, "expected_ids": [["a"]] * 3}
-        read = batches.table_of(pa.table(columns | change))
+        read = table_of_batch(pa.table(columns | change))
         how = scorer()
-        assert (how._count_columns(read, how._tallies) is not None) == counted
+        assert (how._kept.count_columns(read, how._batch_job.tallies) is not None) == counted
 
     @pytest.mark.parametrize(
         "how",
@@ -570,5 +575,5 @@ class TestColumns:
         """Other scorers look at findings."""
         pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
         columns = {"place": [0], "retrieved_ids": [["a"]], "expected_ids": [["a"]]}
-        read = batches.table_of(pa.table(columns))
-        assert how._count_columns(read, how._tallies) is None
+        read = table_of_batch(pa.table(columns))
+        assert how._kept.count_columns(read, how._batch_job.tallies) is None

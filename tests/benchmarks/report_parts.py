@@ -32,8 +32,8 @@ import pyarrow as pa
 from side_by_side import say, setting, table
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
-from fullrecall.distributed.columns import schema
-from fullrecall.distributed.dataset import Writer
+from fullrecall.distributed.parquet.columns import schema
+from fullrecall.distributed.parquet.directory import Writer
 from fullrecall.measures import Recall, nDCG
 
 RETRIEVED = 10

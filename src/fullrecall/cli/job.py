@@ -30,7 +30,7 @@ from fullrecall.datasets import read, read_spans, read_trec, with_references
 from fullrecall.datasets.row_count import row_count
 from fullrecall.datasets.traces import Joined
 from fullrecall.datasets.trec import RunOrder
-from fullrecall.distributed import dataset
+from fullrecall.distributed.parquet import directory
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.progress import Counted
 from fullrecall.evaluation.retrievers import RetrieverLike
@@ -219,7 +219,7 @@ def _counted(samples: Iterable[Sample], request: Request) -> Iterable[Sample]:
 def _writing(opened: ExitStack, output: Path, methods: Sequence[Method]) -> Callable[[Row], None]:
     """Return what saves one row after the other, as a file or as a directory."""
     if is_directory(output):
-        return opened.enter_context(dataset.Writer(output, methods)).write
+        return opened.enter_context(directory.Writer(output, methods)).write
     return opened.enter_context(report_file.Writer(output, methods)).write
 
 

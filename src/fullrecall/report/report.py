@@ -503,11 +503,11 @@ class Report:
         change or cannot hold, unless `default`, such as `str`, makes values of it that JSON can
         hold, and for a directory with other files; `MissingExtraError` without pyarrow.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        if dataset.is_directory(path):
-            with dataset.Writer(path, self.methods, default=default, replace=True) as parts:
+        if directory.is_directory(path):
+            with directory.Writer(path, self.methods, default=default, replace=True) as parts:
                 for row in self.rows:
                     parts.write(row)
                 parts.stopped = self.stopped
@@ -531,10 +531,10 @@ class Report:
         too: `stopped` then says what ended it, and a last line that is cut off is left out with a
         warning.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        if dataset.is_directory(path):
+        if directory.is_directory(path):
             stored = cls.open(path)
             return stored[:]
         methods, rows, stopped = file.read(path)
@@ -551,11 +551,11 @@ class Report:
         files must stay as they are: each is checked when it is first read. One file is read into
         memory, as by `load`, which says what raises `ReportError`.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
 
-        if not dataset.is_directory(path):
+        if not directory.is_directory(path):
             return cls.load(path)
-        from fullrecall.distributed.stored_rows import StoredRows
+        from fullrecall.distributed.parquet.stored_rows import StoredRows
 
         rows = StoredRows(path)
         report = cls(rows.methods)

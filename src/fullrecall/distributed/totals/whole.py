@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fullrecall.distributed.identity import Identity
-from fullrecall.distributed.parts import Parts, missing_in_words
 from fullrecall.distributed.ranges import Runs, count, in_words, joined, runs_of, without
-from fullrecall.distributed.sums import GroupSums, SampleSums
+from fullrecall.distributed.totals.parts import Parts, missing_in_words
+from fullrecall.distributed.totals.sums import GroupSums, SampleSums
 from fullrecall.errors import ReportError
 from fullrecall.report.tally import Tallies
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from fullrecall.distributed import columns, manifest
-from fullrecall.distributed.manifest import Manifest, PartRecord
-from fullrecall.distributed.parquet_part import ENDING, GROUP, as_table, write_table
+from fullrecall.distributed.parquet import columns, manifest
+from fullrecall.distributed.parquet.manifest import Manifest, PartRecord
+from fullrecall.distributed.parquet.part import ENDING, GROUP, as_table, write_table
 from fullrecall.errors import ReportError
 from fullrecall.report.row import Row
 from fullrecall.report.text import ending

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullrecall.distributed.columns import repeated
-from fullrecall.distributed.stored_rows import StoredRows
+from fullrecall.distributed.parquet.columns import repeated
+from fullrecall.distributed.parquet.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -158,7 +158,7 @@ class Alignment:
         return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
     def _type(self, name: str) -> Any:
-        from fullrecall.distributed.columns import schema
+        from fullrecall.distributed.parquet.columns import schema
 
         return schema(self._after.methods).field(name).type
 

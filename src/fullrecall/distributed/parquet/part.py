@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fullrecall.distributed import columns
-from fullrecall.distributed.manifest import VERSION, PartRecord
+from fullrecall.distributed.parquet import columns
+from fullrecall.distributed.parquet.manifest import VERSION, PartRecord
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.report.row import Row
