@@ -8,7 +8,6 @@ import pickle
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -28,7 +27,6 @@ from fullrecall import (
 )
 from fullrecall.distributed import batches
 from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, runs_of, without
-from fullrecall.distributed.scored_rows import ScoredRows
 from fullrecall.distributed.tables import table_of as table_of_batch
 from fullrecall.distributed.totals.parts import Parts
 from fullrecall.distributed.totals.summed_rows import SummedRows, columns_of
@@ -68,12 +66,19 @@ def alone(places: Sequence[int]) -> Table:
     return {"group": [None for _ in places]}
 
 
-def plain(places: Sequence[int], *, grouped: bool = True) -> Report:
+def only(places: Sequence[int], kept: set[int]) -> Table:
+    """Return the column of groups where only the rows at some places are in one."""
+    return {"group": [row(place)["group"] if place in kept else None for place in places]}
+
+
+def plain(places: Sequence[int], *, grouped: bool = True, kept: set[int] | None = None) -> Report:
     """Return the report of one run over these rows; one that is no sample failed its retrieval."""
     samples = []
     left = {"place"} if grouped else {"place", "group"}
     for place in places:
         given = {name: value for name, value in row(place).items() if name not in left}
+        if kept is not None and place not in kept:
+            given["group"] = None
         if given["retrieved_ids"] == "no list":
             given["retrieved_ids"] = None
         samples.append(
@@ -167,10 +172,7 @@ def test_any_splits_orders_repeats_and_losses(
     rng=st.randoms(use_true_random=False),
 )
 def test_other_cuts_of_the_same_rows(one: list[int], other: list[int], rng: random.Random) -> None:
-    """Parts that overlap and differ are refused, unless what they hold is there anyway.
-
-    Of groups a bucket has no part where it has none of them, and cannot tell: refused, or right.
-    """
+    """Parts that overlap and differ are refused, unless what they hold is there anyway."""
     how = scorer(part_size=16)
     edges = [sorted({0, *cuts, ROWS}) for cuts in (one, other)]
     ranges = [range(a, b) for each in edges for a, b in pairwise(each)]
@@ -179,10 +181,15 @@ def test_other_cuts_of_the_same_rows(one: list[int], other: list[int], rng: rand
     report = how.report([how(table(part) | alone(part)) for part in ranges], rows=ROWS)
     assert figures(report) == figures(plain(range(ROWS), grouped=False))
     assert report.complete
-    with suppress(ReportError):
-        report = how.report([how(table(part)) for part in ranges], rows=ROWS)
+    made = [how(table(part)) for part in ranges]
+    for each in (made, [how.merged(one) for one in by_key(made)]):
+        report = how.report(each, rows=ROWS)
         assert figures(report) == figures(plain(range(ROWS)))
         assert report.complete
+    few = [how(table(part) | only(part, {7, 9, 30})) for part in ranges]
+    grouped = plain(range(ROWS), kept={7, 9, 30})
+    for each in (few, [how.merged(one) for one in by_key(few)]):
+        assert figures(how.report(each, rows=ROWS)) == figures(grouped)
 
     overlapping = [how(table(range(5))), how(table(range(3, 9)))]
     rng.shuffle(overlapping)
@@ -344,18 +351,15 @@ class TestFailures:
 
     @staticmethod
     def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[list[int]], bool]) -> None:
-        """Have `scored` raise for batches of such positions."""
+        """Have `_scored` raise for batches of such positions."""
+        scored = BatchScorer._scored
 
-        def failing(scored: Callable[..., Any]) -> Callable[..., Any]:
-            def fail(self: Any, read: Any, positions: list[int]) -> Any:
-                if when(positions):
-                    raise MemoryError("out of memory")
-                return scored(self, read, positions)
+        def fail(self: BatchScorer, read: Any, positions: list[int]) -> Any:
+            if when(positions):
+                raise MemoryError("out of memory")
+            return scored(self, read, positions)
 
-            return fail
-
-        for kept in (SummedRows, ScoredRows):
-            monkeypatch.setattr(kept, "scored", failing(kept.scored))
+        monkeypatch.setattr(BatchScorer, "_scored", fail)
 
     @pytest.mark.parametrize("keep", ["rows", "summary"])
     def test_always(self, keep: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ import pytest
 
 from fullrecall import Context, Gate, IdRecall, Report, Sample, TextRecall, compare, evaluate
 from fullrecall.diagnosis import diagnose
-from fullrecall.distributed.join import alignment
+from fullrecall.distributed import spill
 from fullrecall.distributed.parquet import directory, manifest, part, stored_rows
 from fullrecall.distributed.parquet.directory import Writer, commit
 from fullrecall.distributed.parquet.keys import keys_of
@@ -60,8 +60,8 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred rows go through what millions do: many parts, row groups, splits and files."""
     monkeypatch.setattr(directory, "GROUP", 37)
     monkeypatch.setattr(part, "GROUP", 17)
-    monkeypatch.setattr(alignment, "_SPILLED", 50)
-    monkeypatch.setattr(alignment, "_GATHERED", 40)
+    monkeypatch.setattr(spill, "FILE_ROWS", 50)
+    monkeypatch.setattr(spill, "GATHERED", 40)
     monkeypatch.setattr(stored_rows, "_MOST_EQUAL", 20)
     monkeypatch.setattr(stored_rows, "_MOST_GROUPS", 30)
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from fullrecall.dataframes import is_frame
 from fullrecall.distributed.job import BadRows, Job, Kept
 from fullrecall.distributed.scored_rows import PROBLEM, ROW, ScoredRows
-from fullrecall.distributed.tables import empty_frame, table_of
+from fullrecall.distributed.tables import Table, empty_frame, table_of
 from fullrecall.distributed.totals.summed_rows import KEY, TOTALS, SummedRows
 from fullrecall.distributed.totals.whole import planned_runs
-from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers
 from fullrecall.measures import Measure
@@ -66,6 +66,10 @@ class BatchScorer:
       report without rows. Small however many samples there are, and its summary is that of the
       whole, to the last bit. It needs `position`. `merged` merges them in the workers, grouped by
       `fullrecall_key`.
+    - `output`: a directory that all workers reach by this path. They write the rows there, and
+      return one text for each batch; `report` makes of them a report as a directory, in the place
+      of the one that was there, and opens it. It needs `position`, and batches of 10,000 to 20,000
+      rows are best.
     - `part_size`: rows from which on totals are merged as a whole. `buckets`: to how many places
       the sums of groups go.
     - `measures` are the columns of scores, or what `keep="summary"` totals; by default each
@@ -92,6 +96,7 @@ class BatchScorer:
     scorers: Sequence[Scorer] | Scorer
     position: str | None = field(default=None, kw_only=True)
     keep: Keep = field(default="rows", kw_only=True)
+    output: str | Path | None = field(default=None, kw_only=True)
     part_size: int = field(default=10_000, kw_only=True)
     buckets: int = field(default=16, kw_only=True)
     measures: Sequence[Measure] = field(default=(), kw_only=True)
@@ -118,15 +123,14 @@ class BatchScorer:
             if getattr(self, name) not in choices:
                 told = ", ".join(map(repr, choices))
                 raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
-        for name in ("part_size", "buckets", "tries"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ParameterError(f"{name} must be a whole number >= 1, got {value!r}")
+        self._check_numbers()
         if self.keep == "summary" and self.position is None:
             raise ParameterError(
                 'keep="summary" needs position=…, a column of whole numbers that identifies rows: '
                 "without it a part that comes twice is counted twice, and a lost one is not missed"
             )
+        if self.output is not None:
+            self._check_output(self.output)
         if self.store is not None:
             if not isinstance(self.store, (str, Path)):
                 raise ParameterError(
@@ -150,7 +154,7 @@ class BatchScorer:
         positions = self._batch_job.positions(table)
         for tried in range(1, self.tries + 1):
             try:
-                return self._kept.scored(table, positions)
+                return self._scored(table, positions)
             except _MISTAKES:
                 raise
             except Exception as error:
@@ -212,6 +216,37 @@ class BatchScorer:
         planned = None if rows is None else planned_runs(rows)
         return self._kept.report(tables, planned)
 
+    def _scored(self, table: Table, positions: list[int]) -> Any:
+        return self._kept.scored(table, positions)
+
+    def _check_numbers(self) -> None:
+        for name in ("part_size", "buckets", "tries"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ParameterError(f"{name} must be a whole number >= 1, got {value!r}")
+
+    def _check_output(self, output: str | Path) -> None:
+        """Raise what is wrong with the directory; make its path absolute."""
+        from fullrecall.distributed.parquet.columns import schema
+        from fullrecall.distributed.parquet.directory import check_directory
+
+        if self.keep == "summary":
+            raise ParameterError('output needs keep="rows", got keep="summary": it has rows')
+        if self.position is None:
+            raise ParameterError(
+                "output needs position=…, a column of whole numbers that identifies rows: without "
+                "it a part that comes twice is counted twice, and a lost one is not missed"
+            )
+        schema(self._batch_job.methods)  # without pyarrow, before anything is scored
+        try:
+            check_directory(output)
+        except ReportError as error:
+            raise ParameterError(f"output: {error}") from None
+        absolute = Path(output).absolute()  # workers may run in another directory
+        if not absolute.parent.is_dir():
+            raise ParameterError(f"output: no directory {absolute.parent}")
+        object.__setattr__(self, "output", str(absolute))
+
     @cached_property
     def _batch_job(self) -> Job:
         return Job(
@@ -226,6 +261,10 @@ class BatchScorer:
     @cached_property
     def _kept(self) -> Kept:
         job = self._batch_job
+        if self.output is not None:
+            from fullrecall.distributed.parquet.written_rows import WrittenRows
+
+            return WrittenRows(job, Path(self.output), self._job)
         if self.keep == "summary":
             return SummedRows(job, self.part_size, self.buckets)
         return ScoredRows(job)
