@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
     from fullrecall.report.page import Diagnosis
+    from fullrecall.report.portions import Portion
     from fullrecall.report.slices import By, Slices
     from fullrecall.report.smallest_k import SmallestK
 
@@ -60,6 +61,8 @@ class Report:
         """
         self._rows: list[Row] | LazyRows | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
+        self.portions: tuple[Portion, ...] = ()
+        """The parts that are counted, where it was made of totals of parts."""
         self._counted: tuple[Measure, ...] | None = None
         """The measures by which all rows are counted; None where they are to be counted anew."""
 
@@ -220,22 +223,53 @@ class Report:
 
         return metrics(self.summary(*measures))
 
-    def totals(self) -> dict[str, Any]:
+    def totals(self, part: str | None = None) -> dict[str, Any]:
         """Return what the summary is made from, as plain JSON values for `of_totals`.
 
-        Small however many samples there are: what a worker sends of its part of a data set.
+        Small however many samples there are: what a worker sends of its part of a data set. `part`
+        names it, so that a task that is tried again counts once; without a name it is known by
+        what it counts. Raises `ReportError` for a name where parts were merged.
         """
-        return {"stopped": self.stopped, **self.tallies.to_dict()}
+        from fullrecall.report.portions import KIND, VERSION, Portion
+
+        tallies = self.tallies.to_dict()
+        if part is not None and self.portions:
+            raise ReportError(
+                f"part={part!r} names one part, and this report was merged of several"
+            )
+        portions = self.portions or (Portion.of(tallies, part),)
+        return {
+            "kind": KIND,
+            "version": VERSION,
+            "stopped": self.stopped,
+            "parts": [portion._asdict() for portion in portions],
+            **tallies,
+        }
 
     @classmethod
-    def of_totals(cls, parts: Iterable[Mapping[str, Any]]) -> Report:
+    def of_totals(
+        cls, parts: Iterable[Mapping[str, Any]], *, expected: Iterable[str] | None = None
+    ) -> Report:
         """Return a report without rows from the `totals` of its parts.
 
-        Its summary is that of the whole to the last bit, however the samples were parted. Raises
-        `ReportError` where parts were scored in different ways, hold what no report gives, or
-        there are none.
+        Its summary is that of the whole to the last bit, however the samples were parted, in any
+        order, and however often a part comes. `expected` names all parts: the report then lacks
+        those that did not come, and `stopped` says which. Raises `ReportError` where parts were
+        scored in different ways, overlap, hold what no report gives, or there are none, and where
+        nothing tells whether one of them came twice.
         """
-        return cls.merged(map(cls._of_part, parts))
+        from fullrecall.report.portions import distinct, missing
+
+        every = [cls._of_part(plain) for plain in parts]
+        for one in every:
+            _check_parts(every[0].methods, one.methods)
+        stopped = [one.stopped is not None for one in every]
+        chosen = [every[n] for n in distinct([one.portions for one in every], stopped)]
+        whole: Report = cls.merged(chosen)
+        whole.portions = tuple(portion for one in chosen for portion in one.portions)
+        if expected is not None:
+            whole.stopped = missing(whole.portions, expected) or whole.stopped
+        return whole
 
     @classmethod
     def merged(cls, reports: Iterable[Report]) -> Report:
@@ -503,11 +537,11 @@ class Report:
         change or cannot hold, unless `default`, such as `str`, makes values of it that JSON can
         hold, and for a directory with other files; `MissingExtraError` without pyarrow.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        if dataset.is_directory(path):
-            with dataset.Writer(path, self.methods, default=default, replace=True) as parts:
+        if directory.is_directory(path):
+            with directory.Writer(path, self.methods, default=default, replace=True) as parts:
                 for row in self.rows:
                     parts.write(row)
                 parts.stopped = self.stopped
@@ -531,10 +565,10 @@ class Report:
         too: `stopped` then says what ended it, and a last line that is cut off is left out with a
         warning.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        if dataset.is_directory(path):
+        if directory.is_directory(path):
             stored = cls.open(path)
             return stored[:]
         methods, rows, stopped = file.read(path)
@@ -551,11 +585,11 @@ class Report:
         files must stay as they are: each is checked when it is first read. One file is read into
         memory, as by `load`, which says what raises `ReportError`.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
 
-        if not dataset.is_directory(path):
+        if not directory.is_directory(path):
             return cls.load(path)
-        from fullrecall.distributed.stored_rows import StoredRows
+        from fullrecall.distributed.parquet.stored_rows import StoredRows
 
         rows = StoredRows(path)
         report = cls(rows.methods)
@@ -595,12 +629,15 @@ class Report:
 
     @classmethod
     def _of_part(cls, plain: Mapping[str, Any]) -> Report:
-        from fullrecall.records import PartRecord
+        from fullrecall.records import PortionsRecord
+        from fullrecall.report.portions import Portion, check_version
 
-        PartRecord.read(plain)
+        check_version(plain)
+        PortionsRecord.read(plain)
         tallies = Tallies.from_dict(plain)
         part = cls([score.method for score in tallies.scores], keep_rows=False)
         part._tallies, part.stopped = tallies, plain["stopped"]
+        part.portions = tuple(Portion(**portion) for portion in plain["parts"])
         return part
 
     def _counts(self, measures: Sequence[Measure] = ()) -> Tallies:
@@ -634,9 +671,20 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
 def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
     if ours != theirs:
         raise ReportError(
-            f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation: "
-            "give each the same scorers with the same parameters"
+            f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation"
+            f"{_difference(ours, theirs)}: give each the same scorers with the same parameters"
         )
+
+
+def _difference(ours: Sequence[Method], theirs: Sequence[Method]) -> str:
+    """Return the first parameter, such as the judge, by which scores of one name differ."""
+    for one, two in zip(ours, theirs, strict=False):
+        if one.name == two.name:
+            for name in sorted(one.parameters.keys() | two.parameters.keys()):
+                values = one.parameters.get(name), two.parameters.get(name)
+                if values[0] != values[1]:
+                    return f": {name} of {one.name} is {values[0]!r} and {values[1]!r}"
+    return ""
 
 
 def _names(methods: Iterable[Method]) -> str:
