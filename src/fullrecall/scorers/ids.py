@@ -52,11 +52,12 @@ class IdRecall(DeterministicScorer):
         )
 
     def _find(self, sample: Sample) -> Found:
-        if sample.retrieval is not None or not sample.retrieved_context_ids:
+        single, ids = sample.single_reference_ids, sample.listed_ids
+        if sample.retrieval is not None or not ids:
             require_retrieval(sample)
-        single = sample.single_reference_ids
+            ids = ids or ()
         if single is not None:
-            return _find_single(sample, *single)
+            return _find_single(ids, *single)
         references = require(sample.reference_context_ids, "reference_context_ids")
         if any(grade <= 0 for _, grade in references):
             references = [reference for reference in references if reference.grade > 0]
@@ -74,19 +75,21 @@ class IdRecall(DeterministicScorer):
         return Found(WholeFindings(references, ranks), len(ids), note)
 
 
-def _find_single(sample: Sample, wanted: Sequence[str], grades: Sequence[float] | None) -> Found:
+def _find_single(
+    ids: Sequence[str | None], wanted: Sequence[str], grades: Sequence[float] | None
+) -> Found:
     """Find IDs without alternatives: only where they stand is looked at."""
     if grades is not None and min(grades, default=1.0) <= 0:
         graded = [(one, grade) for one, grade in zip(wanted, grades, strict=True) if grade > 0]
         wanted, grades = [one for one, _ in graded], [grade for _, grade in graded]
-    ids = sample.retrieved_context_ids or ()
-    hits, note = ranks_of(ids, wanted)
-    return Found(SingleFindings(wanted, hits, ids, grades), len(ids), _note(ids) if note else "")
+    hits, some_without = ranks_of(ids, wanted)
+    note = _note(ids) if some_without else ""
+    return Found(SingleFindings(wanted, hits, ids, grades), len(ids), note)
 
 
 def _note(ids: Sequence[str | None]) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` where none has."""
-    without = sum(found is None for found in ids)
+    without = sum(not found for found in ids)
     if without == len(ids):
         raise Unmeasured(f"none of the {without} retrieved contexts has an ID")
     return f"{without} of {len(ids)} retrieved contexts have no ID"
