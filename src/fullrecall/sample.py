@@ -188,20 +188,22 @@ def _plain_references(references: tuple[Reference, ...]) -> object:
     return [{"any_of": list(r.any_of), "grade": r.grade} for r in references]
 
 
-class _AsGiven:
-    """Room for IDs as they were given, which a sample brings into their form when they are read.
+class _Given:
+    """IDs as they were given, which a sample brings into their form when that is read.
 
-    `_retrieved` has a blank text where `retrieved_context_ids` has None.
+    - `listed_ids`: `retrieved_context_ids`, but that a blank text may stand for None.
+    - `single_ids`: the reference IDs where none is an any-of group; None where there are groups,
+      or where `Reference`s or mappings were given.
     """
 
-    __slots__ = ("_retrieved", "_single")
+    __slots__ = ("listed_ids", "single_ids")
 
-    _retrieved: tuple[str | None, ...] | None
-    _single: SingleIds | None
+    listed_ids: tuple[str | None, ...] | None
+    single_ids: SingleIds | None
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Sample(_AsGiven):
+class Sample(_Given):
     """One question with what was retrieved for it and what should have been; immutable.
 
     A field that is None is *missing*: a scorer that needs it answers `unscored`. An empty list
@@ -291,20 +293,20 @@ class Sample(_AsGiven):
             self._take(self.retrieval)
         if self.retrieved_contexts is not None:
             ids = tuple(context.id for context in self.retrieved_contexts)
-            _put_retrieved(self, ids)
+            _put_listed(self, ids)
             _put_ids(self, ids)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_single":
+        if name == "single_ids":
             _put_single(self, None)
-        elif name == "_retrieved":
-            _put_retrieved(self, _ids_of(self))
+        elif name == "listed_ids":
+            _put_listed(self, _ids_of(self))
         elif name == "retrieved_context_ids":
-            given = self._retrieved
+            given = self.listed_ids
             plain = given is None or all(given)
             _put_ids(self, given if plain else tuple([one or None for one in given]))
         elif name == "reference_context_ids":
-            single = self._single
+            single = self.single_ids
             made = None if single is None else single.references()
             object.__setattr__(self, name, made)
         elif name in _CONVERT:
@@ -312,19 +314,6 @@ class Sample(_AsGiven):
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self, name)
-
-    @property
-    def listed_ids(self) -> tuple[str | None, ...] | None:
-        """`retrieved_context_ids`, cheaper to read; an ID that is missing is None or blank."""
-        return self._retrieved
-
-    @property
-    def single_reference_ids(self) -> SingleIds | None:
-        """The reference IDs where none is an any-of group, cheaper to read than `Reference`s.
-
-        None where there are groups, or the references were given as `Reference`s or mappings.
-        """
-        return self._single
 
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
@@ -434,7 +423,7 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
 }
 """Each field of a `Sample` with what brings a user's value into its one form."""
 
-_put_retrieved, _put_single = (vars(_AsGiven)[slot].__set__ for slot in _AsGiven.__slots__)
+_put_listed, _put_single = _Given.listed_ids.__set__, _Given.single_ids.__set__
 _put_ids, _get_ids = Sample.retrieved_context_ids.__set__, Sample.retrieved_context_ids.__get__
 _put_references = Sample.reference_context_ids.__set__
 
@@ -457,7 +446,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], Any], Callable[[Sample, Any], None]]] =
 }
 """The same with what sets the field of a frozen sample."""
 
-_FIELDS["retrieved_context_ids"] = (as_listed_ids, _put_retrieved)
+_FIELDS["retrieved_context_ids"] = (as_listed_ids, _put_listed)
 _FIELDS["reference_context_ids"] = (_reference_ids, _put_reference_ids)
 
 _READ_ALWAYS = tuple(

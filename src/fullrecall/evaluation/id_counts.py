@@ -75,7 +75,7 @@ class IdCounts:
             value = row[text]
             if value is not None and type(value) is not str:
                 return None
-        if not (is_texts(retrieved) and all(retrieved) and is_texts(references)):
+        if not (is_texts(retrieved) and is_texts(references)):
             return None
         distinct = dict.fromkeys(references)
         distinct.pop("", None)
@@ -123,7 +123,7 @@ def _layout(names: tuple[Any, ...]) -> _Layout | None:
 
 
 def _of_sample(sample: Sample) -> _Plain | None:
-    retrieved, single = sample.retrieved_context_ids, sample.single_reference_ids
+    retrieved, single = sample.listed_ids, sample.single_ids
     if sample.retrieval is not None or retrieved is None:
         return None
     if single is None or single.grades is not None:

@@ -52,12 +52,18 @@ class IdRecall(DeterministicScorer):
         )
 
     def _find(self, sample: Sample) -> Found:
-        single, ids = sample.single_reference_ids, sample.listed_ids
-        if sample.retrieval is not None or not ids:
+        ids, single = sample.listed_ids, sample.single_ids
+        if not ids or sample.retrieval is not None:
             require_retrieval(sample)
             ids = ids or ()
         if single is not None:
-            return _find_single(ids, *single)
+            wanted, grades = single
+            if grades is not None and min(grades, default=1.0) <= 0:
+                wanted, grades = _relevant(wanted, grades)
+            # Without alternatives only where they stand is looked at.
+            hits, some_without = ranks_of(ids, wanted)
+            note = _note(ids) if some_without else ""
+            return Found(SingleFindings(wanted, hits, ids, grades), len(ids), note)
         references = require(sample.reference_context_ids, "reference_context_ids")
         if any(grade <= 0 for _, grade in references):
             references = [reference for reference in references if reference.grade > 0]
@@ -75,16 +81,12 @@ class IdRecall(DeterministicScorer):
         return Found(WholeFindings(references, ranks), len(ids), note)
 
 
-def _find_single(
-    ids: Sequence[str | None], wanted: Sequence[str], grades: Sequence[float] | None
-) -> Found:
-    """Find IDs without alternatives: only where they stand is looked at."""
-    if grades is not None and min(grades, default=1.0) <= 0:
-        graded = [(one, grade) for one, grade in zip(wanted, grades, strict=True) if grade > 0]
-        wanted, grades = [one for one, _ in graded], [grade for _, grade in graded]
-    hits, some_without = ranks_of(ids, wanted)
-    note = _note(ids) if some_without else ""
-    return Found(SingleFindings(wanted, hits, ids, grades), len(ids), note)
+def _relevant(
+    wanted: Sequence[str], grades: Sequence[float]
+) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Return the IDs whose grade is above 0, and their grades."""
+    kept = [(one, grade) for one, grade in zip(wanted, grades, strict=True) if grade > 0]
+    return tuple([one for one, _ in kept]), tuple([grade for _, grade in kept])
 
 
 def _note(ids: Sequence[str | None]) -> str:
