@@ -62,6 +62,15 @@ class SingleIds(NamedTuple):
 _new_tuple = tuple.__new__
 
 
+def _single_of(references: tuple[Reference, ...] | None) -> SingleIds | None:
+    """Return references as single IDs; None where one has alternatives, or there are none given."""
+    if references is None or any(len(any_of) > 1 for any_of, _ in references):
+        return None
+    grades = tuple([grade for _, grade in references])
+    equal = all(grade == 1.0 for grade in grades)
+    return SingleIds(tuple([one for (one,), _ in references]), None if equal else grades)
+
+
 def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
     if type(value) is list and is_texts(value):  # nearly always, and told soonest
         distinct = dict.fromkeys(value)
@@ -192,8 +201,7 @@ class _Given:
     """IDs as they were given, which a sample brings into their form when that is read.
 
     - `listed_ids`: `retrieved_context_ids`, but that a blank text may stand for None.
-    - `single_ids`: the reference IDs where none is an any-of group; None where there are groups,
-      or where `Reference`s or mappings were given.
+    - `single_ids`: the reference IDs where none is an any-of group; None where there are groups.
     """
 
     __slots__ = ("listed_ids", "single_ids")
@@ -264,17 +272,15 @@ class Sample(_Given):
         def __init__(self, /, **given: Any) -> None:
             # One is made for each row of a data set. What is not given costs nothing, but for
             # what every scorer and report reads; the rest is None when it is read.
-            for name in given:
-                if name not in _FIELDS:
-                    given = _translated(given)
-                    break
+            plan = _PLANS.get(tuple(given))
+            if plan is None:
+                given, plan = _planned(given)
             for put in _READ_ALWAYS:
                 put(self, None)
             problems: dict[str, str] = {}
-            for name, value in given.items():
+            for (name, convert, put), value in zip(plan, given.values()):  # noqa: B905 - it takes time
                 if value is None:
                     continue
-                convert, put = _FIELDS[name]
                 try:
                     put(self, convert(value))
                 except ValueError as error:
@@ -298,7 +304,7 @@ class Sample(_Given):
 
     def __getattr__(self, name: str) -> Any:
         if name == "single_ids":
-            _put_single(self, None)
+            _put_single(self, _single_of(self.reference_context_ids))
         elif name == "listed_ids":
             _put_listed(self, _ids_of(self))
         elif name == "retrieved_context_ids":
@@ -306,9 +312,8 @@ class Sample(_Given):
             plain = given is None or all(given)
             _put_ids(self, given if plain else tuple([one or None for one in given]))
         elif name == "reference_context_ids":
-            single = self.single_ids
-            made = None if single is None else single.references()
-            object.__setattr__(self, name, made)
+            given = _given_single(self)
+            _put_references(self, None if given is None else given.references())
         elif name in _CONVERT:
             object.__setattr__(self, name, {} if name == "metadata" else None)
         else:
@@ -424,6 +429,7 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
 """Each field of a `Sample` with what brings a user's value into its one form."""
 
 _put_listed, _put_single = _Given.listed_ids.__set__, _Given.single_ids.__set__
+_get_single = _Given.single_ids.__get__
 _put_ids, _get_ids = Sample.retrieved_context_ids.__set__, Sample.retrieved_context_ids.__get__
 _put_references = Sample.reference_context_ids.__set__
 
@@ -437,17 +443,28 @@ def _ids_of(sample: Sample) -> tuple[str | None, ...] | None:
     return ids
 
 
+def _given_single(sample: Sample) -> SingleIds | None:
+    """Return the reference IDs as they were given, where none is an any-of group."""
+    try:
+        single: SingleIds | None = _get_single(sample, Sample)
+    except AttributeError:
+        return None
+    return single
+
+
 def _put_reference_ids(sample: Sample, converted: tuple[Reference, ...] | SingleIds) -> None:
     (_put_single if type(converted) is SingleIds else _put_references)(sample, converted)
 
 
-_FIELDS: dict[str, tuple[Callable[[Any], Any], Callable[[Sample, Any], None]]] = {
-    name: (convert, vars(Sample)[name].__set__) for name, convert in _CONVERT.items()
+_Field: TypeAlias = tuple[str, Callable[[Any], Any], Callable[[Sample, Any], None]]
+
+_FIELDS: dict[str, _Field] = {
+    name: (name, convert, vars(Sample)[name].__set__) for name, convert in _CONVERT.items()
 }
 """The same with what sets the field of a frozen sample."""
 
-_FIELDS["retrieved_context_ids"] = (as_listed_ids, _put_listed)
-_FIELDS["reference_context_ids"] = (_reference_ids, _put_reference_ids)
+_FIELDS["retrieved_context_ids"] = ("retrieved_context_ids", as_listed_ids, _put_listed)
+_FIELDS["reference_context_ids"] = ("reference_context_ids", _reference_ids, _put_reference_ids)
 
 _READ_ALWAYS = tuple(
     vars(Sample)[name].__set__ for name in ("id", "group", "retrieval", "retrieved_contexts")
@@ -498,6 +515,25 @@ _CARRIED = frozenset({
     "synthesizer_name", "evolution_type", "episode_done", "query_by", "reference_answer_by",
 })  # fmt: skip
 """Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
+
+
+_PLANS: dict[tuple[str, ...], tuple[_Field, ...]] = {}
+"""What becomes of fields of these names: the rows of a data set mostly have the same."""
+
+_MOST_PLANS = 100
+
+
+def _planned(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[_Field, ...]]:
+    """Return fields, by their own names where names alone do not tell, and what becomes of each."""
+    names = tuple(given)
+    own = [_OTHER_NAMES.get(name, name) for name in names]
+    if len(set(own)) < len(own) or not _FIELDS.keys() >= set(own):
+        given = _translated(given)
+        return given, tuple([_FIELDS[name] for name in given])
+    if len(_PLANS) >= _MOST_PLANS:
+        _PLANS.clear()
+    plan = _PLANS[names] = tuple([_FIELDS[name] for name in own])
+    return given, plan
 
 
 def _translated(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from fullrecall.findings import SingleFindings, WholeFindings, ranks_of
 from fullrecall.measures import DEFAULT_KS
 from fullrecall.parameters import check_k
+from fullrecall.result import Result
 from fullrecall.sample import Sample
 from fullrecall.scorers.columns import ColumnScores, score_columns
 from fullrecall.scorers.scorer import (
@@ -50,6 +51,14 @@ class IdRecall(DeterministicScorer):
         return score_columns(
             retrieved_context_ids, reference_context_ids, ks=(*cuts, None), score=self.score
         )
+
+    def by_ranks(self, sample: Sample, hits: list[int]) -> Result:
+        """Return the result for a sample whose single reference IDs were found at these ranks.
+
+        Of grade 1, none of its retrieved IDs missing, and without a record of its retrieval.
+        """
+        ids, (wanted, _) = sample.listed_ids, sample.single_ids
+        return self._outcome(Found(SingleFindings(wanted, hits, ids, None), len(ids)), sample)
 
     def _find(self, sample: Sample) -> Found:
         ids, single = sample.listed_ids, sample.single_ids
