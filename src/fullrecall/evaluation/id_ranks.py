@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.drivers import Run
     from fullrecall.report.report import Report
 
-_MOST_WAITING = 256
+_MOST_WAITING = 1_000
 """Samples that are held until they are totaled, where no rows are kept."""
 
 
@@ -47,7 +47,7 @@ def find_ids(samples: Iterable[Sample], run: Run, report: Report) -> None:
             hits = _hits(sample)
             if hits is None:
                 row = Row(position, sample, tuple([score_one(one, sample) for one in scorers]))
-                found.add(sample, row)
+                found.add_row(row)
                 run.show(row)
             else:
                 found.add(sample, hits)

@@ -298,7 +298,7 @@ def as_sample_at(item: object, position: int) -> Sample:
     """Return an item as a `Sample`; raise `InputError`, naming its position, where it is none."""
     if isinstance(item, Sample):
         return item
-    if isinstance(item, Mapping):
+    if type(item) is dict or isinstance(item, Mapping):
         try:
             return Sample(**item)
         except InputError as error:

@@ -83,12 +83,6 @@ class RankLists(NamedTuple):
     ranks: list[list[int]]
     retrieved: list[int]
 
-    def add(self, ranks: list[int], targets: int, retrieved: int) -> None:
-        """Add a row."""
-        self.ranks.append(ranks)
-        self.targets.append(targets)
-        self.retrieved.append(retrieved)
-
     def told(self) -> Iterator[tuple[list[int], int, int]]:
         """Yield of each row the ranks at which targets are found, and the two numbers."""
         return zip(self.ranks, self.targets, self.retrieved, strict=True)

@@ -6,9 +6,10 @@ given, and nothing that is made then can fail: all that could was done before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from fullrecall.measures.ranks import RankLists
 from fullrecall.report.row import Row
 from fullrecall.result import Result
 from fullrecall.sample import Sample
@@ -25,36 +26,41 @@ class ByRanks(Protocol):
 class FoundRows:
     """Rows in order: a sample and the ranks of its reference IDs, or a row that is there already.
 
-    The samples that are kept with ranks have single reference IDs of grade 1, retrieved IDs of
-    which none is missing, and no recorded retrieval.
+    Samples whose ranks alone are kept have single reference IDs of grade 1, retrieved IDs of which
+    none is missing, and no record of their retrieval.
     """
 
-    __slots__ = ("_made", "_scorers", "found", "samples")
+    __slots__ = ("_made", "_scorers", "ranks", "samples", "there")
 
     def __init__(self, scorers: Sequence[ByRanks]) -> None:
         self._scorers = tuple(scorers)
         self.samples: list[Sample] = []
-        self.found: list[list[int] | Row] = []
+        self.ranks: list[list[int]] = []
+        self.there: dict[int, Row] = {}
+        """By their places the rows that are there, whose ranks are left empty."""
         self._made: dict[str, list[Row]] = {}
 
-    def add(self, sample: Sample, found: list[int] | Row) -> None:
-        """Add the next sample, with the ranks at which its references are, or with its row."""
+    def add(self, sample: Sample, ranks: list[int]) -> None:
+        """Add the next sample, with the ranks at which its references are."""
         self.samples.append(sample)
-        self.found.append(found)
+        self.ranks.append(ranks)
+
+    def add_row(self, row: Row) -> None:
+        """Add the next row."""
+        self.there[len(self.samples)] = row
+        self.add(row.sample, [])
 
     def __len__(self) -> int:
         return len(self.samples)
 
-    def told(self) -> Iterator[tuple[list[int], int, int] | None]:
-        """Yield of each row the ranks, how many targets there are, and how much was retrieved.
-
-        None for a row that is there already.
-        """
-        for sample, found in zip(self.samples, self.found, strict=True):
-            if type(found) is list:
-                yield found, len(sample.single_ids.ids), len(sample.listed_ids)
-            else:
-                yield None
+    def told(self, places: Iterable[int]) -> RankLists:
+        """Return what ranks tell of the rows at these places, of which none is there."""
+        samples = [self.samples[place] for place in places]
+        return RankLists(
+            [len(sample.single_ids.ids) for sample in samples],
+            [self.ranks[place] for place in places],
+            [len(sample.listed_ids) for sample in samples],
+        )
 
     def rows(self) -> list[Row]:
         """Return all rows: one list, whoever asks and however many threads do."""
@@ -64,8 +70,8 @@ class FoundRows:
         return made
 
     def _row(self, place: int) -> Row:
-        sample, found = self.samples[place], self.found[place]
-        if isinstance(found, Row):
-            return found
-        results = tuple([scorer.by_ranks(sample, found) for scorer in self._scorers])
+        if place in self.there:
+            return self.there[place]
+        sample, ranks = self.samples[place], self.ranks[place]
+        results = tuple([scorer.by_ranks(sample, ranks) for scorer in self._scorers])
         return Row(place + 1, sample, results)

@@ -103,18 +103,20 @@ class Tally:
 
     def add_results(self, results: Sequence[Result], groups: Sequence[str | None]) -> None:
         """Count results, each of a sample of the group beside it; by ranks where they tell all."""
-        rows = RankLists([], [], [])
+        rows, by_ranks = RankLists([], [], []), self.counts_ranks
         for result, group in zip(results, groups, strict=True):
             findings = result.findings
             if (
                 type(findings) is SingleFindings
                 and findings.grades is None
                 and group is None
-                and self.counts_ranks
+                and by_ranks
                 and result.status is _SCORED
                 and result.ranks is None
             ):
-                rows.add(findings.hits, len(findings.ids), result.retrieved)
+                rows.targets.append(len(findings.ids))
+                rows.ranks.append(findings.hits)
+                rows.retrieved.append(result.retrieved)
             else:
                 self.add(result, group)
         self.add_rank_rows(rows)
@@ -248,9 +250,8 @@ class Tallies:
             self._add_found(rows, groups)
         else:
             self._add_rows(rows, groups)
-        for name in {sample.id for sample in samples if sample.group is None}:
-            if name is not None:
-                self.ids.add(name)
+        names = {sample.id for sample in samples if sample.group is None}
+        self.ids.add_once({name for name in names if name is not None})
 
     def add_found(self, rows: FoundRows) -> None:
         """Count more rows, each of its own group."""
@@ -387,15 +388,16 @@ class Tallies:
         if not self.counts_ranks:
             self._add_rows(rows.rows(), groups)
             return
-        together = RankLists([], [], [])
-        for told, row, group in zip(rows.told(), rows.found, groups, strict=True):
-            if told is None:
-                self._add(row, group)
-            elif group is None:
-                together.add(*told)
-            else:
-                self.add_ranks(*told, None, group)
-        self.add_rank_rows(together)
+        for place, row in rows.there.items():
+            self._add(row, groups[place])
+        alone: Sequence[int] = range(len(rows))
+        if rows.there or groups.count(None) < len(groups):
+            plain = [place for place in alone if place not in rows.there]
+            alone = [place for place in plain if groups[place] is None]
+            grouped = [place for place in plain if groups[place] is not None]
+            for place, told in zip(grouped, rows.told(grouped).told(), strict=True):
+                self.add_ranks(*told, None, groups[place])
+        self.add_rank_rows(rows.told(alone))
 
     def _add(self, row: Row, group: str | None) -> None:
         self._add_sample(row.sample)
