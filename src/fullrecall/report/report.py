@@ -16,6 +16,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyMissed, LazyRows
 from fullrecall.report.row import Missed, Row
@@ -59,7 +60,7 @@ class Report:
 
         At most the first 1,000 where the report keeps no rows.
         """
-        self._rows: list[Row] | LazyRows | None = [] if keep_rows else None
+        self._rows: list[Row] | FoundRows | LazyRows | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
         self.portions: tuple[Portion, ...] = ()
         """The parts that are counted, where it was made of totals of parts."""
@@ -98,8 +99,15 @@ class Report:
         elif isinstance(self._rows, LazyRows):
             raise ReportError("this report is read from its directory: Report.load(path) reads all")
         else:
-            self._rows.append(row)
+            self._in_hand(self._rows).append(row)
             self._counted = None
+
+    def add_found(self, rows: FoundRows) -> None:
+        """Add rows of which results are made when someone reads them, to a report without any."""
+        if self._rows is None:
+            self._tallies.add_found(rows)
+        else:
+            self._rows, self._counted = rows, None
 
     def __len__(self) -> int:
         """The number of samples."""
@@ -186,7 +194,7 @@ class Report:
         """The samples with their results; raises `ReportError` if only totals were kept."""
         if self._rows is None:
             raise ReportError('this report keeps no rows: evaluate(…, keep="rows") does')
-        return self._rows
+        return self._rows if isinstance(self._rows, LazyRows) else self._in_hand(self._rows)
 
     @property
     def groups(self) -> list[str | None]:
@@ -639,6 +647,11 @@ class Report:
         part._tallies, part.stopped = tallies, plain["stopped"]
         part.portions = tuple(Portion(**portion) for portion in plain["parts"])
         return part
+
+    def _in_hand(self, rows: list[Row] | FoundRows) -> list[Row]:
+        if isinstance(rows, FoundRows):
+            rows = self._rows = rows.rows()
+        return rows
 
     def _counts(self, measures: Sequence[Measure] = ()) -> Tallies:
         """Return the totals by `measures`: those that are kept, or all rows counted."""
