@@ -44,9 +44,7 @@ class Exchange:
     sample: int = 0
     requote: bool = False
 
-    def verdicts(
-        self, matter: Matter, heard: Completion | None = None
-    ) -> Flow[dict[int, Verdict]]:
+    def verdicts(self, matter: Matter, heard: Completion | None = None) -> Flow[dict[int, Verdict]]:
         """Return a verdict for each target; one without a valid verdict has a problem.
 
         `heard` is the first reply, on all targets, where it is there already.

@@ -95,9 +95,15 @@ class _Taken:
         return there and self.keys.has(word)
 
     def repeats(self, other: _Taken) -> bool:
-        """Whether one of two claims says no more than the other does."""
+        """Whether both say the same, or one says less of the same part of the text."""
         mine, its = self.keys.exact, other.keys.exact
-        return mine <= its or its <= mine
+        if is_denial(self.claim) != is_denial(other.claim):
+            return False
+        if mine == its:
+            return True
+        return (mine < its or its < mine) and any(
+            one.start < two.end and two.start < one.end for one in self.parts for two in other.parts
+        )
 
 
 def _invented(one: _Taken, text: str, told: _Keys) -> str:
