@@ -417,6 +417,8 @@ class TestVerdicts:
             lambda r: right(r) if r.schema_name == "items" else "nothing of use",
             instead("nothing of use"),
             lambda r: _with(verdicts=[]) if r.schema_name == "joint" else "nothing of use",
+            lambda r: right(r) if r.schema_name == "items" and r.again else "nothing of use",
+            lambda r: right(r) if r.schema_name == "items" and r.again > 1 else "nothing of use",
         ):
             joint, two = model_of(script), model_of(script)
             result = scorer_of(joint, reasks=reasks).score(sample())
@@ -556,6 +558,20 @@ class TestRuns:
             **{**two_calls, "store": tmp_path / "t"},
         )
         assert later.asked == ["items", "verdicts"]
+
+    def test_a_split_that_took_two_attempts_is_fixed_too(self, tmp_path: Path) -> None:
+        """Nobody lists or splits that text again, in this run or another."""
+
+        def late(request: ChatRequest) -> str:
+            is_late = request.schema_name == "verdicts" or request.again
+            return right(request) if is_late else "nothing of use"
+
+        first, second = model_of(late), model_of()
+        run(first, tmp_path / "s", SAMPLES[:2], max_concurrency=1)
+        results = run(second, tmp_path / "s", SAMPLES[1:3])
+        assert asked(first) == ["joint", "items", "items", "verdicts", "verdicts"]
+        assert asked(second) == ["verdicts"]
+        assert [labels(result) for result in results] == [CLAIMS] * 2
 
     def test_a_stop_at_any_moment_pays_nothing_twice(self, tmp_path: Path) -> None:
         """Runs that end at each request, by Ctrl-C or the budget, add up to one that does not."""
