@@ -139,6 +139,16 @@ def evaluate(
             help="claim_recall: require a verified quote for credit.",
         ),
     ] = False,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="judge|joint|sentences",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="claim_recall: who splits a reference; joint asks for claims and verdicts in one "
+            "request. Default: judge.",
+        ),
+    ] = None,
     max_concurrency: Annotated[
         int,
         typer.Option(
@@ -336,7 +346,7 @@ def evaluate(
             settings=Settings(
                 threshold=threshold,
                 similarity=similarity,
-                judging=JudgeOptions(judge, base_url, require_evidence),
+                judging=JudgeOptions(judge, base_url, require_evidence, split),
             ),
             k=max(shown, default=None),
             measures=cut(shown, measure),
