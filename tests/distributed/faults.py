@@ -205,18 +205,25 @@ def as_text(report: Report) -> str:
 
 
 def judged_job(
-    folder: Path, endpoint: Endpoint, url: str, *, rows: int, texts: int, calls: int
+    folder: Path,
+    endpoint: Endpoint,
+    url: str,
+    *,
+    rows: int,
+    texts: int,
+    calls: int,
+    after: float = 0.3,
 ) -> tuple[FaultyScorer, Path]:
     """Return a scorer with a judge, one budget and one rate, and the file for it.
 
-    A worker is killed in the middle of its requests.
+    A worker is killed `after` so many seconds, in the middle of its requests.
     """
     path, marks = folder / "judged.parquet", folder / "judged-marks"
     marks.mkdir(parents=True)
     write_judged(path, rows, texts)
     faulty = FaultyScorer(
         judging(endpoint), position="row", keep="summary", part_size=20, folder=str(marks),
-        once=rows // 3, always=rows - 1, killed=rows // 5, after=0.3,
+        once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
         store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
     )  # fmt: skip
     return faulty, path
@@ -228,11 +235,19 @@ def judging(endpoint: Endpoint) -> ClaimRecall:
 
 
 def check_judged(
-    scorer: FaultyScorer, report: Report, endpoint: Endpoint, *, rows: int, calls: int
+    scorer: FaultyScorer,
+    report: Report,
+    endpoint: Endpoint,
+    *,
+    rows: int,
+    calls: int,
+    jobs_before: int = 0,
+    requests_before: int = 0,
 ) -> None:
     """Fail unless each answer was paid once, within the budget, and all that was paid is there.
 
-    Only what was on its way to a worker that was killed is paid again.
+    Only what was on its way to a worker that was killed is paid again, in this job and in others
+    before it.
     """
     assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
     assert not report.complete
@@ -240,9 +255,11 @@ def check_judged(
     missing = count_of(lost(report, rows))
     summary = report.summary()[0]
     assert scorer.spent is not None
-    assert endpoint.asked.total() + endpoint.turned_away <= scorer.spent.calls <= calls
+    assert endpoint.requests - requests_before <= scorer.spent.calls <= calls
     assert set(endpoint.asked.values()) <= {1, 2}
-    assert endpoint.asked.total() - len(endpoint.asked) <= scorer.max_concurrency
+    assert (
+        endpoint.asked.total() - len(endpoint.asked) <= (jobs_before + 1) * scorer.max_concurrency
+    )
     assert summary.scored + summary.unscored == rows - missing
     if summary.unscored:
         assert summary.reasons.keys() == {f"the budget of {calls:,} calls is used up"}

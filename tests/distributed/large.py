@@ -57,14 +57,23 @@ def judged(engine: str, rows: int, folder: Path, *, rate: float, seconds: float)
             endpoint.rate, endpoint.seconds = rate, seconds
             for nth, calls in enumerate((texts // 3, texts + 100)):
                 scorer, path = faults.judged_job(
-                    folder / str(nth), endpoint, server.url, rows=rows, texts=texts, calls=calls
+                    folder / str(nth),
+                    endpoint,
+                    server.url,
+                    rows=rows,
+                    texts=texts,
+                    calls=calls,
+                    after=5.0,
                 )
-                before = endpoint.asked.total()
+                before = endpoint.requests
                 began = time.monotonic()
                 report = scorer.report(run(scorer, path), rows=rows)
                 took = time.monotonic() - began
-                faults.check_judged(scorer, report, endpoint, rows=rows, calls=calls)
-                asked = endpoint.asked.total() - before
+                faults.check_judged(
+                    scorer, report, endpoint, rows=rows, calls=calls,
+                    jobs_before=nth, requests_before=before,
+                )  # fmt: skip
+                asked = endpoint.requests - before
                 print(
                     f"{engine}: {rows:,} judged samples in {took:.0f} s, budget {calls:,}: "
                     f"{report.summary()[0].scored:,} scored, {asked:,} requests "
