@@ -272,9 +272,7 @@ def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
 
     async def inside() -> Report:
         connections.append(database(tmp_path / "a.db"))
-        return await aevaluate(
-            questions(40), IdRecall(), retriever=Recorder(find), progress=False
-        )
+        return await aevaluate(questions(40), IdRecall(), retriever=Recorder(find), progress=False)
 
     if run is arun:
         report = asyncio.run(inside())

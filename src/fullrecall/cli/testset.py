@@ -461,18 +461,19 @@ def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> 
 
 def _show_wording(audit: Any) -> None:
     """Print how near the questions are to their sources, beside people's."""
-    from rich.table import Table
-
     from fullrecall.cli.console import show
+    from fullrecall.report.terminal import Section, table
     from fullrecall.testset.audit import PEOPLES
 
     if audit.wording is None:
         return
-    table = Table(
-        "questions", "words in source", "all of them", "6 in a row", "BM25 rank 1", "rank 10",
-        title="Shares of the questions",
-    )  # fmt: skip
-    for one in (audit.wording, *PEOPLES):
-        shares = (one.coverage, one.covered, one.long_runs, one.rank_1, one.rank_10)
-        table.add_row(f"{one.name} ({one.questions:,})", *(f"{share:.2f}" for share in shares))
-    show(table)
+    sets = (audit.wording, *PEOPLES)
+    heads = [f"{one.name}\n{counted(one.questions, 'question')}" for one in sets]
+    rows = [
+        ("words in the source, mean", [f"{one.coverage:.2f}" for one in sets]),
+        ("all words in the source", [f"{one.covered:.2f}" for one in sets]),
+        ("6 words in a row copied", [f"{one.long_runs:.2f}" for one in sets]),
+        ("source at BM25's rank 1", [f"{one.rank_1:.2f}" for one in sets]),
+        ("source in BM25's first 10", [f"{one.rank_10:.2f}" for one in sets]),
+    ]
+    show("", table(heads, [Section("share of", rows)]))

@@ -13,11 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from fullrecall.distributed import columns, manifest
+from fullrecall.distributed import columns
 from fullrecall.distributed.manifest import Manifest, PartRecord
 from fullrecall.distributed.parquet_part import ENDING, GROUP, as_table, write_table
 from fullrecall.errors import ReportError
 from fullrecall.report.row import Row
+from fullrecall.report.signature import MANIFEST
 from fullrecall.report.text import ending
 from fullrecall.result import Method
 
@@ -184,7 +185,7 @@ def prepared(path: str | Path) -> Path:
 
 
 def _is_ours(file: Path) -> bool:
-    return _is_part(file) or file.name.startswith(manifest.NAME)
+    return _is_part(file) or file.name.startswith(MANIFEST)
 
 
 def _is_part(file: Path) -> bool:

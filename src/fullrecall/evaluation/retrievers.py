@@ -295,8 +295,8 @@ class _Calls(ABC):
 class _Tasks(_Calls):
     """Calls that are tasks of the running event loop, bounded by themselves.
 
-    A task may run a sync retriever in a thread of its own. A call that is thread-bound is made again
-    in the loop's, by `here`, and so are all that follow; without `here` it has failed.
+    A task may run a sync retriever in a thread of its own. A call that is thread-bound is made
+    again in the loop's, by `here`, and so are all that follow; without `here` it has failed.
     """
 
     def __init__(

@@ -462,6 +462,7 @@ class Report:
         Of more than 10,000 samples the page holds those that matter, and says which: its figures
         are of all. Raises `ReportError` where the report keeps no rows.
         """
+        from fullrecall.report import exports
         from fullrecall.report.page import report_page, write
 
         explain = None
@@ -473,7 +474,7 @@ class Report:
         )
         if path is not None:
             write(page, path)
-        return page
+        return exports.kept(page, path)
 
     def plot(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -32,6 +33,9 @@ _NUMBERS = 3
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
 
+_MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
+"""Addresses and thread IDs in what libraries raise: they alone make no other reason."""
+
 _REASONS_KEPT = 100
 """How many kinds of reasons a tally counts apart: the first by alphabet, so that it is the same
 ones whatever the order of the samples."""
@@ -58,7 +62,7 @@ class Tally:
         status, findings, retrieved = result.status, result.ranked, result.retrieved
         self._counts[status] += times
         if status is Status.UNSCORED:
-            self._reasons[result.note] += times
+            self._reasons[_MOMENTARY.sub("…", result.note)] += times
             self._limit_reasons()
             for totals in self.totals.values():
                 totals.add(None, group, times=times)
