@@ -696,7 +696,7 @@ def test_memory_does_not_grow_with_the_file(file: Callable[..., Path]) -> None:
     assert peak(4_000) - peak(100) < 1_000_000  # the questions alone are 8,000,000 bytes
 
 
-def test_colours_are_for_terminals(file: Callable[..., Path]) -> None:
+def test_colors_are_for_terminals(file: Callable[..., Path]) -> None:
     """What goes into a pipe has no escape sequences."""
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     done = subprocess.run(

@@ -134,7 +134,7 @@ class TestJsonArrays:
 
 
 class TestLlamaIndexFiles:
-    """LlamaIndex's objects are recognised by their keys."""
+    """LlamaIndex's objects are recognized by their keys."""
 
     def test_embedding_qa(self, write: Write) -> None:
         """The keys `queries`, `corpus` and relevant_docs make an EmbeddingQA set."""

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+
+from fullrecall.cli.help import Command, Group
 
 
 class Entry(NamedTuple):
@@ -72,7 +73,7 @@ COMMANDS: Mapping[str, Entry] = {
 `LABEL_HELP` for the command `label`: what its help says below the summary."""
 
 
-class Deferred(TyperCommand):
+class Deferred(Command):
     """A command as the list of commands shows it; its module is loaded when it is run."""
 
     def __init__(self, name: str, entry: Entry) -> None:
@@ -96,11 +97,11 @@ class Deferred(TyperCommand):
             app = typer.Typer(
                 add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
             )
-            app.command(name, help=told)(getattr(module, name))
+            app.command(name, cls=Command, help=told)(getattr(module, name))
         return typer.main.get_command(app)
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """The group of all commands."""
 
     def __init__(self, **attributes: Any) -> None:

@@ -286,7 +286,7 @@ class BatchScorer:
         if self.keep == "summary" and len(set(positions)) < len(positions):
             twice = overlap(((place, place),) for place in positions)
             raise InputError(
-                f"{twice and twice[0]} occurs twice in a batch: give each row its own number",
+                f"{twice and twice[0]} occurs twice in a batch: number each row once",
                 field=self.position,
             )
         return positions
@@ -564,7 +564,7 @@ class BatchScorer:
                     failed[place] = text
                 elif (first := known.setdefault(place, text)) is not text and first != text:
                     raise ReportError(
-                        f"two rows have {self.position}={place}, but differ: give each row its own"
+                        f"two rows have {self.position}={place}, but differ: number each row once"
                     )
         return sorted((failed | known).items())
 

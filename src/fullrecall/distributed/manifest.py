@@ -156,7 +156,9 @@ def _checked(plain: dict[str, Any]) -> Manifest:
         often = Counter(getattr(part, field) for part in manifest.parts)
         for value, times in often.items():
             if times > 1:
-                raise ReportError(f"parts must occur once each: {field} {value!r} stands {times}")
+                raise ReportError(
+                    f"parts must occur once each: {field} {value!r} occurs {times} times"
+                )
     for nth, part in enumerate(manifest.parts):
         if Path(part.file).name != part.file:
             raise ReportError(f"parts[{nth}].file must be a name in this directory: {part.file!r}")

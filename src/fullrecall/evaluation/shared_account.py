@@ -252,4 +252,6 @@ class SharedAccount(Account):
         try:
             return await asyncio.to_thread(script, keys=keys, args=arguments)
         except (Lost, Late, OSError) as error:
-            raise NotAsked(f"the server that counts what the job spends is lost: {error}") from None
+            raise NotAsked(
+                f"the server that counts the budget cannot be reached: {error}"
+            ) from None

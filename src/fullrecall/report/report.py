@@ -247,7 +247,7 @@ class Report:
         """
         parts = list(reports)
         if not parts:
-            raise ReportError("no report to merge: give at least one")
+            raise ReportError("no report to merge: pass at least one")
         for part in parts:
             _check_parts(parts[0].methods, part.methods)
         kept = (part._tallies for part in parts if not part.keeps_rows)  # noqa: SLF001 - its own
@@ -636,7 +636,7 @@ def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
     if ours != theirs:
         raise ReportError(
             f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation: "
-            "give each the same scorers with the same parameters"
+            "score each by the same scorers with the same parameters"
         )
 
 

@@ -259,7 +259,7 @@ class Tallies:
             if ours.totals.keys() != theirs.totals.keys():
                 raise ReportError(
                     f"{ours.method.name} was counted by {_listed(ours.totals)} and by "
-                    f"{_listed(theirs.totals)}: name the same measures= for each part"
+                    f"{_listed(theirs.totals)}: pass the same measures= for each part"
                 )
         for ours, theirs in zip(self.scores, other.scores, strict=True):
             ours.merge(theirs)
@@ -307,7 +307,7 @@ class Tallies:
         if self.ids.repeated:
             raise ReportError(
                 "sample IDs occur more than once in a report without rows, so it is not known "
-                'which samples are independent: give them a group, or evaluate with keep="rows"'
+                'which samples are independent: set their group, or evaluate with keep="rows"'
             )
         for score in self.scores:
             missing = [measure for measure in measures if measure not in score.totals]
