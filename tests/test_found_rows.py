@@ -140,7 +140,11 @@ def test_rows_are_made_once() -> None:
 @pytest.mark.parametrize("looked", [False, True])
 def test_copies(looked: bool) -> None:  # noqa: FBT001
     """A report goes through pickle and `deepcopy`, before its rows are made and after."""
-    items = [{**PLAIN, "id": "x"}, {**PLAIN, "expected_ids": []}, {**PLAIN, "expected_ids": {"a": 2}}]
+    items = [
+        {**PLAIN, "id": "x"},
+        {**PLAIN, "expected_ids": []},
+        {**PLAIN, "expected_ids": {"a": 2}},
+    ]
     report = found(items)
     if looked:
         assert len(report.rows) == 3

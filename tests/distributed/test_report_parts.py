@@ -33,6 +33,7 @@ from fullrecall.measures import AP, Hit, Measure, Recall, nDCG
 from fullrecall.report import Runs
 from fullrecall.report.page import selection
 from fullrecall.report.row import Row
+from fullrecall.report.signature import MANIFEST
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import Call, Retrieval
 from fullrecall.usage import Usage
@@ -573,28 +574,28 @@ def test_a_manifest_that_no_run_writes_is_not_read(
     folder: Path, change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     """A part twice, counts that do not add up, a file elsewhere: refused, with a digest or not."""
-    path = folder / manifest.NAME
+    path = folder / MANIFEST
     plain = json.loads(path.read_text())
     del plain["digest"]
     change(plain)
     path.write_text(json.dumps({**plain, "digest": manifest._digest(plain)}))
-    with pytest.raises(ReportError, match=f"{manifest.NAME}: .*{message}"):
+    with pytest.raises(ReportError, match=f"{MANIFEST}: .*{message}"):
         Report.open(folder)
     path.write_text(json.dumps({**plain, "digest": "0" * 32}))
-    with pytest.raises(ReportError, match=manifest.NAME):
+    with pytest.raises(ReportError, match=MANIFEST):
         Report.open(folder)
 
 
 def test_an_edited_manifest_is_not_read(folder: Path) -> None:
     """Any edit is seen: that a stopped run was complete, or a half of the text."""
-    path = folder / manifest.NAME
+    path = folder / MANIFEST
     text = path.read_text()
     path.write_text(text.replace('"stopped": null', '"stopped": "a budget"'))
     with pytest.raises(ReportError, match="was edited"):
         Report.open(folder)
     for wrong in (text[: len(text) // 2], "", "[]", text.replace('"end"', '"samples"', 1)):
         path.write_text(wrong)
-        with pytest.raises(ReportError, match=manifest.NAME):
+        with pytest.raises(ReportError, match=MANIFEST):
             Report.open(folder)
     path.unlink()
     with pytest.raises(ReportError, match="has no manifest"):

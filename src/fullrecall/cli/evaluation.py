@@ -89,7 +89,7 @@ def evaluate(
     measure: Annotated[
         list[Measure] | None,
         measures_option(
-            "Measure to show in their place, or beside --k: precision@5, "
+            "Measure to show in place of the default, or in addition to --k: precision@5, "
             "'ndcg(gain=exponential)@10'; repeatable.",
             _MEASURING,
         ),
@@ -294,7 +294,7 @@ def evaluate(
             metavar="N",
             callback=at_least(0),
             rich_help_panel=_SHOWING,
-            help="List what the first N samples miss that miss something.",
+            help="List the misses of the first N samples that miss something.",
         ),
     ] = 5,
     output: Annotated[

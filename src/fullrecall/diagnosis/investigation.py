@@ -88,7 +88,7 @@ def diagnose(
     unknown = by_name.keys() - {method.name for method in report.methods}
     if unknown:
         raise ParameterError(
-            f"the report has no score {min(unknown)!r}: scorers are those that made it"
+            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
         )
     every = len(report)
     if isinstance(report.rows, LazyRows):

@@ -289,7 +289,7 @@ class Report:
         """
         parts = list(reports)
         if not parts:
-            raise ReportError("no report to merge: give at least one")
+            raise ReportError("no report to merge: pass at least one")
         for part in parts:
             _check_parts(parts[0].methods, part.methods)
         kept = (part._tallies for part in parts if not part.keeps_rows)  # noqa: SLF001 - its own
@@ -504,6 +504,7 @@ class Report:
         Of more than 10,000 samples the page holds those that matter, and says which: its figures
         are of all. Raises `ReportError` where the report keeps no rows.
         """
+        from fullrecall.report import exports
         from fullrecall.report.page import report_page, write
 
         explain = None
@@ -515,7 +516,7 @@ class Report:
         )
         if path is not None:
             write(page, path)
-        return page
+        return exports.kept(page, path)
 
     def plot(
         self,
@@ -685,7 +686,7 @@ def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
     if ours != theirs:
         raise ReportError(
             f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation"
-            f"{_difference(ours, theirs)}: give each the same scorers with the same parameters"
+            f"{_difference(ours, theirs)}: score each by the same scorers with the same parameters"
         )
 
 
