@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any, Self
 
 from fullrecall.errors import ReportError
-from fullrecall.measures import Measure, parse
 from fullrecall.findings import SingleFindings
+from fullrecall.measures import Measure, parse
 from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import SampleIds, groups_of
-from fullrecall.report.late import work_out_all
+from fullrecall.report.late import Reading, are_late, late_of, worked_out
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
@@ -380,11 +380,10 @@ class Tallies:
         for row in rows:
             self._add_sample(row.sample)
         results = [[row.results[n] for row in rows] for n in range(len(self.scores))]
-        work_out_all(
-            (result, score.totals.keys())
-            for score, some in zip(self.scores, results, strict=True)
-            for result in some
-        )
+        if any(are_late(row.results) for row in rows):
+            readings = [Reading.of(score.totals) for score in self.scores]
+            for _ in worked_out((row, late_of(row.results, readings)) for row in rows):
+                pass
         for score, some in zip(self.scores, results, strict=True):
             score.add_results(some, groups)
 
