@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
+from operator import length_hint
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
 from fullrecall.sample import Reference
@@ -234,20 +235,24 @@ class WholeFindings(ColumnFindings):
         return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
-def ranks_of(retrieved: Sequence[str | None], ids: Sequence[str]) -> tuple[list[int], bool]:
+def ranks_of(
+    retrieved: tuple[str | None, ...] | list[str], ids: Iterable[str]
+) -> tuple[list[int], bool]:
     """Return the first rank of each of the `ids` that was retrieved, ascending.
 
-    And whether a context stands among them that has no ID.
+    And whether a context stands among them that has no ID: None, or a blank text.
     """
-    sought: set[str | None] = {None, *ids}
+    sought: set[str | None] = {None, "", *ids}
+    # Most of what was retrieved is not sought, and is passed over without a step of Python. The
+    # iterator, of a list or a tuple, knows how much is left, and so where it stands.
+    size, rest = len(retrieved), iter(retrieved)
     hits, some_without = [], False
-    for rank, one in enumerate(retrieved, start=1):
-        if one in sought:
-            sought.remove(one)  # of several equal IDs the first is the one that counts
-            if one is None:
-                some_without = True
-            else:
-                hits.append(rank)
+    for one in filter(sought.__contains__, rest):
+        sought.remove(one)  # of several equal IDs the first is the one that counts
+        if one:
+            hits.append(size - length_hint(rest))
+        else:
+            some_without = True
     return hits, some_without
 
 

@@ -29,7 +29,7 @@ def run(*words: str | Path, code: int = 0) -> str:
 
 
 def fill(path: Path, label: str = "supported") -> None:
-    """Label the claims that a drawing has not labelled yet."""
+    """Label the claims that a drawing has not labeled yet."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     with path.open("w", encoding="utf-8", newline="") as file:

@@ -68,7 +68,7 @@ def test_tabs_and_json_lines(tmp_path: Path) -> None:
 
 
 def test_each_file_is_a_rater(tmp_path: Path) -> None:
-    """Of several files each is by who it is called after, unless it says who labelled."""
+    """Of several files each is by who it is called after, unless it says who labeled."""
     head = "item,label,rater\n"
     ann = written(tmp_path / "ann.csv", f"{head}c1,yes,\nc2,no,cleo\n")
     bob = written(tmp_path / "bob.csv", f"{head}c1,no,\n")

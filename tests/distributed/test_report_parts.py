@@ -21,17 +21,19 @@ import pytest
 
 from fullrecall import Context, Gate, IdRecall, Report, Sample, TextRecall, compare, evaluate
 from fullrecall.diagnosis import diagnose
-from fullrecall.distributed import alignment, dataset, manifest, parquet_part, stored_rows
-from fullrecall.distributed.dataset import Writer, commit
-from fullrecall.distributed.keys import keys_of
-from fullrecall.distributed.manifest import Manifest
-from fullrecall.distributed.parquet_part import write_part
+from fullrecall.distributed import spill
+from fullrecall.distributed.parquet import directory, manifest, part, stored_rows
+from fullrecall.distributed.parquet.directory import Writer, commit
+from fullrecall.distributed.parquet.keys import keys_of
+from fullrecall.distributed.parquet.manifest import Manifest
+from fullrecall.distributed.parquet.part import write_part
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target
 from fullrecall.measures import AP, Hit, Measure, Recall, nDCG
 from fullrecall.report import Runs
 from fullrecall.report.page import selection
 from fullrecall.report.row import Row
+from fullrecall.report.signature import MANIFEST
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import Call, Retrieval
 from fullrecall.usage import Usage
@@ -57,10 +59,10 @@ class FirstLetter(Measure):
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred rows go through what millions do: many parts, row groups, splits and files."""
-    monkeypatch.setattr(dataset, "GROUP", 37)
-    monkeypatch.setattr(parquet_part, "GROUP", 17)
-    monkeypatch.setattr(alignment, "_SPILLED", 50)
-    monkeypatch.setattr(alignment, "_GATHERED", 40)
+    monkeypatch.setattr(directory, "GROUP", 37)
+    monkeypatch.setattr(part, "GROUP", 17)
+    monkeypatch.setattr(spill, "FILE_ROWS", 50)
+    monkeypatch.setattr(spill, "GATHERED", 40)
     monkeypatch.setattr(stored_rows, "_MOST_EQUAL", 20)
     monkeypatch.setattr(stored_rows, "_MOST_GROUPS", 30)
 
@@ -572,28 +574,28 @@ def test_a_manifest_that_no_run_writes_is_not_read(
     folder: Path, change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     """A part twice, counts that do not add up, a file elsewhere: refused, with a digest or not."""
-    path = folder / manifest.NAME
+    path = folder / MANIFEST
     plain = json.loads(path.read_text())
     del plain["digest"]
     change(plain)
     path.write_text(json.dumps({**plain, "digest": manifest._digest(plain)}))
-    with pytest.raises(ReportError, match=f"{manifest.NAME}: .*{message}"):
+    with pytest.raises(ReportError, match=f"{MANIFEST}: .*{message}"):
         Report.open(folder)
     path.write_text(json.dumps({**plain, "digest": "0" * 32}))
-    with pytest.raises(ReportError, match=manifest.NAME):
+    with pytest.raises(ReportError, match=MANIFEST):
         Report.open(folder)
 
 
 def test_an_edited_manifest_is_not_read(folder: Path) -> None:
     """Any edit is seen: that a stopped run was complete, or a half of the text."""
-    path = folder / manifest.NAME
+    path = folder / MANIFEST
     text = path.read_text()
     path.write_text(text.replace('"stopped": null', '"stopped": "a budget"'))
     with pytest.raises(ReportError, match="was edited"):
         Report.open(folder)
     for wrong in (text[: len(text) // 2], "", "[]", text.replace('"end"', '"samples"', 1)):
         path.write_text(wrong)
-        with pytest.raises(ReportError, match=manifest.NAME):
+        with pytest.raises(ReportError, match=MANIFEST):
             Report.open(folder)
     path.unlink()
     with pytest.raises(ReportError, match="has no manifest"):
@@ -644,8 +646,8 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, folder: Path) -> None:
 _SAVING = """
 import sys
 from fullrecall import Report
-from fullrecall.distributed import dataset
-dataset.GROUP = 5
+from fullrecall.distributed.parquet import directory
+directory.GROUP = 5
 new = Report.load(sys.argv[1])
 print("ready", flush=True)
 while True:

@@ -57,7 +57,7 @@ def _silent() -> None:
     """Show nothing."""
 
 
-def _uncounted(_: int) -> None:
+def _unseen(_: object) -> None:
     """Show nothing."""
 
 
@@ -69,8 +69,10 @@ class Run:
     limits: Limits = field(default_factory=Limits)
     interruption: Interruption = field(default_factory=Interruption)
     beat: Callable[[], None] = _silent
-    count: Callable[[int], None] = _uncounted
-    """Shows that there is a sample more, with so many scores, which has no row."""
+    show: Callable[[Row], None] = _unseen
+    """Shows that there is a row more."""
+    count: Callable[[int], None] = _unseen
+    """Shows that there is a sample more, with so many scores, of which no row is made."""
     totaled: Sequence[Sequence[Measure]] = ()
     """The measures of each score that are read as soon as there is a row."""
 

@@ -77,7 +77,7 @@ class BoundedSimilarity:
         flags = scorer["get_scorer_flags"]()
         if flags["worst_score"] != 0 or flags["optimal_score"] not in (1, 100):
             raise ParameterError(
-                f"similarity must be a normalized similarity, got {similarity!r}: take "
+                f"similarity must be a normalized similarity, got {similarity!r}: pass "
                 "normalized_similarity of the same module"
             )
         self._function = function
@@ -147,7 +147,7 @@ def _checked(function: Similarity) -> Similarity:
         value = function(reference, text)
         if not 0 <= value <= 1:
             name = getattr(function, "__qualname__", repr(function))
-            raise ParameterError(f"similarity {name} is in [0, 1], but returned {value!r}")
+            raise ParameterError(f"similarity {name} must return a number in [0, 1], got {value!r}")
         return float(value)
 
     return checked

@@ -34,7 +34,7 @@ class TextRecall(DeterministicScorer):
     `threshold` (`comparison="gt"`: strictly above, as ragas's non-LLM recall compares).
 
     `similarity` is a RapidFuzz scorer by name or as a function, or any callable of two texts
-    that returns a number in [0, 1]. The default is the normalised Levenshtein similarity,
+    that returns a number in [0, 1]. The default is the normalized Levenshtein similarity,
     1 - distance / length of the longer text (Levenshtein, 1966; scaled as RapidFuzz does).
     It compares whole texts, so a reference that stands whole inside a chunk of twice its length
     has a similarity of at most 0.5: where chunks are longer or shorter than the references, use

@@ -290,7 +290,7 @@ def _time(row: Mapping[str, Any], name: str) -> float:
 def _hex(value: object, size: int) -> str:
     """Return an ID of `size` bytes as hex; what protobuf's own JSON wrote is base64."""
     if not isinstance(value, str) or not value:
-        raise InputError(f"a span has a trace_id and a span_id, got {shown(value)}")
+        raise InputError(f"expected a span with a trace_id and a span_id, got {shown(value)}")
     if len(value) == 2 * size:
         return value.lower()
     try:
