@@ -156,7 +156,8 @@ class Causes:
             for nth, label in {(nth, miss.score) for miss, nth in placed}:
                 labels.setdefault(nth, set()).add(label)
             for miss, nth in placed:
-                self._row(side, nth, miss.sample)[miss.target] = miss
+                rows = self._of.setdefault((side, nth), {})
+                rows.setdefault(miss.sample, {})[miss.target] = miss
             fixes |= {str(cause): fix for cause, fix in diagnosis.fixes.items()}
         self.labels = frozenset().union(*labels.values())
         """The names of the scores that were diagnosed, as the diagnoses have them."""
@@ -171,7 +172,8 @@ class Causes:
         """Take the causes of more misses, which no count has: of samples that a page shows."""
         for miss, nth in self._placed(diagnosis):
             if str(miss.cause) in self._numbers:
-                self._row(side, nth, miss.sample).setdefault(miss.target, miss)
+                rows = self._of.setdefault((side, nth), {})
+                rows.setdefault(miss.sample, {}).setdefault(miss.target, miss)
 
     def of(self, side: int, nth: int, row: str) -> Mapping[str, Diagnosed]:
         """Return the misses of a row by the `nth` score, each by the label of its target."""
@@ -182,15 +184,16 @@ class Causes:
         """Return the number of the cause of a miss."""
         return self._numbers[str(miss.cause)]
 
-    def _row(self, side: int, nth: int, row: str) -> dict[str, Diagnosed]:
-        return self._of.setdefault((side, nth), {}).setdefault(row, {})
-
     def _placed(self, diagnosis: Diagnosis) -> Iterator[tuple[Diagnosed, int]]:
         """Yield each miss with the place of its score, where the page has that score."""
         names = {column.method.name: nth for nth, column in enumerate(self._columns)}
+        places: dict[str, int | None] = {}
         for miss in diagnosis.misses:
-            name, _, cut = miss.score.rpartition("@")
-            nth = names.get(miss.score, names.get(name) if cut.isdecimal() else None)
+            label = miss.score
+            if label not in places:
+                name, _, cut = label.rpartition("@")
+                places[label] = names.get(label, names.get(name) if cut.isdecimal() else None)
+            nth = places[label]
             if nth is not None:
                 yield miss, nth
 

@@ -48,14 +48,19 @@ class Details:
         found: Found = set()
         number, sample = self._texts.number, one.sample
         # The question first: its number is lower than those of its contexts, and in their block.
-        q, a = number(sample.user_input), number(sample.reference or None)
-        m = number(metadata_text(sample.metadata))
+        parts = [] if sample.user_input is None else [f'"q":{number(sample.user_input)}']
+        if sample.reference:
+            parts.append(f'"a":{number(sample.reference)}')
+        if sample.metadata:
+            parts.append(f'"m":{number(metadata_text(sample.metadata))}')
         sides = [
             "null" if row is None else self._side(row, side, readings, found)
             for side, row in enumerate(rows)
         ]
-        self._samples.append(written(q=q, a=a, m=m, x=f"[{','.join(sides)}]"))
-        return as_json([list(pair) for pair in sorted(found)]) if found else ""
+        self._samples.append(f'{{{",".join([*parts, ""])}"x":[{",".join(sides)}]}}')
+        if not found:
+            return ""
+        return f"[{','.join([f'[{cause},{nth}]' for cause, nth in sorted(found)])}]"
 
     def blocks(self) -> Iterator[tuple[str, ScriptJson]]:
         """Yield each block of data with its ID: details of samples, contexts, texts."""

@@ -17,10 +17,9 @@ from fullrecall.report.page.causes import Causes
 from fullrecall.report.page.choices import Choice, first_shown, labels_of
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.details import Details
-from fullrecall.report.page.encoding import ScriptJson, as_json, escaped
+from fullrecall.report.page.encoding import ScriptJson, as_json, as_text, escaped
 from fullrecall.report.page.groupings import Groupings
 from fullrecall.report.page.readings import STATUSES, Figures, Misses, Reader, Reading, Rows
-from fullrecall.report.page.tables import written
 from fullrecall.report.pairs import Gap
 from fullrecall.report.row import Row
 from fullrecall.result import Status
@@ -252,19 +251,17 @@ def _entry(
         else f"[{','.join([each.cells[side].figures.json for each in readings])}]"
         for side, row in enumerate(rows)
     ]
-    gaps = None
+    made = f'"l":{as_text(one.label)},"q":{as_text(_brief(one.sample.user_input))}'
+    if one.sample.group is not None:
+        made += f',"g":{as_text(one.sample.group)}'
+    if causes:
+        made += f',"c":{causes}'
     if len(rows) > 1:
         gaps = [None if each.gap is None else _GAP_NUMBERS[each.gap] for each in readings]
-    group = one.sample.group
-    return written(
-        l=as_json(one.label),
-        q=as_json(_brief(one.sample.user_input)),
-        v=f"[{','.join(sides)}]",
-        g=None if group is None else as_json(group),
-        c=causes or None,
-        n=None if gaps is None else as_json(gaps),
-        s=as_json(groups) if groups else None,
-    )
+        made += f',"n":{as_json(gaps)}'
+    if groups:
+        made += f',"s":{as_json(groups)}'
+    return f'{{{made},"v":[{",".join(sides)}]}}'
 
 
 def _brief(question: str | None) -> str:

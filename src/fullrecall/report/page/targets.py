@@ -34,6 +34,8 @@ class Targets:
     def __init__(self, texts: Texts, causes: Causes) -> None:
         self._number = texts.number
         self._causes = causes
+        # Many are told in the same words: the number of each cause, and how it is written.
+        self._told: dict[tuple[str, str, int | None], tuple[int, str]] = {}
 
     def of(self, row: Row, reading: Reading, cell: Cell, side: int, found: Found) -> list[str]:
         """Return the targets of one result; add to `found` the causes of those that are missed."""
@@ -141,10 +143,15 @@ class Targets:
         """Return why a target was missed: the number of the cause, the sentence, the rank."""
         if miss is None:
             return ""
-        cause = self._causes.number(miss)
-        found.add((cause, nth))
-        detail = f',"d":{self._number(miss.detail)}' if miss.detail else ""
-        return f',"u":{cause}{detail}' + ("" if miss.rank is None else f',"x":{miss.rank}')
+        key = miss.cause, miss.detail, miss.rank
+        known = self._told.get(key)
+        if known is None:
+            number = self._causes.number(miss)
+            detail = f',"d":{self._number(miss.detail)}' if miss.detail else ""
+            rank = "" if miss.rank is None else f',"x":{miss.rank}'
+            known = self._told[key] = number, f',"u":{number}{detail}{rank}'
+        found.add((known[0], nth))
+        return known[1]
 
     def _evidence(self, item: Evidence, contexts: Sequence[Context]) -> str:
         made = f'"r":{item.rank}'
