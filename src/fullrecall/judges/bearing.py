@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
@@ -188,12 +188,19 @@ def is_denial(text: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _content(text: str) -> tuple[Word, ...]:
-    functional = function_words(language_of(text)) | function_words("en")
+    functional = _functional(language_of(text))
     return tuple(
-        word
-        for word in _read(text)
-        if word.is_number or (word.weight >= _TELLING and (word.written not in functional))
+        [
+            word
+            for word in _read(text)
+            if word.is_number or (word.weight >= _TELLING and word.written not in functional)
+        ]
     )
+
+
+@cache
+def _functional(language: str | None) -> frozenset[str]:
+    return function_words(language) | function_words("en")
 
 
 @lru_cache(maxsize=1_024)

@@ -7,6 +7,7 @@ target says that the other verdicts may belong elsewhere, too. Nothing is guesse
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ _MOST_CITATIONS = 200
 _MOST_QUOTED = 40_000
 """Citations of a reply, and characters of their quotes, that are looked up: twenty verdicts with
 three sentences each take a third. More would take long, and prove nothing more."""
+
+_MARKS = re.compile(r"[^a-z0-9]+")
 
 NO_VERDICT = "the judge gave no verdict"
 
@@ -150,6 +153,9 @@ def _letters(text: str) -> str:
 
     A target of marks alone is compared as it is.
     """
+    if text.isascii():
+        lowered = text.lower()
+        return _MARKS.sub("", lowered) or lowered.strip()
     folded = unicodedata.normalize("NFKD", text).casefold()
     return "".join(filter(str.isalnum, folded)) or folded.strip()
 
