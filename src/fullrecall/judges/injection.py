@@ -57,8 +57,8 @@ _ASKED_STEMS = (
     "mark label rate grade judge answer respond return output reply print write say set give "
     "classify treat consider score count declare report assign deem regard accept approve bewert "
     "antwort kennzeichne gib marqu répond indique marca segna contrassegna rispond antwoord отмет "
-    "ответ пометь oznacz odpowiedz işaretle yanıtla 标记 標記 标为 判定 回答 マーク 표시 판정 답하 ضع "
-    "اعتبر أجب चिह्नित"
+    "ответ пометь oznacz odpowiedz işaretle yanıtla 标记 標記 标为 判定 回答 マーク "
+    "표시 판정 답하 ضع اعتبر أجب चिह्नित"
 )
 _THING_STEMS = (
     "claim statement target item verdict assertion proposition answer behauptung aussage "
