@@ -215,19 +215,37 @@ _AI = re.compile(r"\bais?\b")  # the letters alone are in every tenth word
 _MOST_WORDS = 50_000
 _LONGEST_WORD = 40
 _plain_words: set[str] = set()
-"""Words, each a piece of text between white space, that have no stem: most of any text."""
+_telling_words: dict[str, set[str]] = {}
+"""Words, each a piece of text between white space, without a stem: most of any text; and others."""
 
 
 def _stems_of(lowered: str) -> set[str]:
     """Return the stems that stand in a text; none has white space, so each stands in a word."""
-    words = set(lowered.split()) - _plain_words
-    if not words:
-        return set()
+    there: set[str] = set()
+    new: list[str] = []
+    for word in set(lowered.split()) - _plain_words:
+        known = _telling_words.get(word)
+        if known is None:
+            new.append(word)
+        else:
+            there |= known
+    return there | _learned(new) if new else there
+
+
+def _learned(words: Sequence[str]) -> set[str]:
+    """Return the stems of words that were not met before, and remember those of each."""
     there = _found(" ".join(words))
-    plain = words if not there else [word for word in words if not _found(word, there)]
-    if len(_plain_words) > _MOST_WORDS:
+    if len(_plain_words) + len(_telling_words) > _MOST_WORDS:
         _plain_words.clear()
-    _plain_words.update(word for word in plain if len(word) < _LONGEST_WORD)
+        _telling_words.clear()
+    for word in words:
+        stems = _found(word, there) if there else there
+        if len(word) >= _LONGEST_WORD:
+            continue
+        if stems:
+            _telling_words[word] = stems
+        else:
+            _plain_words.add(word)
     return there
 
 
@@ -274,7 +292,8 @@ def _places(stem: str, text: str) -> Iterator[int]:
         at = text.find(stem, at + 1)
 
 
-def _signs_with(there: Collection[str]) -> list[_Sign]:
+@lru_cache(maxsize=1_024)
+def _signs_with(there: frozenset[str]) -> Sequence[_Sign]:
     """Return the signs that a text with these stems may have."""
     signs = []
     for stems, others, begins_with, pattern in _SIGNS:
@@ -295,7 +314,7 @@ def instructions(text: str) -> tuple[tuple[int, int], ...]:
     there = _stems_of(text.lower())
     if not there:
         return ()
-    signs = _signs_with(there)
+    signs = _signs_with(frozenset(there))
     if not signs:
         return ()
     spans: list[tuple[int, int]] = []

@@ -87,13 +87,13 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     Which of them counts, and from which rank on, is decided when their evidence is checked. A
     window that was not judged leaves the target open, unless another supports it.
     """
+    if len(verdicts) == 1:
+        return verdicts[0]
     contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
     return replace(_merged(verdicts), contested=contested)
 
 
 def _merged(verdicts: Sequence[Verdict]) -> Verdict:
-    if len(verdicts) == 1:
-        return verdicts[0]
     helping = [verdict for verdict in verdicts if verdict.label in ("supported", "partial")]
     helping.sort(key=lambda verdict: verdict.label != "supported")
     if not helping or helping[0].label == "partial":
