@@ -109,6 +109,7 @@ except SystemExit as end:
     assert {name for name in loaded if name.startswith("fullrecall.")} == {
         "fullrecall.cli",
         "fullrecall.cli.commands",
+        "fullrecall.cli.help",
     }
     assert loaded & {"asyncio", "numpy", "pydantic", "scipy"} == set()
 
