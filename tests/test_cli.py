@@ -164,7 +164,7 @@ def test_each_command_is_the_one_that_the_list_names(name: str) -> None:
 
 def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:
     """The line of a .jsonl file that the help shows is a sample."""
-    shown = evaluation.HELP.split("[/]\n")[1].partition("\n\n")[0]
+    shown = evaluation.HELP.split(":\n")[1].partition("\n\n")[0]
     result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 

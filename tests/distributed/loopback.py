@@ -30,6 +30,11 @@ class Endpoint:
     _due: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def requests(self) -> int:
+        """How many requests came, those included that were turned away."""
+        return self.asked.total() + self.turned_away
+
     def is_full(self) -> bool:
         """Whether a request comes faster than `rate` per second, with ten at a time."""
         if self.rate is None:

@@ -21,11 +21,12 @@ import pytest
 
 from fullrecall import Context, Gate, IdRecall, Report, Sample, TextRecall, compare, evaluate
 from fullrecall.diagnosis import diagnose
-from fullrecall.distributed import alignment, dataset, manifest, parquet_part, stored_rows
-from fullrecall.distributed.dataset import Writer, commit
-from fullrecall.distributed.keys import keys_of
-from fullrecall.distributed.manifest import Manifest
-from fullrecall.distributed.parquet_part import write_part
+from fullrecall.distributed import spill
+from fullrecall.distributed.parquet import directory, manifest, part, stored_rows
+from fullrecall.distributed.parquet.directory import Writer, commit
+from fullrecall.distributed.parquet.keys import keys_of
+from fullrecall.distributed.parquet.manifest import Manifest
+from fullrecall.distributed.parquet.part import write_part
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target
 from fullrecall.measures import AP, Hit, Measure, Recall, nDCG
@@ -58,10 +59,10 @@ class FirstLetter(Measure):
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred rows go through what millions do: many parts, row groups, splits and files."""
-    monkeypatch.setattr(dataset, "GROUP", 37)
-    monkeypatch.setattr(parquet_part, "GROUP", 17)
-    monkeypatch.setattr(alignment, "_SPILLED", 50)
-    monkeypatch.setattr(alignment, "_GATHERED", 40)
+    monkeypatch.setattr(directory, "GROUP", 37)
+    monkeypatch.setattr(part, "GROUP", 17)
+    monkeypatch.setattr(spill, "FILE_ROWS", 50)
+    monkeypatch.setattr(spill, "GATHERED", 40)
     monkeypatch.setattr(stored_rows, "_MOST_EQUAL", 20)
     monkeypatch.setattr(stored_rows, "_MOST_GROUPS", 30)
 
@@ -645,8 +646,8 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, folder: Path) -> None:
 _SAVING = """
 import sys
 from fullrecall import Report
-from fullrecall.distributed import dataset
-dataset.GROUP = 5
+from fullrecall.distributed.parquet import directory
+directory.GROUP = 5
 new = Report.load(sys.argv[1])
 print("ready", flush=True)
 while True:

@@ -27,7 +27,7 @@ HELP = """\
 Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is \
 sent anywhere, unless --judge names a model: it is then asked for one verdict.
 
-[bold]Examples[/]
+Examples:
   fullrecall doctor
   fullrecall doctor --directory /mnt/shared
   fullrecall doctor --judge openai:qwen3 --base-url http://localhost:11434/v1

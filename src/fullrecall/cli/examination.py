@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.examination import Examination
 
 HELP = """\
-[bold]A line of the labels[/]
+A line of the labels:
   {"claim": "The tower is in Paris.", "contexts": ["…", "…"], "label": 1}
 
 Label 1 means that the contexts support the whole claim; yes, no, supported, and not_supported \
 also work. Without --labels the demo's questions are used. From the true claims it makes false \
 ones: another number, a "not", another name, two names exchanged.
 
-[bold]Examples[/]
+Examples:
   fullrecall judge lexical
   fullrecall judge nli:models/hhem --labels labels.jsonl
   fullrecall judge openai:gpt-4o-mini --labels labels.jsonl --runs 3

@@ -20,7 +20,7 @@ PASS: every required value is reached, at 95% confidence. FAIL: one is not, at 9
 Otherwise CANNOT TELL, with the number of samples that would settle it. Unscored samples count \
 as 0 for PASS and as 1 for FAIL.
 
-[bold]Examples[/]
+Examples:
   fullrecall gate report.jsonl --min-recall 0.9 --k 10
   fullrecall gate report.jsonl --baseline main.jsonl --margin 0.02 --k 10
   fullrecall gate report.jsonl --require 'rr>=0.7' --markdown summary.md

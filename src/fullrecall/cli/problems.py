@@ -24,6 +24,9 @@ _IN_PYTHON = (
     (re.compile(r"(?<= )retriever=(?= |$|;)"), "--retriever"),
     (re.compile(r"(?<= )corpus=(?= |$|;)"), "--corpus"),
     (re.compile(r"choose one by its name"), "choose with --score"),
+    (re.compile(r"split='joint'"), "--split joint"),
+    (re.compile(r"\bsplit must be"), "--split must be"),
+    (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
     (re.compile(r"\bmin_coverage\b"), "--min-coverage"),
     (re.compile(r'or evaluate with keep="rows"'), "or save the report with --output REPORT.jsonl"),
     (

@@ -10,11 +10,12 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from fullrecall.evaluation.retrievers import RetrieverLike
+if TYPE_CHECKING:
+    from fullrecall.evaluation.retrievers import RetrieverLike
 
 
 def retriever_of(given: str) -> RetrieverLike:

@@ -17,7 +17,7 @@ HELP = """\
 With --smallest-k: the smallest k whose mean reaches the threshold, at a confidence that is \
 corrected for the search, and its cost in tokens. "No k" is an answer.
 
-[bold]Examples[/]
+Examples:
   fullrecall summary report.jsonl
   fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
   fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fullrecall.cli.help import Command, Group
+from fullrecall.cli.layout import Command, Group
 from fullrecall.counts import counted
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INVALID = 1
 
 HELP = """\
-[bold]From documents to a gate[/]
+From documents to a gate:
   fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
   fullrecall testset review set.jsonl --documents docs/ -o review.html
   fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
@@ -35,7 +35,7 @@ DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such fi
 has a reference answer, claims, and a quote with its place for each claim. A stopped run resumes \
 from --store.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
   fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 \\
       --kind one_fact=3 --kind unanswerable=1 --rejected no.jsonl -o set.jsonl
@@ -46,7 +46,7 @@ Check a test set without a model: IDs, offsets, near-duplicates, copied words, a
 
 Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset check set.jsonl docs/
   fullrecall testset check set.jsonl chunks.jsonl --margin 0.03 --json
   fullrecall testset check --demo
@@ -59,7 +59,7 @@ Each --retrieved file is a report of `evaluate --retriever`, or samples with wha
 returned, best first. Label what --to-label draws, then run the same command again with --labels: \
 with --store it costs nothing.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset complete set.jsonl --retrieved a.jsonl \\
       --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \\
       --to-label labels.csv
@@ -74,7 +74,7 @@ Draw questions for people to review, as a web page or a sheet, and apply what th
 Without --apply: write --output, .html or .csv. With it: write the reviewed set as .jsonl, and \
 print what the review proves.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset review set.jsonl --documents docs/ -o review.html
   fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
 """
@@ -84,7 +84,7 @@ app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
@@ -152,6 +153,8 @@ class IdEvidence:
         fitting: Counter[str] = Counter()
         for lookup in self._lookups.values():
             gone = [wanted for wanted in lookup.wanted if wanted in missing]
+            if not gone:
+                continue
             found = {
                 label_after(context.id, wanted)
                 for wanted in gone
@@ -189,6 +192,10 @@ class IdEvidence:
         hits: Counter[str] = Counter()
         for position, lookup in self._lookups.items():
             wanted = set(lookup.wanted)
+            # Most lists have nothing of it, which is seen at once.
+            sources = map(_source, lookup.contexts)
+            if wanted.isdisjoint(sources) and not any(map(_metadata, lookup.contexts)):
+                continue
             for rank, context in enumerate(lookup.contexts, start=1):
                 if context.source in wanted and context.source != context.id:
                     key = position, str(context.source)
@@ -210,6 +217,7 @@ class IdEvidence:
 
 
 _SHORT = 4
+_source, _metadata = attrgetter("source"), attrgetter("metadata")
 
 
 def _alias(relation: Relation, wanted: str, found: str, rank: int | None) -> Alias:

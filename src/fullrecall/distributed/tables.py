@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
 from fullrecall.dataframes import eager, frame_rows, is_frame
-from fullrecall.errors import InputError
+from fullrecall.errors import InputError, ReportError
 from fullrecall.extras import pandas
 from fullrecall.identifiers import shown
 
@@ -80,6 +80,16 @@ def table_of(batch: object) -> Table:
         "expected a data frame, an Arrow table or a mapping of names to columns, got "
         f"{type(batch).__name__} {shown(batch)}"
     )
+
+
+def column_of(table: Table, name: str) -> list[Any]:
+    """Return a column of scores; raise `ReportError` where there is none of that name."""
+    if name not in table.names:
+        raise ReportError(
+            f"no column {name!r}, so these are not scores of this scorer: the columns are "
+            f"{', '.join(map(repr, table.names))}"
+        )
+    return table.column(name)
 
 
 def empty_frame(types: Mapping[str, ColumnType]) -> Any:

@@ -44,6 +44,7 @@ _CLAIM = """
 if redis.call('EXISTS', KEYS[1]) == 1 or (ARGV[3] ~= '' and redis.call('EXISTS', KEYS[3]) == 1) then
   return 0
 end
+if redis.call('GET', KEYS[2]) == ARGV[1] then return 1 end  -- sent twice: the answer was lost
 return redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0
 """
 _RENEW = """

@@ -176,6 +176,16 @@ def content_keys(text: str) -> frozenset[str]:
     return frozenset(word.key for word in _content(text))
 
 
+def content_words(text: str) -> tuple[Word, ...]:
+    """Return the content words, numbers and names of a text, in order."""
+    return _content(text)
+
+
+def is_denial(text: str) -> bool:
+    """Return whether a text has a negation of its language."""
+    return _denies(text, language_of(text) or "en")
+
+
 @lru_cache(maxsize=4_096)
 def _content(text: str) -> tuple[Word, ...]:
     functional = function_words(language_of(text)) | function_words("en")

@@ -311,7 +311,7 @@ class Comparison(Sequence[ScoreComparison]):
 
 def _matched(before: Report, after: Report) -> Match:
     if isinstance(before.rows, LazyRows) or isinstance(after.rows, LazyRows):
-        from fullrecall.distributed.join import Join
+        from fullrecall.distributed.join.reports import Join
 
         return Join(before, after)
     return KeptMatch(paired(before, after))

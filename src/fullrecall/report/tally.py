@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import Any, Self
 
 from fullrecall.errors import ReportError
+from fullrecall.findings import SingleFindings
 from fullrecall.measures import Measure, parse
-from fullrecall.measures.ranks import RankMeasure, RankRows, counts_ranks
+from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks
+from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import SampleIds, groups_of
-from fullrecall.report.late import work_out_all
+from fullrecall.report.late import Reading, are_late, late_of, worked_out
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
@@ -21,6 +23,7 @@ from fullrecall.report.summary import Estimate, ScoreSummary, default_measures
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import failures
+from fullrecall.sample import Sample
 
 _SCORED, _UNDEFINED = Status.SCORED, Status.UNDEFINED
 
@@ -82,6 +85,11 @@ class Tally:
             totals.fold()
 
     @cached_property
+    def counts_ranks(self) -> bool:
+        """Whether all measures that are counted can be read of ranks alone."""
+        return all(map(counts_ranks, self.totals))
+
+    @cached_property
     def _by_ranks(self) -> list[tuple[RankMeasure, Measure, Totals]]:
         return [(RankMeasure(measure), measure, total) for measure, total in self.totals.items()]
 
@@ -97,9 +105,29 @@ class Tally:
             else:
                 totals.add(value, group)
 
-    def add_rank_rows(self, rows: RankRows) -> None:
+    def add_results(self, results: Sequence[Result], groups: Sequence[str | None]) -> None:
+        """Count results, each of a sample of the group beside it; by ranks where they tell all."""
+        rows, by_ranks = RankLists([], [], []), self.counts_ranks
+        for result, group in zip(results, groups, strict=True):
+            findings = result.findings
+            if (
+                type(findings) is SingleFindings
+                and findings.grades is None
+                and group is None
+                and by_ranks
+                and result.status is _SCORED
+                and result.ranks is None
+            ):
+                rows.targets.append(len(findings.ids))
+                rows.ranks.append(findings.hits)
+                rows.retrieved.append(result.retrieved)
+            else:
+                self.add(result, group)
+        self.add_rank_rows(rows)
+
+    def add_rank_rows(self, rows: RankRows | RankLists) -> None:
         """Count the results of many samples without a group in the same way."""
-        scored = int((rows.targets > 0).sum())
+        scored = rows.scored
         for status, count in ((_SCORED, scored), (_UNDEFINED, len(rows.targets) - scored)):
             if count:
                 self._counts[status] += count
@@ -220,22 +248,26 @@ class Tallies:
         if isinstance(rows, LazyRows):
             self._add_lazily(rows)
             return
-        groups = groups_of([row.sample for row in rows])
-        work_out_all(
-            (result, score.totals.keys())
-            for row in rows
-            for score, result in zip(self.scores, row.results, strict=True)
-        )
-        for row, group in zip(rows, groups, strict=True):
-            self._add(row, group)
-        for name in {row.sample.id for row in rows if row.sample.group is None}:
-            if name is not None:
-                self.ids.add(name)
+        samples = rows.samples if isinstance(rows, FoundRows) else [row.sample for row in rows]
+        groups = groups_of(samples)
+        if isinstance(rows, FoundRows):
+            self._add_found(rows, groups)
+        else:
+            self._add_rows(rows, groups)
+        names = {sample.id for sample in samples if sample.group is None}
+        self.ids.add_once({name for name in names if name is not None})
+
+    def add_found(self, rows: FoundRows) -> None:
+        """Count more rows, each of its own group."""
+        self._add_found(rows, [sample.group for sample in rows.samples])
+        for sample in rows.samples:
+            if sample.group is None and sample.id is not None:
+                self.ids.add(sample.id)
 
     @property
     def counts_ranks(self) -> bool:
         """Whether all measures that are counted can be read of ranks alone."""
-        return all(counts_ranks(measure) for score in self.scores for measure in score.totals)
+        return all(score.counts_ranks for score in self.scores)
 
     def add_ranks(
         self, hits: list[int], targets: int, retrieved: int, name: str | None, group: str | None
@@ -247,7 +279,7 @@ class Tallies:
         for score in self.scores:
             score.add_ranks(hits, targets, retrieved, group)
 
-    def add_rank_rows(self, rows: RankRows) -> None:
+    def add_rank_rows(self, rows: RankRows | RankLists) -> None:
         """Count samples without a group, in which all scores found single IDs of grade 1 so."""
         self.samples += len(rows.targets)
         for score in self.scores:
@@ -344,14 +376,43 @@ class Tallies:
         self.samples += len(rows)
         self.retrievals.update(rows.retrievals)
 
+    def _add_rows(self, rows: Sequence[Row], groups: Sequence[str | None]) -> None:
+        for row in rows:
+            self._add_sample(row.sample)
+        results = [[row.results[n] for row in rows] for n in range(len(self.scores))]
+        if any(are_late(row.results) for row in rows):
+            readings = [Reading.of(score.totals) for score in self.scores]
+            for _ in worked_out((row, late_of(row.results, readings)) for row in rows):
+                pass
+        for score, some in zip(self.scores, results, strict=True):
+            score.add_results(some, groups)
+
+    def _add_found(self, rows: FoundRows, groups: Sequence[str | None]) -> None:
+        if not self.counts_ranks:
+            self._add_rows(rows.rows(), groups)
+            return
+        for place, row in rows.there.items():
+            self._add(row, groups[place])
+        alone: Sequence[int] = range(len(rows))
+        if rows.there or groups.count(None) < len(groups):
+            plain = [place for place in alone if place not in rows.there]
+            alone = [place for place in plain if groups[place] is None]
+            grouped = [place for place in plain if groups[place] is not None]
+            for place, told in zip(grouped, rows.told(grouped).told(), strict=True):
+                self.add_ranks(*told, None, groups[place])
+        self.add_rank_rows(rows.told(alone))
+
     def _add(self, row: Row, group: str | None) -> None:
+        self._add_sample(row.sample)
+        for score, result in zip(self.scores, row.results, strict=True):
+            score.add(result, group)
+
+    def _add_sample(self, sample: Sample) -> None:
         self.samples += 1
-        retrieval = row.sample.retrieval
+        retrieval = sample.retrieval
         if retrieval is not None:
             self.retrievals["united"] += retrieval.ranks is not None
             self.retrievals["failed"] += bool(failures(retrieval.calls))
-        for score, result in zip(self.scores, row.results, strict=True):
-            score.add(result, group)
 
 
 def _listed(measures: Iterable[Measure]) -> str:

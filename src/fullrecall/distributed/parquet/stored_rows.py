@@ -10,10 +10,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from fullrecall.distributed import columns, manifest
-from fullrecall.distributed.keys import keys_of
-from fullrecall.distributed.parquet_part import Part
-from fullrecall.distributed.shapes import Shape, Shaped, Shapes, is_own
+from fullrecall.distributed.parquet import columns, manifest
+from fullrecall.distributed.parquet.keys import keys_of
+from fullrecall.distributed.parquet.part import Part
+from fullrecall.distributed.parquet.shapes import Shape, Shaped, Shapes, is_own
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from fullrecall.distributed.columns import identity
+from fullrecall.distributed.parquet.columns import identity
 from fullrecall.errors import ReportError
 from fullrecall.records import Count, MethodRecord, Record, Text, plain_method
 from fullrecall.report.file import as_line, parsed
