@@ -102,7 +102,7 @@ class TestEvaluate:
         ("scorers", "message"),
         [
             ([], "empty"),
-            ([IdRecall], "give an instance"),
+            ([IdRecall], "pass an instance"),
             ([IdRecall(), IdRecall()], r"two scorers are named 'id_recall'.*every measure"),
             (["id_recall"], "is not a scorer"),
             ("id_recall", "'id_recall' is not a scorer"),

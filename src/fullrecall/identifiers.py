@@ -31,7 +31,7 @@ def as_id(value: object) -> str:
     hint = ""
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
-    raise ValueError(f"expected an ID, a str or an int, got {value!r}{hint}")
+    raise ValueError(f"{value!r} is not an ID: expected a str or an int{hint}")
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:

@@ -120,7 +120,7 @@ class TestRelevance:
 
     def test_judge_and_by_exclude_each_other(self) -> None:
         """Two ways to say what is relevant are one too many."""
-        with pytest.raises(ParameterError, match="give one"):
+        with pytest.raises(ParameterError, match="pass one"):
             ContextPrecision(by=ClaimRecall(), judge=LLMJudge(ScriptedChatModel([""])))
 
     def test_by_a_judged_scorer(self) -> None:
