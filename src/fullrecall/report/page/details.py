@@ -168,10 +168,10 @@ class Details:
         plain = cell.whole and compared is None and result.ranks is None
         if plain and type(findings) is SingleFindings and findings.grades is None:
             causes = self._causes.of
-            if all(causes(side, row.label, reading.nth, one) is None for one in findings.ids):
+            if all(causes(side, row.label, reading.nth, one) is None for one in findings.names):
                 return [
                     [number(one), *ranks]
-                    for one, ranks in zip(findings.ids, findings.ranks, strict=True)
+                    for one, ranks in zip(findings.names, findings.ranks, strict=True)
                 ]
         apart = [None] if plain else [_counted(m, findings) for m in reading.measures]
         columns = findings if plain and isinstance(findings, WholeFindings) else None
