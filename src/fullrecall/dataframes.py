@@ -150,11 +150,11 @@ def _decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     import pyarrow as pa
 
     for place, field in enumerate(table.schema):
-        values = getattr(field.type, "value_type", None)
-        if pa.types.is_list(field.type) and pa.types.is_dictionary(values):
-            plain = pa.list_(values.value_type)
+        if pa.types.is_list(field.type) and pa.types.is_dictionary(field.type.value_type):
+            plain = pa.list_(field.type.value_type.value_type)
             table = table.set_column(place, field.name, table.column(place).cast(plain))
-    return nw.from_native(table)
+    decoded: nw.DataFrame[Any] = nw.from_native(table)
+    return decoded
 
 
 def _map_columns(frame: nw.DataFrame[Any]) -> list[str]:

@@ -47,13 +47,10 @@ def without_gaps(value: object) -> object:
     value = _plain(value)
     if isinstance(value, Mapping):
         return {key: without_gaps(held) for key, held in value.items() if held is not None}
-    if (
-        isinstance(value, list)
-        and not _is_flat(value)
-        and any(isinstance(item, (Mapping, list)) for item in value)
-    ):
-        return [without_gaps(item) for item in value]
-    return value
+    if not isinstance(value, list) or _is_flat(value):
+        return value
+    holds = any(isinstance(item, (Mapping, list)) for item in value)
+    return [without_gaps(item) for item in value] if holds else value
 
 
 def _plain(value: object) -> object:
