@@ -11,6 +11,7 @@ import pytest
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.distributed.batches import BatchScorer
+from fullrecall.distributed.totals.summed_rows import SummedRows
 from fullrecall.errors import InputError, Interrupted
 from fullrecall.evaluation import id_ranks
 from fullrecall.measures import (
@@ -210,7 +211,7 @@ def test_columns_count_as_rows_do(kind: str, monkeypatch: pytest.MonkeyPatch) ->
         for name, table in tables_of(rows).items():
             by_columns = scorer.report(scorer(table), rows=len(rows))
             with monkeypatch.context() as patched:
-                patched.setattr(BatchScorer, "_count_columns", lambda *_: None)
+                patched.setattr(SummedRows, "count_columns", lambda *_: None)
                 by_rows = scorer.report(scorer(table), rows=len(rows))
             assert by_columns.totals() == by_rows.totals(), name
             expected = expected or by_columns.summary(*MEASURES).to_dict()
@@ -246,5 +247,5 @@ def test_a_table_that_is_not_plain_is_read_row_by_row(
             return str(error)
 
     first = outcome()
-    monkeypatch.setattr(BatchScorer, "_count_columns", lambda *_: None)
+    monkeypatch.setattr(SummedRows, "count_columns", lambda *_: None)
     assert outcome() == first

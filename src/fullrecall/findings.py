@@ -325,25 +325,39 @@ class SingleFindings(WholeFindings):
         return [rank_of.get(f"{one}") for one in self.ids]
 
 
-class Matches(Protocol):
-    """Where the targets of one sample are found, worked out when it is asked; must not raise.
+class Criterion(Protocol):
+    """What works out several matches together."""
 
-    `lengthy` tells whether that takes long, and lets other threads run meanwhile.
-    """
-
-    @property
-    def lengthy(self) -> bool: ...  # noqa: D102 - above
-
-    def found_by(self, place: int, k: int | None, /) -> bool:
-        """Return whether the target at this place is found whole within `k` ranks, or at all."""
+    def settle(self, several: Any, cuts: Iterable[int | None], /) -> Iterator[None]:
+        """Have them know what is found within each cut, None among them: at all; step by step."""
         ...
 
-    def first(self, place: int, /) -> int | None:
-        """Return the rank at which it is found first; None if it is not found."""
+
+class Matches(Protocol):
+    """Where the targets of one sample are found, worked out when it is asked; must not raise."""
+
+    @property
+    def criterion(self) -> Criterion:
+        """What works out several of them together."""
+        ...
+
+    def work(self, *, whole: bool) -> int:
+        """Return how long it may take to know the ranks, or else the whole, that is not known yet.
+
+        In units of some 10 ps, during which other threads run.
+        """
+        ...
+
+    def found_within(self, k: int | None, /) -> int:
+        """Return how many targets are found whole within `k` ranks, or at all."""
+        ...
+
+    def first_ranks(self) -> list[int | None]:
+        """Return the rank at which each target is found first; None if it is not found."""
         ...
 
     def finding(self, place: int, /) -> Finding:
-        """Return its finding."""
+        """Return the finding of the target at this place."""
         ...
 
 
@@ -354,11 +368,11 @@ class LateFindings(ColumnFindings):
     and evidence need to look at every context.
     """
 
-    __slots__ = ("_made", "_matches", "_targets")
+    __slots__ = ("_made", "_targets", "matches")
 
     def __init__(self, targets: Sequence[Target], matches: Matches) -> None:
         self._targets = targets
-        self._matches = matches
+        self.matches = matches
         self._made: dict[int, Finding] = {}
         self._sorted = None
 
@@ -371,30 +385,29 @@ class LateFindings(ColumnFindings):
         return self._targets
 
     @property
-    def lengthy(self) -> bool:
-        """Whether it takes long to work out what is not known yet, beside other threads."""
-        return self._matches.lengthy
-
-    @property
     def relevant_ranks(self) -> Sequence[int]:
         """The ranks that support any target, ascending, each once: makes the findings."""
         return sorted({rank for finding in self for rank in finding.ranks})
 
+    def work(self, *, whole: bool) -> int:
+        """Return how long it may take to read ranks, or the whole findings; as `Matches.work`."""
+        if whole and len(self._made) == len(self._targets):
+            return 0
+        return self.matches.work(whole=whole)
+
     def found_within(self, k: int | None) -> int:
         """Return how many targets are found in full within the first `k` ranks."""
-        found_by = self._matches.found_by
-        return sum([found_by(place, k) for place in range(len(self._targets))])
+        return self.matches.found_within(k)
 
     def _first_ranks(self) -> list[int]:
-        firsts = map(self._matches.first, range(len(self._targets)))
-        return [first for first in firsts if first is not None]
+        return [first for first in self.matches.first_ranks() if first is not None]
 
     def _ranks_in_order(self) -> Iterable[int | None]:
-        return map(self._matches.first, range(len(self._targets)))
+        return self.matches.first_ranks()
 
     def _finding(self, position: int) -> Finding:
         if position not in self._made:
-            self._made[position] = self._matches.finding(position)
+            self._made[position] = self.matches.finding(position)
         return self._made[position]
 
 
@@ -472,6 +485,8 @@ def same_targets(findings: Findings, others: Findings) -> bool:
         return findings.references == others.references
     if type(findings) is LateFindings and type(others) is LateFindings:
         return findings.targets == others.targets
+    if type(findings) is tuple and type(others) is tuple:
+        return [finding.target for finding in findings] == [finding.target for finding in others]
     return False
 
 

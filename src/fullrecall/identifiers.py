@@ -35,7 +35,7 @@ def as_id(value: object) -> str:
     hint = ""
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
-    raise ValueError(f"{value!r} is not an ID: an ID is a str or an int{hint}")
+    raise ValueError(f"{value!r} is not an ID: expected a str or an int{hint}")
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:

@@ -65,6 +65,11 @@ class SingleIds(NamedTuple):
     ids: tuple[str, ...] | tuple[int, ...]
     grades: tuple[float, ...] | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """The IDs as texts."""
+        return [f"{one}" for one in self.ids]
+
     def references(self) -> tuple[Reference, ...]:
         """Return them as references."""
         grades = repeat(1.0) if self.grades is None else self.grades
@@ -137,9 +142,7 @@ def _reference(item: object) -> Reference:
         return Reference(tuple(map(as_id, item.any_of)), _grade(item.grade))
     if isinstance(item, Mapping):
         if "any_of" not in item or item.keys() - {"any_of", "grade"}:
-            raise ValueError(
-                f'a graded group is {{"any_of": [ids], "grade": n}}, got {shown(item)}'
-            )
+            raise ValueError(f'expected a group {{"any_of": [ids], "grade": n}}, got {shown(item)}')
         members = as_list(item["any_of"], ordered=False)
         return Reference(tuple(map(as_id, members)), _grade(item.get("grade", 1.0)))
     if isinstance(item, Iterable) and not isinstance(item, (str, bytes)):
@@ -180,7 +183,8 @@ def _claim(item: object) -> Claim:
         if importance in ("vital", "okay") and not item.keys() - {"text", "importance"}:
             return Claim(item["text"], vital=importance == "vital")
     raise ValueError(
-        f'a claim is a str or {{"text": …, "importance": "vital" or "okay"}}, got {shown(item)}'
+        'expected a claim, a str or {"text": …, "importance": "vital" or "okay"}, got '
+        f"{shown(item)}"
     )
 
 
@@ -587,7 +591,7 @@ def _translated(given: Mapping[str, Any]) -> dict[str, Any]:
         known = fields.get(field)
         if known is not None and known is not value and known != value:
             raise InputError(
-                f"{name} means {field}, which is given too, with another value: give one",
+                f"{name} means {field}, which has another value: pass one of them",
                 field=name,
             )
         fields[field] = value
@@ -621,7 +625,7 @@ def _identified(
         return contexts
     if len(ids) != len(contexts):
         raise InputError(
-            f"{len(contexts)} retrieved_contexts but {len(ids)} retrieved_context_ids: give one "
+            f"{len(contexts)} retrieved_contexts but {len(ids)} retrieved_context_ids: pass one "
             "ID for each context, in the same order",
             field="retrieved_context_ids",
         )

@@ -315,15 +315,15 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     if isinstance(scorers, (Scorer, str)):
         scorers = (scorers,)
     if not scorers:
-        raise ParameterError("scorers is empty: give at least one, such as IdRecall()")
+        raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
     names: set[str] = set()
     columns = {"sample", "user_input", "group"}
     for scorer in scorers:
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
-            raise ParameterError(f"{scorer!r} is not a scorer: give an instance such as IdRecall()")
+            raise ParameterError(f"{scorer!r} is not a scorer: pass an instance such as IdRecall()")
         if scorer.method.name in names:
             raise ParameterError(
-                f"two scorers are named {scorer.method.name!r}: give one of them name=…; one "
+                f"two scorers are named {scorer.method.name!r}: pass name=… to one of them; one "
                 "scorer answers for every k and every measure"
             )
         names.add(scorer.method.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -13,7 +14,7 @@ from fullrecall.measures import Measure, parse
 from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks, ignores_grades
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import SampleIds, groups_of
-from fullrecall.report.late import work_out_all
+from fullrecall.report.late import Reading, are_late, late_of, worked_out
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
@@ -34,6 +35,9 @@ _NUMBERS = 3
 
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
+
+_MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
+"""Addresses and thread IDs in what libraries raise: they alone make no other reason."""
 
 _REASONS_KEPT = 100
 """How many kinds of reasons a tally counts apart: the first by alphabet, so that it is the same
@@ -61,7 +65,7 @@ class Tally:
         status, findings, retrieved = result.status, result.ranked, result.retrieved
         self._counts[status] += times
         if status is Status.UNSCORED:
-            self._reasons[result.note] += times
+            self._reasons[_MOMENTARY.sub("…", result.note)] += times
             self._limit_reasons()
             for totals in self.totals.values():
                 totals.add(None, group, times=times)
@@ -293,7 +297,7 @@ class Tallies:
             if ours.totals.keys() != theirs.totals.keys():
                 raise ReportError(
                     f"{ours.method.name} was counted by {_listed(ours.totals)} and by "
-                    f"{_listed(theirs.totals)}: name the same measures= for each part"
+                    f"{_listed(theirs.totals)}: pass the same measures= for each part"
                 )
         for ours, theirs in zip(self.scores, other.scores, strict=True):
             ours.merge(theirs)
@@ -341,7 +345,7 @@ class Tallies:
         if self.ids.repeated:
             raise ReportError(
                 "sample IDs occur more than once in a report without rows, so it is not known "
-                'which samples are independent: give them a group, or evaluate with keep="rows"'
+                'which samples are independent: set their group, or evaluate with keep="rows"'
             )
         for score in self.scores:
             missing = [measure for measure in measures if measure not in score.totals]
@@ -382,11 +386,10 @@ class Tallies:
         for row in rows:
             self._add_sample(row.sample)
         results = [[row.results[n] for row in rows] for n in range(len(self.scores))]
-        work_out_all(
-            (result, score.totals.keys())
-            for score, some in zip(self.scores, results, strict=True)
-            for result in some
-        )
+        if any(are_late(row.results) for row in rows):
+            readings = [Reading.of(score.totals) for score in self.scores]
+            for _ in worked_out((row, late_of(row.results, readings)) for row in rows):
+                pass
         for score, some in zip(self.scores, results, strict=True):
             score.add_results(some, groups)
 

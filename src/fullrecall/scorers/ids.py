@@ -104,5 +104,9 @@ def _note(ids: GivenIds) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` where none has."""
     without = sum(found is None or found == "" for found in ids)
     if without == len(ids):
-        raise Unmeasured(f"none of the {without} retrieved contexts has an ID")
+        which = (
+            "the retrieved context" if without == 1 else f"none of the {without} retrieved contexts"
+        )
+        has = "has no ID" if without == 1 else "has an ID"
+        raise Unmeasured(f"{which} {has}: return the id of each, or name its field with id_key=")
     return f"{without} of {len(ids)} retrieved contexts have no ID"
