@@ -131,7 +131,7 @@ class ScoredRows:
                     failed[place] = text
                 elif (first := known.setdefault(place, text)) is not text and first != text:
                     raise ReportError(
-                        f"two rows have {position}={place}, but differ: give each row its own"
+                        f"two rows have {position}={place}, but differ: number each row once"
                     )
         return sorted((failed | known).items())
 

@@ -154,12 +154,12 @@ class _Columns:
         for name, column in columns.items():
             if isinstance(column, (str, Mapping)) or not hasattr(column, "__len__"):
                 raise InputError(
-                    f"a batch's columns are lists or arrays, {name!r} is {shown(column)}: for one "
+                    f"column {name!r} must be a list or an array, got {shown(column)}: for one "
                     "sample, scorer.score(sample)"
                 )
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
-            raise InputError(f"a batch's columns are of one length, got {lengths}")
+            raise InputError(f"the columns of a batch must have one length, got {lengths}")
         self.count = next(iter(lengths.values()), 0)
 
     def rows(self) -> Iterator[dict[Any, object]]:

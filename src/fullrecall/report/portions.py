@@ -100,7 +100,7 @@ def _check_same(one: Portion, other: Portion) -> None:
     if one.digest != other.digest:
         raise ReportError(
             f"two parts are named {one.name!r} and differ: {one.samples:,} and {other.samples:,} "
-            "samples; give each part its own name, or leave one of the two out"
+            "samples; rename one, or leave one of the two out"
         )
     if not one.unlike and one.samples:
         raise ReportError(

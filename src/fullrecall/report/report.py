@@ -18,6 +18,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyMissed, LazyRows
 from fullrecall.report.row import Missed, Row
@@ -61,7 +62,7 @@ class Report:
 
         At most the first 1,000 where the report keeps no rows.
         """
-        self._rows: list[Row] | LazyRows | None = [] if keep_rows else None
+        self._rows: list[Row] | FoundRows | LazyRows | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
         self.portions: tuple[Portion, ...] = ()
         """The parts that are counted, where it was made of totals of parts."""
@@ -100,8 +101,15 @@ class Report:
         elif isinstance(self._rows, LazyRows):
             raise ReportError("this report is read from its directory: Report.load(path) reads all")
         else:
-            self._rows.append(row)
+            self._in_hand(self._rows).append(row)
             self._counted = None
+
+    def add_found(self, rows: FoundRows) -> None:
+        """Add rows of which results are made when someone reads them, to a report without any."""
+        if self._rows is None:
+            self._tallies.add_found(rows)
+        else:
+            self._rows, self._counted = rows, None
 
     def __len__(self) -> int:
         """The number of samples."""
@@ -190,7 +198,7 @@ class Report:
         """The samples with their results; raises `ReportError` if only totals were kept."""
         if self._rows is None:
             raise ReportError('this report keeps no rows: evaluate(…, keep="rows") does')
-        return self._rows
+        return self._rows if isinstance(self._rows, LazyRows) else self._in_hand(self._rows)
 
     @property
     def groups(self) -> list[str | None]:
@@ -285,7 +293,7 @@ class Report:
         """
         parts = list(reports)
         if not parts:
-            raise ReportError("no report to merge: give at least one")
+            raise ReportError("no report to merge: pass at least one")
         for part in parts:
             _check_parts(parts[0].methods, part.methods)
         kept = (part._tallies for part in parts if not part.keeps_rows)  # noqa: SLF001 - its own
@@ -500,6 +508,7 @@ class Report:
         Of more than 10,000 samples the page holds those that matter, and says which: its figures
         are of all. Raises `ReportError` where the report keeps no rows.
         """
+        from fullrecall.report import exports
         from fullrecall.report.page import report_page, write
 
         explain = None
@@ -511,7 +520,7 @@ class Report:
         )
         if path is not None:
             write(page, path)
-        return page
+        return exports.kept(page, path)
 
     def plot(
         self,
@@ -646,6 +655,11 @@ class Report:
         part.portions = tuple(Portion(**portion) for portion in plain["parts"])
         return part
 
+    def _in_hand(self, rows: list[Row] | FoundRows) -> list[Row]:
+        if isinstance(rows, FoundRows):
+            rows = self._rows = rows.rows()
+        return rows
+
     def _counts(self, measures: Sequence[Measure] = ()) -> Tallies:
         """Return the totals by `measures`: those that are kept, or all rows counted."""
         if self._rows is not None and self._counted != tuple(measures):
@@ -691,7 +705,7 @@ def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
     if ours != theirs:
         raise ReportError(
             f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation"
-            f"{_difference(ours, theirs)}: give each the same scorers with the same parameters"
+            f"{_difference(ours, theirs)}: score each by the same scorers with the same parameters"
         )
 
 

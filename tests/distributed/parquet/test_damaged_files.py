@@ -17,6 +17,7 @@ from fullrecall.distributed.parquet.directory import Writer
 from fullrecall.distributed.parquet.manifest import Manifest
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
+from fullrecall.report.signature import MANIFEST
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
@@ -244,28 +245,28 @@ def test_a_manifest_that_no_run_writes_is_not_read(
     folder: Path, change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     """A part twice, counts that do not add up, a file elsewhere: refused, with a digest or not."""
-    path = folder / manifest.NAME
+    path = folder / MANIFEST
     plain = json.loads(path.read_text())
     del plain["digest"]
     change(plain)
     path.write_text(json.dumps({**plain, "digest": manifest._digest(plain)}))
-    with pytest.raises(ReportError, match=f"{manifest.NAME}: .*{message}"):
+    with pytest.raises(ReportError, match=f"{MANIFEST}: .*{message}"):
         Report.open(folder)
     path.write_text(json.dumps({**plain, "digest": "0" * 32}))
-    with pytest.raises(ReportError, match=manifest.NAME):
+    with pytest.raises(ReportError, match=MANIFEST):
         Report.open(folder)
 
 
 def test_an_edited_manifest_is_not_read(folder: Path) -> None:
     """Any edit is seen: that a stopped run was complete, or a half of the text."""
-    path = folder / manifest.NAME
+    path = folder / MANIFEST
     text = path.read_text()
     path.write_text(text.replace('"stopped": null', '"stopped": "a budget"'))
     with pytest.raises(ReportError, match="was edited"):
         Report.open(folder)
     for wrong in (text[: len(text) // 2], "", "[]", text.replace('"end"', '"samples"', 1)):
         path.write_text(wrong)
-        with pytest.raises(ReportError, match=manifest.NAME):
+        with pytest.raises(ReportError, match=MANIFEST):
             Report.open(folder)
     path.unlink()
     with pytest.raises(ReportError, match="has no manifest"):

@@ -24,6 +24,7 @@ from fullrecall.distributed.parquet import assembly, manifest, part, staging
 from fullrecall.distributed.ranges import count, in_words, runs_of, without
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import AP, Recall, nDCG
+from fullrecall.report.signature import MANIFEST
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 
@@ -130,7 +131,7 @@ def test_any_splits_orders_repeats_and_losses(  # noqa: PLR0917 - what is drawn
     assert (list(again), again.stopped) == (list(report), report.stopped)
     files = [file.name for file in (folder / "report.parquet").iterdir()]
     assert sorted(files) == sorted([
-        manifest.NAME, *(one.file for one in manifest.read(folder / "report.parquet").parts)
+        MANIFEST, *(one.file for one in manifest.read(folder / "report.parquet").parts)
     ])  # fmt: skip
 
 

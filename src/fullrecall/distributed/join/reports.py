@@ -144,7 +144,7 @@ class Join(Match):
             if known[name] != len(rows):
                 raise ReportError(
                     f"{len(rows) - known[name]:,} of the {len(rows):,} samples of the report "
-                    f"{name!r} have no ID, others have: give each sample an id"
+                    f"{name!r} have no ID, others have one: set the id of each"
                 )
 
     def _by_id(self) -> Alignment:
@@ -208,7 +208,7 @@ class Join(Match):
                 first = first or before.column(0).filter(other)[0].as_py()
         if reworded:
             warnings.warn(
-                f"{reworded:,} sample(s) ask another question under the same ID, such as "
+                f"{counted(reworded, 'sample')} with the same ID and another question, such as "
                 f"{first!r}: they are compared by their IDs",
                 stacklevel=7,
             )
@@ -235,7 +235,7 @@ class Join(Match):
                 before, after = (column[row].as_py() for column in questions)
                 raise ReportError(
                     f"sample #{side.first + row + 1} asks {before!r} before and {after!r} after, "
-                    "and the samples have no IDs: give each sample an id, or keep them in one order"
+                    "and the samples have no IDs: set the id of each, or keep them in one order"
                 )
         return alignment
 

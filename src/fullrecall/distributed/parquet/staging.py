@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from fullrecall.distributed.parquet import manifest
 from fullrecall.distributed.parquet.manifest import Manifest
 from fullrecall.distributed.parquet.part import ENDING
 from fullrecall.errors import ReportError
+from fullrecall.report.signature import MANIFEST
 
 _SAVING = ".saving-"
 """Folders of one process, which holds a lock on its own for as long as it lives."""
@@ -116,7 +116,7 @@ def alone(directory: Path) -> Iterator[None]:
 
 def is_ours(file: Path) -> bool:
     """Whether a file or folder in the directory of a report is part of it."""
-    return is_part(file) or file.name.startswith((manifest.NAME, _SAVING, _JOB))
+    return is_part(file) or file.name.startswith((MANIFEST, _SAVING, _JOB))
 
 
 def is_part(file: Path) -> bool:

@@ -104,7 +104,7 @@ class Parts(Generic[C]):
         """
         if other.size != self.size:
             raise ReportError(
-                f"parts of {self.size:,} and of {other.size:,} rows do not add up: give each "
+                f"parts of {self.size:,} and of {other.size:,} rows do not add up: pass each "
                 "BatchScorer the same part_size"
             )
         for node, content in other._whole.items():

@@ -43,7 +43,7 @@ class SummedRows:
         if len(set(positions)) < len(positions):
             twice = overlap(((place, place),) for place in positions)
             raise InputError(
-                f"{twice and twice[0]} occurs twice in a batch: give each row its own number",
+                f"{twice and twice[0]} occurs twice in a batch: number each row once",
                 field=self._job.position,
             )
         whole = self._whole
