@@ -8,7 +8,6 @@ import pickle
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -27,9 +26,11 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.distributed import batches
-from fullrecall.distributed.parts import Parts
 from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, runs_of, without
-from fullrecall.distributed.whole import planned_runs
+from fullrecall.distributed.tables import table_of as table_of_batch
+from fullrecall.distributed.totals.parts import Parts
+from fullrecall.distributed.totals.summed_rows import SummedRows, columns_of
+from fullrecall.distributed.totals.whole import planned_runs
 from fullrecall.errors import InputError, ReportError
 from fullrecall.judges.prompts import Prompts
 from fullrecall.measures import Recall
@@ -65,12 +66,19 @@ def alone(places: Sequence[int]) -> Table:
     return {"group": [None for _ in places]}
 
 
-def plain(places: Sequence[int], *, grouped: bool = True) -> Report:
+def only(places: Sequence[int], kept: set[int]) -> Table:
+    """Return the column of groups where only the rows at some places are in one."""
+    return {"group": [row(place)["group"] if place in kept else None for place in places]}
+
+
+def plain(places: Sequence[int], *, grouped: bool = True, kept: set[int] | None = None) -> Report:
     """Return the report of one run over these rows; one that is no sample failed its retrieval."""
     samples = []
     left = {"place"} if grouped else {"place", "group"}
     for place in places:
         given = {name: value for name, value in row(place).items() if name not in left}
+        if kept is not None and place not in kept:
+            given["group"] = None
         if given["retrieved_ids"] == "no list":
             given["retrieved_ids"] = None
         samples.append(
@@ -112,8 +120,7 @@ def tree(made: list[Table], rng: random.Random, *, often: int) -> list[Table]:
     how = scorer()
     for _ in range(often):
         some = [made[rng.randrange(len(made))] for _ in range(rng.randint(1, 3))]
-        whole = how._whole_of(map(batches.table_of, some))
-        made.append(how._totals_columns(whole))
+        made.append(columns_of(how._kept.whole_of(map(table_of_batch, some))))
     return made
 
 
@@ -165,10 +172,7 @@ def test_any_splits_orders_repeats_and_losses(
     rng=st.randoms(use_true_random=False),
 )
 def test_other_cuts_of_the_same_rows(one: list[int], other: list[int], rng: random.Random) -> None:
-    """Parts that overlap and differ are refused, unless what they hold is there anyway.
-
-    Of groups a bucket has no part where it has none of them, and cannot tell: refused, or right.
-    """
+    """Parts that overlap and differ are refused, unless what they hold is there anyway."""
     how = scorer(part_size=16)
     edges = [sorted({0, *cuts, ROWS}) for cuts in (one, other)]
     ranges = [range(a, b) for each in edges for a, b in pairwise(each)]
@@ -177,10 +181,15 @@ def test_other_cuts_of_the_same_rows(one: list[int], other: list[int], rng: rand
     report = how.report([how(table(part) | alone(part)) for part in ranges], rows=ROWS)
     assert figures(report) == figures(plain(range(ROWS), grouped=False))
     assert report.complete
-    with suppress(ReportError):
-        report = how.report([how(table(part)) for part in ranges], rows=ROWS)
+    made = [how(table(part)) for part in ranges]
+    for each in (made, [how.merged(one) for one in by_key(made)]):
+        report = how.report(each, rows=ROWS)
         assert figures(report) == figures(plain(range(ROWS)))
         assert report.complete
+    few = [how(table(part) | only(part, {7, 9, 30})) for part in ranges]
+    grouped = plain(range(ROWS), kept={7, 9, 30})
+    for each in (few, [how.merged(one) for one in by_key(few)]):
+        assert figures(how.report(each, rows=ROWS)) == figures(grouped)
 
     overlapping = [how(table(range(5))), how(table(range(3, 9)))]
     rng.shuffle(overlapping)
@@ -203,7 +212,7 @@ def test_merging_is_associative_commutative_and_idempotent() -> None:
     a, b, c = (how(table(range(start, start + 16))) for start in (0, 16, 32))
 
     def merge(*some: Table) -> Table:
-        return how._totals_columns(how._whole_of(map(batches.table_of, some)))
+        return columns_of(how._kept.whole_of(map(table_of_batch, some)))
 
     expected = merge(a, b, c)
     assert merge(merge(a, b), merge(a, c)) == expected
@@ -534,7 +543,7 @@ class TestColumns:
         arrow = pa.Table.from_pylist(numbered, schema=pa.schema(kinds.items()))
         how = scorer(part_size=part_size)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(BatchScorer, "_count_columns", lambda *_: None)
+            patch.setattr(SummedRows, "count_columns", lambda *_: None)
             expected = how(arrow).to_pydict()
         assert how(arrow).to_pydict() == expected
 
@@ -555,9 +564,9 @@ class TestColumns:
         """Whatever rows are needed for is read row by row."""
         pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
         columns = {"place": [0, 1, 2], "retrieved_ids": [["a"]] * 3, "expected_ids": [["a"]] * 3}
-        read = batches.table_of(pa.table(columns | change))
+        read = table_of_batch(pa.table(columns | change))
         how = scorer()
-        assert (how._count_columns(read, how._tallies) is not None) == counted
+        assert (how._kept.count_columns(read, how._batch_job.tallies) is not None) == counted
 
     @pytest.mark.parametrize(
         "how",
@@ -570,5 +579,5 @@ class TestColumns:
         """Other scorers look at findings."""
         pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
         columns = {"place": [0], "retrieved_ids": [["a"]], "expected_ids": [["a"]]}
-        read = batches.table_of(pa.table(columns))
-        assert how._count_columns(read, how._tallies) is None
+        read = table_of_batch(pa.table(columns))
+        assert how._kept.count_columns(read, how._batch_job.tallies) is None

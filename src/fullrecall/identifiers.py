@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from operator import index
-from typing import TypeGuard
+from typing import Any, TypeGuard
 from uuid import UUID
 
 
@@ -31,7 +31,7 @@ def as_id(value: object) -> str:
     hint = ""
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
-    raise ValueError(f"{value!r} is not an ID: an ID is a str or an int{hint}")
+    raise ValueError(f"{value!r} is not an ID: expected a str or an int{hint}")
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:
@@ -54,12 +54,14 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     return list(value)
 
 
-def as_ranked_ids(value: object) -> tuple[str | None, ...]:
-    """Return retrieved IDs in rank order; None stands at the rank of a context without an ID."""
-    ids = value if type(value) is list else as_list(value, ordered=True)
-    if is_texts(ids) and all(ids):
-        return tuple(ids)
-    return tuple(None if item is None else as_id(item) or None for item in ids)
+def as_listed_ids(value: object) -> tuple[str | None, ...]:
+    """Return retrieved IDs in rank order; None or a blank text where a context has no ID."""
+    ids: Any = value if type(value) is list else as_list(value, ordered=True)
+    try:
+        "".join(ids)  # what `is_texts` does, without a call of its own
+    except TypeError:
+        return tuple(None if item is None else as_id(item) or None for item in ids)
+    return tuple(ids)
 
 
 def is_texts(items: list[object]) -> TypeGuard[list[str]]:

@@ -349,10 +349,9 @@ class TallyRecord(Record):
         return self
 
 
-class PartRecord(Record):
-    """What `Report.totals` returns."""
+class TalliesRecord(Record):
+    """What samples come to, without them."""
 
-    stopped: str | None
     samples: Count
     ids: list[Count]
     retrievals: dict[str, Count]
@@ -365,6 +364,30 @@ class PartRecord(Record):
                 raise ValueError(
                     f"the counts of {tally.method.name} must be {self.samples} in total"
                 )
+        return self
+
+
+class PortionRecord(Record):
+    """A part that totals count."""
+
+    name: Text
+    samples: Count
+    digest: Text
+    unlike: bool
+
+
+class PortionsRecord(TalliesRecord):
+    """What `Report.totals` returns."""
+
+    kind: str
+    version: int
+    stopped: str | None
+    parts: Annotated[list[PortionRecord], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _of_parts(self) -> Self:
+        if sum(part.samples for part in self.parts) != self.samples:
+            raise ValueError(f"the parts must have {self.samples} samples in total")
         return self
 
 

@@ -252,7 +252,7 @@ def test_the_judges_are_trained_and_read_by_the_data_sets_left_out(
         for label, pairs in ((1, true), (0, false))
         for n, (claim, contexts) in enumerate(pairs)
     ]  # fmt: skip
-    data = tmp_path / "labelled.jsonl"
+    data = tmp_path / "labeled.jsonl"
     data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     training = script.training
     measured, read = training.read(data)

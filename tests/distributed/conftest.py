@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -16,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.distributed.loopback import Endpoint, served
+from tests.distributed.redis_server import RedisServer
 
 from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
 from fullrecall.datasets import read
@@ -140,32 +137,15 @@ def redis_server(
 ) -> Iterator[str]:
     """Start a Redis server on a free loopback port, with nothing on the disk."""
     installed("redis", "fullrecall[redis]")
-    binary = shutil.which("redis-server")
-    if binary is None:
-        pytest.fail("-m engines needs redis-server: apt-get install redis-server")
-    import redis
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
-        cwd=tmp_path_factory.mktemp("redis"),
-        stdout=subprocess.DEVNULL,
-    )
-    client = redis.Redis(port=port)
     try:
-        for _ in range(300):
-            try:
-                client.ping()
-                break
-            except redis.ConnectionError:
-                time.sleep(0.1)
-        yield f"redis://127.0.0.1:{port}/0"
+        server = RedisServer(tmp_path_factory.mktemp("redis"))
+    except FileNotFoundError as error:
+        pytest.fail(str(error))
+    try:
+        server.start()
+        yield server.url
     finally:
-        client.close()
-        process.terminate()
-        process.wait()
+        server.stop()
 
 
 @pytest.fixture

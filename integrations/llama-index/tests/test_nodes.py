@@ -128,7 +128,7 @@ def test_a_node_without_the_key_has_no_id_and_is_counted(id_key: Any) -> None:
     result = IdRecall().score(retrieved_contexts=[context], reference_context_ids=[node.node_id])
     assert (result.status, result.reason) == (
         "unscored",
-        "none of the 1 retrieved contexts has an ID",
+        "the retrieved context has no ID: return the id of each, or name its field with id_key=",
     )
 
 

@@ -84,7 +84,7 @@ def label(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Fill in these earlier labels; repeatable.",
+            help="Copy the labels of this earlier file; repeatable.",
         ),
     ] = None,
     score: _Score = None,

@@ -43,7 +43,7 @@ def compare(
             metavar="0…1",
             callback=share,
             show_default=False,
-            help="Say whether a larger drop than this is ruled out.",
+            help="Test whether a drop larger than this is ruled out.",
         ),
     ] = None,
     confidence: Confidence = 0.95,

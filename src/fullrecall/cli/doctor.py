@@ -54,7 +54,9 @@ def doctor(
         str | None,
         typer.Option(metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the checks as JSON and nothing else.")
+    ] = False,
 ) -> None:
     """Check the installation; see `HELP`."""
     try:

@@ -89,7 +89,7 @@ def evaluate(
     measure: Annotated[
         list[Measure] | None,
         measures_option(
-            "Measure to show in their place, or beside --k: precision@5, "
+            "Measure to show in place of the default, or in addition to --k: precision@5, "
             "'ndcg(gain=exponential)@10'; repeatable.",
             _MEASURING,
         ),
@@ -139,6 +139,16 @@ def evaluate(
             help="claim_recall: require a verified quote for credit.",
         ),
     ] = False,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="judge|joint|sentences",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="claim_recall: who splits a reference; joint asks for claims and verdicts in one "
+            "request. Default: judge.",
+        ),
+    ] = None,
     max_concurrency: Annotated[
         int,
         typer.Option(
@@ -284,7 +294,7 @@ def evaluate(
             metavar="N",
             callback=at_least(0),
             rich_help_panel=_SHOWING,
-            help="List what the first N samples miss that miss something.",
+            help="List the misses of the first N samples that miss something.",
         ),
     ] = 5,
     output: Annotated[
@@ -336,7 +346,7 @@ def evaluate(
             settings=Settings(
                 threshold=threshold,
                 similarity=similarity,
-                judging=JudgeOptions(judge, base_url, require_evidence),
+                judging=JudgeOptions(judge, base_url, require_evidence, split),
             ),
             k=max(shown, default=None),
             measures=cut(shown, measure),

@@ -37,7 +37,7 @@ def inspect(
         Path, typer.Argument(metavar="RUN", show_default=False, help="A store or a saved report.")
     ],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Show what is in a run; see `HELP`."""
     try:

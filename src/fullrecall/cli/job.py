@@ -221,9 +221,9 @@ def _writing(opened: ExitStack, output: Path, methods: Sequence[Method]) -> Call
     """Return what saves one row after the other, as a file or as a directory."""
     # What writes a report loads the form in which all of it is saved.
     if is_directory(output):
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
 
-        return opened.enter_context(dataset.Writer(output, methods)).write
+        return opened.enter_context(directory.Writer(output, methods)).write
     from fullrecall.report import file
 
     return opened.enter_context(file.Writer(output, methods)).write

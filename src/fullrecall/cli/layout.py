@@ -23,6 +23,12 @@ class Command(TyperCommand):
         """Return the parameters, `--help` among them."""
         return _with_flags_off(super().get_params(ctx))
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line, without the braces that newer typer draws."""
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
+
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write what the command does, and its examples."""
         del ctx
@@ -65,7 +71,7 @@ def _with_flags_off(parameters: list[Any]) -> list[Any]:
 
 
 def _write_text(text: str, formatter: Any) -> None:
-    """Write paragraphs filled, indented lines as they are, and what ends in a colon as a heading."""
+    """Write paragraphs filled, indented lines as they are, headings (they end in a colon) bold."""
     formatter.write_paragraph()
     for is_indented, lines in groupby(cleandoc(text).splitlines(), lambda line: line[:1] == " "):
         for line in lines:

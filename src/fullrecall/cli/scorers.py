@@ -76,6 +76,7 @@ def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> li
         ("--judge", settings.judging.judge, ScorerName.CLAIM),
         ("--base-url", settings.judging.base_url, ScorerName.CLAIM),
         ("--require-evidence", settings.judging.require_evidence or None, ScorerName.CLAIM),
+        ("--split", settings.judging.split, ScorerName.CLAIM),
     ):
         if value is not None and scorer not in wanted:
             raise typer.BadParameter(
@@ -123,6 +124,7 @@ def _scorer(name: ScorerName, settings: Settings) -> FindingScorer:
             return scorers.ClaimRecall(
                 judge=judge_of(settings.judging),
                 require_evidence=settings.judging.require_evidence,
+                **_given({"split": settings.judging.split}),
             )
 
 

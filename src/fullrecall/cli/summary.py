@@ -39,8 +39,8 @@ def summary(
             callback=share,
             show_default=False,
             rich_help_panel=_SMALLEST,
-            help="Find the smallest k that reaches a threshold at this confidence, corrected for "
-            "the search. By --measure, whatever its k. Default: recall.",
+            help="Find the smallest k whose mean reaches this threshold: mean recall, or the mean "
+            "of --measure, whatever its k.",
         ),
     ] = None,
     score: Annotated[

@@ -22,9 +22,9 @@ INVALID = 1
 
 HELP = """\
 From documents to a gate:
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
-  fullrecall testset review set.jsonl --documents docs/ --output review.html
-  fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
+  fullrecall testset review set.jsonl --documents docs/ -o review.html
+  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
   fullrecall testset check reviewed.jsonl docs/
 """
 
@@ -36,9 +36,9 @@ has a reference answer, claims, and a quote with its place for each claim. A sto
 from --store.
 
 Examples:
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 --kind one_fact=3 \
---kind unanswerable=1 --rejected rejected.jsonl --output set.jsonl
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 \\
+      --kind one_fact=3 --kind unanswerable=1 --rejected no.jsonl -o set.jsonl
 """
 
 CHECK_HELP = """\
@@ -55,14 +55,17 @@ Examples:
 COMPLETE_HELP = """\
 Judge what retrievers found and nobody labeled, and measure how complete the references are.
 
-Each --retrieved file holds the same questions with what one retriever returned, best first. Label \
-what --to-label draws, then run the same command again with --labels: with --store it costs nothing.
+Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever \
+returned, best first. Label what --to-label draws, then run the same command again with --labels: \
+with --store it costs nothing.
 
 Examples:
-  fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
---judge openai:gpt-4o-mini --store answers.sqlite --to-label labels.csv
-  fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
---judge openai:gpt-4o-mini --store answers.sqlite --labels labels.csv --output completed.jsonl
+  fullrecall testset complete set.jsonl --retrieved a.jsonl \\
+      --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \\
+      --to-label labels.csv
+  fullrecall testset complete set.jsonl --retrieved a.jsonl \\
+      --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \\
+      --labels labels.csv -o completed.jsonl
 """
 
 REVIEW_HELP = """\
@@ -72,8 +75,8 @@ Without --apply: write --output, .html or .csv. With it: write the reviewed set 
 print what the review proves.
 
 Examples:
-  fullrecall testset review set.jsonl --documents docs/ --output review.html
-  fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
+  fullrecall testset review set.jsonl --documents docs/ -o review.html
+  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
 """
 
 app = typer.Typer(
@@ -124,7 +127,7 @@ def generate(
         ),
     ],
     number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", min=1, help="Questions to make.")
+        int, typer.Option("-n", "--number", metavar="N", min=1, help="Number of questions.")
     ] = 100,
     checker: Annotated[
         str | None,
@@ -153,7 +156,10 @@ def generate(
         ),
     ] = None,
     closed_book: Annotated[
-        bool, typer.Option("--closed-book", help="Label what the model answers without documents.")
+        bool,
+        typer.Option(
+            "--closed-book", help="Mark questions that the model answers without documents."
+        ),
     ] = False,
     rejected: Annotated[
         Path | None,
@@ -252,9 +258,12 @@ def complete(
         ),
     ] = None,
     base_url: _BaseUrl = None,
-    depth: Annotated[int, typer.Option(metavar="K", min=1, help="Ranks that are judged.")] = 20,
+    depth: Annotated[
+        int, typer.Option(metavar="K", min=1, help="Judge the first K contexts of each retriever.")
+    ] = 20,
     frame: Annotated[
-        int, typer.Option(metavar="K", min=1, help="Ranks that completeness is about.")
+        int,
+        typer.Option(metavar="K", min=1, help="Estimate the completeness of the first K contexts."),
     ] = 100,
     tail: Annotated[
         int, typer.Option(metavar="N", min=0, help="Contexts to draw below --depth.")
@@ -266,10 +275,13 @@ def complete(
         ),
     ] = None,
     number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", min=1, help="How many to label.")
+        int,
+        typer.Option(
+            "-n", "--number", metavar="N", min=1, help="Contexts to draw with --to-label."
+        ),
     ] = 200,
     whole_tail: Annotated[
-        bool, typer.Option("--whole-tail", help="Label all of the tail, for an interval.")
+        bool, typer.Option("--whole-tail", help="Draw all of the tail, for an interval.")
     ] = False,
     labels: Annotated[
         Path | None,
@@ -335,7 +347,7 @@ def review(
     documents: Annotated[
         Path | None,
         typer.Option(
-            metavar="DOCUMENTS", show_default=False, help="Show quotes where they stand in these."
+            metavar="DOCUMENTS", show_default=False, help="Show each quote within these documents."
         ),
     ] = None,
     number: Annotated[
@@ -463,18 +475,19 @@ def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> 
 
 def _show_wording(audit: Any) -> None:
     """Print how near the questions are to their sources, beside people's."""
-    from rich.table import Table
-
     from fullrecall.cli.console import show
+    from fullrecall.report.terminal import Section, table
     from fullrecall.testset.audit import PEOPLES
 
     if audit.wording is None:
         return
-    table = Table(
-        "questions", "words in source", "all of them", "6 in a row", "BM25 rank 1", "rank 10",
-        title="Shares of the questions",
-    )  # fmt: skip
-    for one in (audit.wording, *PEOPLES):
-        shares = (one.coverage, one.covered, one.long_runs, one.rank_1, one.rank_10)
-        table.add_row(f"{one.name} ({one.questions:,})", *(f"{share:.2f}" for share in shares))
-    show(table)
+    sets = (audit.wording, *PEOPLES)
+    heads = [f"{one.name}\n{counted(one.questions, 'question')}" for one in sets]
+    rows = [
+        ("words in the source, mean", [f"{one.coverage:.2f}" for one in sets]),
+        ("all words in the source", [f"{one.covered:.2f}" for one in sets]),
+        ("6 words in a row copied", [f"{one.long_runs:.2f}" for one in sets]),
+        ("source at BM25's rank 1", [f"{one.rank_1:.2f}" for one in sets]),
+        ("source in BM25's first 10", [f"{one.rank_10:.2f}" for one in sets]),
+    ]
+    show("", table(heads, [Section("share of", rows)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
@@ -18,6 +19,7 @@ from fullrecall.datasets.text_files import (
     whole_text,
 )
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.report.signature import is_report
 from fullrecall.sample import Sample
 from fullrecall.traces.sources import RESOURCE_SPANS, is_span_row
 
@@ -53,13 +55,21 @@ def read(
     an array of rows or one of LlamaIndex's data sets. `rename` maps the file's columns to fields
     (`{"their_column": "our_field", "junk": None}`; None leaves the column out). A file of spans
     (OTLP JSON, Phoenix, MLflow) is read as `read_spans` does, known by how it begins or by
-    `format="spans"`. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
+    `format="spans"`. Of a saved report, a file or a directory, the samples are read. The path `-`
+    is standard input, as JSON Lines unless `format` says otherwise.
 
-    Raises `InputError` where the file cannot be read, and `ParameterError` for an unknown format.
+    Raises `InputError` where the file cannot be read, `ReportError` for a report that cannot be,
+    and `ParameterError` for an unknown format.
     """
     if format is not None and format not in (*_READERS, _SPANS):
         formats = ", ".join((*_READERS, _SPANS))
         raise ParameterError(f"format must be one of {formats}, got {format!r}")
+    if format is None and is_report(os.fsdecode(path)):
+        if rename:
+            raise ParameterError("rename is for files of samples, and this one is a saved report")
+        from fullrecall.report import Report
+
+        return (row.sample for row in Report.open(os.fsdecode(path)))
     name = existing_file(path)
     if format is None and name == STANDARD_INPUT:
         ending = "jsonl"

@@ -101,7 +101,8 @@ class Asker:
         A sync function is asked in threads; one that cannot leave its thread, in the loop's.
         """
         sync = isinstance(self.retriever, FunctionRetriever) and not _is_async(self.retriever)
-        calls: _Threads | _Tasks = _Threads(self._ask) if sync else _Tasks(self._aask)
+        here = None if _is_async(self.retriever) else self._ask
+        calls: _Threads | _Tasks = _Threads(self._ask) if sync else _Tasks(self._aask, here)
         items, ended = _asynchronous(samples), None
         pending: deque[tuple[Sample, _Call | None]] = deque()
         try:
@@ -141,11 +142,13 @@ class Asker:
 
     def _ask(self, sample: Sample) -> Retrieval:
         try:
-            return self.retriever.retrieve(sample)
-        except Exception as error:
-            if is_thread_bound(error):
-                raise _ThreadBoundError from error
-            return failed(error)
+            found = self.retriever.retrieve(sample)
+            is_bound = _is_thread_bound(found)
+        except Exception as error:  # noqa: BLE001 - whatever a retriever raises
+            found, is_bound = failed(error), _belongs_elsewhere(str(error))
+        if is_bound:
+            raise _ThreadBoundError(found)
+        return found
 
     async def _aask(self, sample: Sample) -> Retrieval:
         bound = self._bound()
@@ -218,10 +221,17 @@ def as_retrieval(found: object) -> Retrieval:
     return Retrieval(contexts_of(found))
 
 
-def is_thread_bound(error: BaseException) -> bool:
-    """Return whether an exception says that its object belongs to another thread."""
-    text = str(error)
-    return any(sign in text for sign in _THREAD_BOUND)
+def _is_thread_bound(found: Retrieval) -> bool:
+    """Return whether a call failed for an object that belongs to another thread.
+
+    An adapter records what a call raised; a fallback that answered in its place changes nothing.
+    """
+    errors = [found.error, *(call.error for root in found.calls for call in root.walk())]
+    return any(error is not None and _belongs_elsewhere(error) for error in errors)
+
+
+def _belongs_elsewhere(error: str) -> bool:
+    return any(sign in error for sign in _THREAD_BOUND)
 
 
 def failed(error: BaseException) -> Retrieval:
@@ -283,14 +293,24 @@ class _Calls(ABC):
 
 
 class _Tasks(_Calls):
-    """Calls that are tasks of the running event loop, bounded by themselves."""
+    """Calls that are tasks of the running event loop, bounded by themselves.
 
-    def __init__(self, function: Callable[[Sample], Any]) -> None:
+    A task may run a sync retriever in a thread of its own. A call that is thread-bound is made
+    again in the loop's, by `here`, and so are all that follow; without `here` it has failed.
+    """
+
+    def __init__(
+        self, function: Callable[[Sample], Any], here: Callable[[Sample], Retrieval] | None
+    ) -> None:
         self._function = function
+        self._here = here
+        self._is_bound = False
         self._tasks: set[asyncio.Task[Retrieval]] = set()
 
     def start(self, sample: Sample) -> _Call:
-        """Start a task."""
+        """Start a task, or leave the call to the loop's own thread."""
+        if self._is_bound:
+            return _Call(sample)
         task = asyncio.create_task(self._function(sample))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -298,8 +318,16 @@ class _Tasks(_Calls):
 
     async def afinish(self, call: _Call, bound: float | None) -> Retrieval:  # noqa: ARG002
         """Return what a task returns."""
-        found: Retrieval = await call.future
-        return found
+        if isinstance(call.future, asyncio.Task):
+            found: Retrieval = await call.future
+            if self._here is None or not _is_thread_bound(found):
+                return found
+            self._is_bound = True
+        assert self._here is not None  # noqa: S101 - only then is a call left to it
+        try:
+            return self._here(call.sample)
+        except _ThreadBoundError as error:
+            return error.found
 
     def close(self) -> None:
         """Cancel the tasks."""
@@ -365,6 +393,10 @@ async def _cancelled() -> None:
 
 class _ThreadBoundError(Exception):
     """Raised in place of what says that an object belongs to another thread."""
+
+    def __init__(self, found: Retrieval) -> None:
+        super().__init__(found.error)
+        self.found = found
 
 
 class _Worker:
@@ -481,7 +513,7 @@ class _Threads(_Calls):
         try:
             return self._function(sample)
         except _ThreadBoundError as error:
-            return failed(error.__cause__ or error)
+            return error.found
 
 
 async def _asynchronous(

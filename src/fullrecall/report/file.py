@@ -20,11 +20,11 @@ from pydantic import Field
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.records import MethodRecord, Record, RowRecord, check_plain, plain_method, plain_row
 from fullrecall.report.row import Row
+from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method
 
 VERSION = 2
-_KIND = "fullrecall report"
 _END = "end of fullrecall report"
 
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
@@ -46,7 +46,7 @@ class Writer:
     ) -> None:
         self._default = default
         self._head: dict[str, Any] | None = {
-            "kind": _KIND,
+            "kind": KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in methods],
         }
@@ -144,7 +144,7 @@ def read(path: str | Path) -> Saved:
         plain = _mapping(head)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
-    if plain.get("kind") != _KIND:
+    if plain.get("kind") != KIND:
         raise ReportError(
             f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
             "one"

@@ -58,7 +58,7 @@ def paired(before: Report, after: Report) -> Pairing:
         if with_id[name] != len(report):
             raise ReportError(
                 f"{len(report) - with_id[name]:,} of the {len(report):,} samples of the report "
-                f"{name!r} have no ID, others have: give each sample an id"
+                f"{name!r} have no ID, others have one: set the id of each"
             )
     return _by_id(before, after)
 
@@ -180,7 +180,7 @@ def _by_id(before: Report, after: Report) -> Pairing:
     reworded = [ours.sample.id for ours, theirs in pairs if _differ(ours, theirs)]
     if reworded:
         warnings.warn(
-            f"{len(reworded):,} sample(s) ask another question under the same ID, such as "
+            f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
             f"{reworded[0]!r}: they are compared by their IDs",
             stacklevel=6,
         )

@@ -24,7 +24,7 @@ _LISTS = frozenset({list, tuple})
 
 @dataclass(frozen=True)
 class ColumnScores:
-    """Recall of each row at each cut-off, in row order.
+    """Recall of each row at each k, in row order.
 
     `recall[i]` holds one float in [0, 1] for each of `ks` (None among them is the whole list),
     or is None where row i has no score; then `gaps[i]` tells its status and why.
@@ -37,7 +37,7 @@ class ColumnScores:
     def at(self, k: int | None) -> list[float | None]:
         """Return the column of recall@k; raises `KeyError` for a k that was not asked for."""
         if k not in self.ks:
-            raise KeyError(f"{k!r} is not among the cut-offs {self.ks}")
+            raise KeyError(f"k must be one of ks={self.ks}, got {k!r}")
         position = self.ks.index(k)
         return [None if row is None else row[position] for row in self.recall]
 
@@ -47,7 +47,7 @@ class ColumnScores:
         return sum(scored) / len(scored) if scored else None
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return one row per row and one column per cut-off: `recall@k`, or `recall` for all.
+        """Return one row per row and one column per k: `recall@k`, or `recall` for all.
 
         The library is chosen, and errors are raised, as in `Report.to_frame`.
         """

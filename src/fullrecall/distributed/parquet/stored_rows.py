@@ -10,10 +10,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from fullrecall.distributed import columns, manifest
-from fullrecall.distributed.keys import keys_of
-from fullrecall.distributed.parquet_part import Part
-from fullrecall.distributed.shapes import Shape, Shaped, Shapes, is_own
+from fullrecall.distributed.parquet import columns, manifest
+from fullrecall.distributed.parquet.keys import keys_of
+from fullrecall.distributed.parquet.part import Part
+from fullrecall.distributed.parquet.shapes import Shape, Shaped, Shapes, is_own
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
@@ -188,6 +188,10 @@ class StoredRows(LazyRows):
             for first, batch in part.batches(self._names):
                 kept = np.flatnonzero(batch.column("rest").is_valid())
                 yield from self.decoded(batch.take(pa.array(kept)), (first + kept).tolist())
+
+    def saved_at(self, path: str | Path) -> LazyRows:
+        """Return the same rows after they were saved at a path: from new files if it is theirs."""
+        return StoredRows(self.folder) if Path(path).samefile(self.folder) else self
 
     def places_of(self, label: str) -> Sequence[int]:
         """Return the places of the rows with a label."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.distributed.columns import Score, read_found
+from fullrecall.distributed.parquet.columns import Score, read_found
 from fullrecall.errors import ReportError
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Measure

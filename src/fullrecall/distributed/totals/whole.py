@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fullrecall.distributed.identity import Identity
-from fullrecall.distributed.parts import Parts, missing_in_words
 from fullrecall.distributed.ranges import Runs, count, in_words, joined, runs_of, without
-from fullrecall.distributed.sums import GroupSums, SampleSums
+from fullrecall.distributed.totals.parts import Parts, missing_in_words
+from fullrecall.distributed.totals.sums import GroupSums, SampleSums
 from fullrecall.errors import ReportError
 from fullrecall.report.tally import Tallies
 
@@ -46,7 +46,7 @@ class Whole:
         """Add a part that has these rows."""
         self._parts.add(runs, sums)
         for bucket, content in groups.items():
-            self._groups.setdefault(bucket, Parts(self._size)).add(runs, content)
+            self._bucket(bucket).add(runs, content)
 
     def add_bad_rows(self, bad_rows: Mapping[int, str]) -> None:
         """Note rows that could not be read."""
@@ -74,8 +74,7 @@ class Whole:
                 self._parts.merge(Parts.from_dict(plain["parts"], SampleSums))
                 self.add_bad_rows({int(row): str(why) for row, why in plain["bad_rows"]})
             elif kind == "groups":
-                parts = self._groups.setdefault(plain["bucket"], Parts(self._size))
-                parts.merge(Parts.from_dict(plain["parts"], GroupSums))
+                self._bucket(plain["bucket"]).merge(Parts.from_dict(plain["parts"], GroupSums))
             else:
                 self._add_folded(plain["bucket"], plain["folded"])
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -128,7 +127,8 @@ class Whole:
             if self._group_totals(bucket, tallies) != check:
                 raise ReportError(
                     f"the groups of bucket {bucket} are not those of the parts: report all rows "
-                    "that the scorer made, or all that were merged of them, and no others"
+                    "that the scorer made, or all that were merged of them, and no others; where "
+                    "rows were scored in several batches, leave all but one out"
                 )
         return tallies
 
@@ -143,6 +143,10 @@ class Whole:
             told.append(f"rows that are not planned are there: {in_words(beyond)}")
         told += failures_in_words(self._parts.failures, covered)
         return "; ".join(filter(None, told)) or None
+
+    def _bucket(self, bucket: int) -> Parts[GroupSums]:
+        # A part without groups has nothing for any bucket.
+        return self._groups.setdefault(bucket, Parts(self._size, gaps=True))
 
     def _group_totals(self, bucket: int, tallies: Tallies) -> int:
         """Add the groups of a bucket to the totals; return their check."""

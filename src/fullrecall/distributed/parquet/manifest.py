@@ -17,14 +17,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from fullrecall.distributed.columns import identity
+from fullrecall.distributed.parquet.columns import identity
 from fullrecall.errors import ReportError
 from fullrecall.records import Count, MethodRecord, Record, Text, plain_method
 from fullrecall.report.file import as_line, parsed
+from fullrecall.report.signature import MANIFEST
 from fullrecall.result import Method
-
-NAME = "manifest.json"
-"""The manifest's file in the directory of a report."""
 
 VERSION = 1
 """The version of the form: of the manifest and of the columns of a part."""
@@ -94,10 +92,10 @@ class Manifest(Record):
         """Put the manifest into its directory, in the place of the one that is there."""
         plain = self.model_dump(mode="json")
         text = as_line({**plain, "digest": _digest(plain)}) + "\n"
-        part = folder / f"{NAME}.{os.getpid()}.part"
+        part = folder / f"{MANIFEST}.{os.getpid()}.part"
         try:
             part.write_text(text, encoding="utf-8")
-            part.replace(folder / NAME)
+            part.replace(folder / MANIFEST)
         finally:
             part.unlink(missing_ok=True)
 
@@ -108,12 +106,12 @@ def read(folder: Path) -> Manifest:
     Raises `ReportError`, naming the file, for a directory without one, for one that was edited,
     and for what no run writes: a part twice, counts that do not add up, a part elsewhere.
     """
-    path = folder / NAME
+    path = folder / MANIFEST
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ReportError(
-            f"{folder} has no {NAME}: it is not a saved report, or the run that wrote it was "
+            f"{folder} has no {MANIFEST}: it is not a saved report, or the run that wrote it was "
             "killed before its first part was whole"
         ) from None
     except NotADirectoryError:
@@ -158,7 +156,9 @@ def _checked(plain: dict[str, Any]) -> Manifest:
         often = Counter(getattr(part, field) for part in manifest.parts)
         for value, times in often.items():
             if times > 1:
-                raise ReportError(f"parts must occur once each: {field} {value!r} stands {times}")
+                raise ReportError(
+                    f"parts must occur once each: {field} {value!r} occurs {times} times"
+                )
     for nth, part in enumerate(manifest.parts):
         if Path(part.file).name != part.file:
             raise ReportError(f"parts[{nth}].file must be a name in this directory: {part.file!r}")

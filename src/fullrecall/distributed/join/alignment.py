@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullrecall.distributed.columns import repeated
-from fullrecall.distributed.stored_rows import StoredRows
+from fullrecall.distributed.parquet.columns import repeated
+from fullrecall.distributed.parquet.stored_rows import StoredRows
+from fullrecall.distributed.spill import plain, spilled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,15 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Places = NDArray[np.int64]
-
-_SPILLED = 200_000
-"""Rows of a file in which rows wait for their place; there are at most 200 files."""
-
-_GATHERED = 100_000
-"""Rows that are sorted into these files at once."""
-
-_PLACE = " place"
-"""A column that no part has: where a row belongs."""
 
 
 class Side(NamedTuple):
@@ -93,14 +82,16 @@ class Alignment:
         """Return the same for places in any order: the rows are sorted by theirs, through files."""
         import numpy as np
 
-        size = max(_SPILLED, -(-len(self.places) // 200))
         back = np.full(len(self._after), -1, np.int64)
         known = np.flatnonzero(self.places >= 0)
         back[self.places[known]] = known
 
+        def batches() -> Iterator[tuple[Any, Places]]:
+            for first, batch in self._after.batches(names):
+                yield batch, back[first : first + batch.num_rows]
+
         def reading() -> Any:
-            with TemporaryDirectory(prefix="fullrecall-") as folder:
-                self._spill(Path(folder), names, back, size)
+            with spilled(batches(), len(self.places)) as spill:
                 number, table = -1, None
                 order: Any = None
                 made = None
@@ -108,10 +99,10 @@ class Alignment:
                     first, places = yield made
                     kept, at, end = [], first, first + len(places)
                     while at < end:
-                        if at // size != number:
-                            number = at // size
-                            table, order = _spilled(Path(folder), number)
-                        stop = min(end, (number + 1) * size)
+                        if at // spill.size != number:
+                            number = at // spill.size
+                            table, order = spill.file(number)
+                        stop = min(end, (number + 1) * spill.size)
                         if table is not None:
                             low, high = np.searchsorted(order, (at, stop))
                             kept += table.slice(low, high - low).to_batches()
@@ -122,23 +113,6 @@ class Alignment:
         next(started)
         return started
 
-    def _spill(self, folder: Path, names: Sequence[str], back: Places, size: int) -> None:
-        """Write the rows of the second report to files, by their place in the first."""
-        import pyarrow as pa
-
-        with ExitStack() as opened:
-            files: dict[int, Any] = {}
-            waiting: list[Any] = []
-            for first, batch in self._after.batches(names):
-                plain = _plain(batch)
-                places = back[first : first + batch.num_rows]
-                waiting.append(plain.append_column(_PLACE, pa.array(places)))
-                if sum(one.num_rows for one in waiting) >= _GATHERED:
-                    _sort_into(files, opened, folder, pa.Table.from_batches(waiting), size)
-                    waiting = []
-            if waiting:
-                _sort_into(files, opened, folder, pa.Table.from_batches(waiting), size)
-
     def _one(self, batches: list[Any], names: Sequence[str]) -> Any:
         """Return rows as one batch, its repeated columns as dictionaries, as parts give them."""
         import pyarrow as pa
@@ -146,7 +120,7 @@ class Alignment:
         if not batches:
             empty = pa.schema([(name, self._type(name)) for name in names])
             batches = [pa.RecordBatch.from_pylist([], schema=empty)]
-        table = pa.Table.from_batches([_plain(batch) for batch in batches]).select(list(names))
+        table = pa.concat_tables([plain(batch) for batch in batches]).select(list(names))
         (batch,) = table.combine_chunks().to_batches() or [
             pa.RecordBatch.from_pylist([], schema=table.schema)
         ]
@@ -158,56 +132,10 @@ class Alignment:
         return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
     def _type(self, name: str) -> Any:
-        from fullrecall.distributed.columns import schema
+        from fullrecall.distributed.parquet.columns import schema
 
         return schema(self._after.methods).field(name).type
 
 
 Rows = Any
 """A generator that takes places and returns a batch."""
-
-
-def _plain(batch: Any) -> Any:
-    """Return a batch without dictionaries, which differ from batch to batch."""
-    import pyarrow as pa
-
-    arrays = [
-        array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-        for array in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
-
-
-def _sort_into(
-    files: dict[int, Any], opened: ExitStack, folder: Path, table: Any, size: int
-) -> None:
-    """Append the rows of a table to the files of their places."""
-    import numpy as np
-    import pyarrow as pa
-
-    places = table.column(_PLACE).to_numpy()
-    order = np.argsort(places, kind="stable")
-    order = order[places[order] >= 0]
-    numbers = places[order] // size
-    sorted_table = table.take(pa.array(order))
-    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    for start, stop in zip(starts, [*starts[1:], len(numbers)], strict=True):
-        number = int(numbers[start])
-        if number not in files:
-            files[number] = opened.enter_context(
-                pa.ipc.new_stream(str(folder / str(number)), table.schema)
-            )
-        files[number].write_table(sorted_table.slice(start, stop - start).combine_chunks())
-
-
-def _spilled(folder: Path, number: int) -> tuple[Any, Any]:
-    """Return the rows of a file by their place, and their places; None where there is none."""
-    import pyarrow as pa
-
-    path = folder / str(number)
-    if not path.exists():
-        return None, None
-    with pa.OSFile(str(path), "rb") as file, pa.ipc.open_stream(file) as stream:
-        table = stream.read_all().sort_by(_PLACE)
-    places = table.column(_PLACE).to_numpy()
-    return table.drop_columns([_PLACE]).combine_chunks(), places

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fullrecall.distributed import columns
-from fullrecall.distributed.manifest import VERSION, PartRecord
+from fullrecall.distributed.parquet import columns
+from fullrecall.distributed.parquet.manifest import VERSION, PartRecord
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.extras import pyarrow
-from fullrecall.report.row import Row
 from fullrecall.result import Method
 
 if TYPE_CHECKING:
@@ -33,31 +32,6 @@ GROUP = 20_000
 _HEAD = b"fullrecall"
 
 
-def write_part(
-    folder: str | Path,
-    part: str,
-    methods: Sequence[Method],
-    rows: Iterable[Row] | pa.Table,
-    *,
-    default: Callable[[Any], Any] | None = None,
-) -> PartRecord:
-    """Write one part into the directory of a report, and return its record for the manifest.
-
-    `rows` are samples with their results, or a table with the columns of `columns.schema`. `part`
-    names it: of two files of one part, of which a repeated task may write the second, the manifest
-    takes one. Nothing else writes to that file, and no manifest is touched: workers call this side
-    by side, and `commit` gathers what it returns.
-
-    Raises `ReportError` for a row that cannot be saved, `MissingExtraError` without pyarrow.
-    """
-    pa = pyarrow(columns.PURPOSE)
-    table: Any = rows
-    if not isinstance(table, pa.Table):
-        table = as_table([columns.cells(row, default)[0] for row in table], methods)
-    Path(folder).mkdir(exist_ok=True)
-    return write_table(Path(folder), part, methods, table)
-
-
 def as_table(rows: Sequence[Sequence[Any]], methods: Sequence[Method]) -> Any:
     """Return the cells of rows as a table with the columns of a part."""
     pa = pyarrow(columns.PURPOSE)
@@ -67,10 +41,22 @@ def as_table(rows: Sequence[Sequence[Any]], methods: Sequence[Method]) -> Any:
     return pa.Table.from_arrays(arrays, schema=expected)
 
 
-def write_table(folder: Path, part: str, methods: Sequence[Method], table: pa.Table) -> PartRecord:
-    """Write a table with the columns of a part; see `write_part`."""
+def write_table(
+    folder: Path,
+    part: str,
+    methods: Sequence[Method],
+    table: pa.Table,
+    *,
+    more: Sequence[str] = (),
+) -> PartRecord:
+    """Write one part into a folder, whole or not at all; return its record for the manifest.
+
+    `part` names it among the parts of the report. Its file has a name of its own: of one part
+    there may be several, of which a manifest names one. `more` are whole numbers that stand beside
+    the columns of `columns.schema`.
+    """
     pa = pyarrow(columns.PURPOSE)
-    expected = columns.schema(methods)
+    expected = _schema(methods, more)
     head = {"version": VERSION, "methods": columns.identity(methods), "part": part}
     made = table.select(expected.names).cast(expected)
     made = made.replace_schema_metadata({_HEAD: json.dumps(head).encode()})
@@ -98,21 +84,38 @@ def write_table(folder: Path, part: str, methods: Sequence[Method], table: pa.Ta
     return PartRecord(id=part, file=name, rows=made.num_rows, bytes=content.size, digest=digest)
 
 
+def _schema(methods: Sequence[Method], more: Sequence[str]) -> Any:
+    schema = columns.schema(methods)
+    for name in more:
+        schema = schema.append(pyarrow(columns.PURPOSE).field(name, "int64"))
+    return schema
+
+
 def _plain(part: str) -> str:
     """Return the name of a part as file names may have it."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in part)[:60]
 
 
 class Part:
-    """One part of a saved report, to be read. `first` is the 0-based place of its first row."""
+    """One part of a saved report, to be read. `first` is the 0-based place of its first row.
+
+    `more` are the columns that it has beside those of `columns.schema`.
+    """
 
     def __init__(
-        self, folder: Path, record: PartRecord, methods: Sequence[Method], first: int
+        self,
+        folder: Path,
+        record: PartRecord,
+        methods: Sequence[Method],
+        first: int,
+        *,
+        more: Sequence[str] = (),
     ) -> None:
         self.path = folder / record.file
         self.record = record
         self.first = first
         self._methods = methods
+        self._more = more
         self._trusted = False
 
     def check_size(self) -> None:
@@ -121,8 +124,8 @@ class Part:
             size = self.path.stat().st_size
         except FileNotFoundError:
             raise ReportError(
-                f"{self.path} is missing, with {self.record.rows:,} samples: restore it, or "
-                "save the report again"
+                f"{self.path} is missing, with {self.record.rows:,} samples: restore it, save the "
+                "report again, or open it again if another run has replaced it"
             ) from None
         if size != self.record.bytes:
             raise ReportError(
@@ -146,6 +149,7 @@ class Part:
                         yield place, batch
                         place += batch.num_rows
         except (pa.ArrowException, OSError) as error:
+            self.check_size()
             raise ReportError(f"{self.path} cannot be read: {error}") from None
 
     def rows_at(self, places: Sequence[int], names: Sequence[str]) -> Any:
@@ -198,7 +202,7 @@ class Part:
                 f"{self.path} must be part {self.record.id!r} in version {VERSION}, got part "
                 f"{head.get('part')!r} in version {head.get('version')!r}"
             )
-        names = columns.schema(self._methods).names
+        names = _schema(self._methods, self._more).names
         if schema.names != names:
             raise ReportError(f"{self.path} must have the columns {', '.join(names)}")
         if rows != self.record.rows:

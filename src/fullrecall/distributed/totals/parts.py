@@ -11,6 +11,7 @@ whose rows lie scattered over many cells are kept as they are.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -26,6 +27,11 @@ _MOST_RUNS = 16
 
 class Content(Protocol):
     """What a part holds of its rows; it is never changed."""
+
+    @property
+    def weight(self) -> int:
+        """How much it counts: parts of the same rows weigh the same, and parts add up."""
+        ...
 
     def merged(self, others: Iterable[Self]) -> Self:
         """Return what all of them hold together, exactly and in any order."""
@@ -66,10 +72,14 @@ def segments(runs: Runs, size: int) -> list[Runs]:
 
 
 class Parts(Generic[C]):
-    """Parts of one whole, merged as far as they go; `failures` are those that came to nothing."""
+    """Parts of one whole, merged as far as they go; `failures` are those that came to nothing.
 
-    def __init__(self, size: int) -> None:
+    `gaps`: parts that would hold nothing may not be there.
+    """
+
+    def __init__(self, size: int, *, gaps: bool = False) -> None:
         self.size = size
+        self._gaps = gaps
         self.failures: dict[Runs, str] = {}
         self._whole: dict[_Node, C] = {}
         self._highest = -1  # level of what is whole
@@ -94,7 +104,7 @@ class Parts(Generic[C]):
         """
         if other.size != self.size:
             raise ReportError(
-                f"parts of {self.size:,} and of {other.size:,} rows do not add up: give each "
+                f"parts of {self.size:,} and of {other.size:,} rows do not add up: pass each "
                 "BatchScorer the same part_size"
             )
         for node, content in other._whole.items():
@@ -117,6 +127,9 @@ class Parts(Generic[C]):
             (node.runs(self.size), content) for node, content in self._whole.items()
         ]
         for pieces in self._pieces.values():
+            if self._gaps:
+                chosen += [((run,), pieces[run]) for run in _heaviest(pieces)]
+                continue
             for first, last in joined(pieces):
                 chain = _chain(pieces, first, last + 1) or _longest(pieces, first, last)
                 chosen += [((run,), pieces[run]) for run in chain]
@@ -236,6 +249,32 @@ def _chain(pieces: Mapping[tuple[int, int], Any], start: int, end: int) -> list[
         chain.append(by_end[end])
         end = chain[-1][0]
     return chain[::-1]
+
+
+def _heaviest(pieces: Mapping[tuple[int, int], Content]) -> list[tuple[int, int]]:
+    """Return the pieces apart from each other that count most: of other cuts of the same rows one.
+
+    No row is in two of them, so they count at most what all rows do; and where some cut has all
+    rows that count, they count that. Of choices that count the same, the pieces that end sooner.
+    """
+    runs = sorted(pieces, key=lambda run: (run[1], run[0]))
+    ends = [run[1] for run in runs]
+    best = [0]  # what the first n count
+    taken: list[bool] = []
+    for nth, run in enumerate(runs):
+        before = bisect_left(ends, run[0], hi=nth)
+        count = best[before] + pieces[run].weight
+        taken.append(count > best[nth])
+        best.append(max(count, best[nth]))
+    chosen: list[tuple[int, int]] = []
+    nth = len(runs)
+    while nth:
+        if taken[nth - 1]:
+            chosen.append(runs[nth - 1])
+            nth = bisect_left(ends, runs[nth - 1][0], hi=nth - 1)
+        else:
+            nth -= 1
+    return chosen[::-1]
 
 
 def _longest(pieces: Iterable[tuple[int, int]], first: int, last: int) -> list[tuple[int, int]]:

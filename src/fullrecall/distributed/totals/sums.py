@@ -8,6 +8,7 @@ checksum of what went to each bucket, so that one that is lost is noticed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 from zlib import crc32
 
@@ -20,6 +21,11 @@ class SampleSums:
     def __init__(self, tallies: Tallies, checks: Mapping[int, int]) -> None:
         self.tallies = tallies
         self.checks = dict(checks)
+
+    @property
+    def weight(self) -> int:
+        """How many samples there are."""
+        return self.tallies.samples
 
     def merged(self, others: Iterable[SampleSums]) -> SampleSums:
         """Return the tallies of all of them."""
@@ -38,9 +44,9 @@ class SampleSums:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> SampleSums:
         """Return what `to_dict` wrote; raises `ReportError` for what no run can give."""
-        from fullrecall.records import PartRecord
+        from fullrecall.records import TalliesRecord
 
-        PartRecord.read({"stopped": None, **plain["totals"]})
+        TalliesRecord.read(plain["totals"])
         checks = {int(bucket): int(check) for bucket, check in plain["checks"].items()}
         return cls(Tallies.from_dict(plain["totals"]), checks)
 
@@ -55,6 +61,11 @@ class GroupSums:
     def check(self) -> int:
         """What all numbers add up to."""
         return sum(map(sum, self.sums.values()))
+
+    @cached_property
+    def weight(self) -> int:
+        """How many values and gaps there are."""
+        return sum(sum(sums[0::3]) + sum(sums[2::3]) for sums in self.sums.values())
 
     def merged(self, others: Iterable[GroupSums]) -> GroupSums:
         """Return the sums of all of them, group by group."""

@@ -8,32 +8,32 @@ only samples whose targets differ are looked at one by one, as those of small re
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from fullrecall.counts import counted
-from fullrecall.distributed.alignment import Alignment, Side
-from fullrecall.distributed.columns import PURPOSE
-from fullrecall.distributed.columns import schema as columns_of
-from fullrecall.distributed.keys import keys_of
-from fullrecall.distributed.shapes import Shaped, Shapes, is_own
-from fullrecall.distributed.stored_rows import StoredRows, group_splits
+from fullrecall.distributed.join.alignment import Alignment, Side
+from fullrecall.distributed.join.largest import Largest
+from fullrecall.distributed.join.scores import SideScores
+from fullrecall.distributed.join.sequences import Labels, Pairs
+from fullrecall.distributed.parquet.columns import PURPOSE
+from fullrecall.distributed.parquet.columns import schema as columns_of
+from fullrecall.distributed.parquet.shapes import Shaped, Shapes, is_own
+from fullrecall.distributed.parquet.stored_rows import StoredRows, group_splits
 from fullrecall.errors import ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
 from fullrecall.report.difference import Changed, Changes
 from fullrecall.report.match import Compared, Match, Places, gaps, plain
-from fullrecall.report.pairs import Common, Gap, PairedBy, common_targets, ends_of_change
+from fullrecall.report.pairs import Common, PairedBy, common_targets
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.totals import Totals
-from fullrecall.result import Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,12 +41,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
-
-MOST_FLIPS = 1_000
-"""Samples whose change is shown."""
-
-_NO_CHANGE = 1e-9
-"""Values that differ by less differ by rounding, as in `report.pairs`."""
 
 
 class Join(Match):
@@ -92,7 +86,7 @@ class Join(Match):
         """Return what changed in the score that stands at these places."""
         unpaired, differing = gaps(len(self._new)), 0
         changes = [Changes(measure) for measure in measures]
-        tops = [_Top() for _ in measures]
+        tops = [Largest() for _ in measures]
         for nth, splits in self._splits():
             for read in self._read(places, measures, (nth, splits)):
                 read.count_gaps(unpaired)
@@ -150,7 +144,7 @@ class Join(Match):
             if known[name] != len(rows):
                 raise ReportError(
                     f"{len(rows) - known[name]:,} of the {len(rows):,} samples of the report "
-                    f"{name!r} have no ID, others have: give each sample an id"
+                    f"{name!r} have no ID, others have one: set the id of each"
                 )
 
     def _by_id(self) -> Alignment:
@@ -214,7 +208,7 @@ class Join(Match):
                 first = first or before.column(0).filter(other)[0].as_py()
         if reworded:
             warnings.warn(
-                f"{reworded:,} sample(s) ask another question under the same ID, such as "
+                f"{counted(reworded, 'sample')} with the same ID and another question, such as "
                 f"{first!r}: they are compared by their IDs",
                 stacklevel=7,
             )
@@ -241,7 +235,7 @@ class Join(Match):
                 before, after = (column[row].as_py() for column in questions)
                 raise ReportError(
                     f"sample #{side.first + row + 1} asks {before!r} before and {after!r} after, "
-                    "and the samples have no IDs: give each sample an id, or keep them in one order"
+                    "and the samples have no IDs: set the id of each, or keep them in one order"
                 )
         return alignment
 
@@ -250,7 +244,7 @@ class Join(Match):
 
     def _read(
         self, places: Places, measures: Sequence[Measure], split: tuple[int, int]
-    ) -> Iterator[_Read]:
+    ) -> Iterator[SideScores]:
         """Yield both reports side by side, with what is read of one score."""
         methods = self._before.methods[places[0]], self._after.methods[places[1]]
         shapes = tuple(Shapes(method, measures) for method in methods)
@@ -259,7 +253,11 @@ class Join(Match):
         if whole:
             names = [*map(_all_columns, (self._before, self._after))]
         for side in self._alignment.sides(*names):
-            yield _Read(self, side, shapes, places, split, named=not all(map(is_own, measures)))
+            one = self._shaped(self._before, shapes[0], side.first, side.before)
+            two = self._shaped(self._after, shapes[1], None, side.after)
+            targets = shapes[0].columns.targets, shapes[1].columns.targets
+            named = not all(map(is_own, measures))
+            yield SideScores(side, (one, two), targets, self._decoded, places, split, named=named)
 
     def _differ(self, shapes: tuple[Shapes, ...]) -> bool:
         """Whether any sample has other targets in one report than in the other."""
@@ -294,7 +292,7 @@ class Join(Match):
                 rows.shaped(shapes, start, part)
             raise
 
-    def _changed(self, top: _Top, places: Places) -> list[Changed]:
+    def _changed(self, top: Largest, places: Places) -> list[Changed]:
         chosen = top.places()
         found: dict[int, Changed] = {}
         for place, (one, two) in zip(sorted(chosen), self.pairs_at(sorted(chosen)), strict=True):
@@ -312,224 +310,6 @@ class Join(Match):
             yield row, rows[other]
 
 
-class _Read:
-    """Some samples of both reports: what is read of one score, row by row of the first."""
-
-    def __init__(
-        self,
-        join: Join,
-        side: Side,
-        shapes: tuple[Shapes, ...],
-        places: Places,
-        split: tuple[int, int],
-        *,
-        named: bool,
-    ) -> None:
-        import numpy as np
-
-        self.first = side.first
-        self._join, self._side, self._places = join, side, places
-        self._shaped_both(shapes)
-        self._groups = _groups(side)
-        kept = _kept(self._groups, side, split)
-        one, two = self._one, self._two
-        scored_before, scored_after = (each.are(Status.SCORED) for each in (one, two))
-        unscored_before, unscored_after = (each.are(Status.UNSCORED) for each in (one, two))
-        undefined = one.are(Status.UNDEFINED)
-        size = len(side.has)
-        self._at = side.has.cumsum() - 1
-        self._gone = kept & ~side.has
-        self._undefined = undefined
-        self._unscored = np.zeros(size, bool)
-        self._scored = np.zeros(size, bool)
-        other_scored, other_unscored = np.zeros(size, bool), np.zeros(size, bool)
-        other_scored[side.has], other_unscored[side.has] = scored_after, unscored_after
-        there = kept & side.has
-        self._unscored = there & (unscored_before | other_unscored)
-        self._scored = there & scored_before & other_scored
-        self._one_undefined = there & ~self._unscored & (scored_before ^ other_scored)
-        self._both_undefined = there & ~self._unscored & ~scored_before & ~other_scored
-        ours, theirs = (
-            batch.column(each.columns.targets).fill_null(0).to_numpy(zero_copy_only=False)
-            for batch, each in zip((side.before, side.after), shapes, strict=True)
-        )
-        same = np.zeros(size, bool)
-        same[side.has] = ours[side.has] == theirs
-        apart = np.ones(size, bool) if named else ~same
-        self._common = self._scored & ~apart
-        self._apart = self._scored & apart
-        self._same = same
-
-    def _shaped_both(self, shapes: tuple[Shapes, ...]) -> None:
-        join, side = self._join, self._side
-        self._one = join._shaped(join._before, shapes[0], side.first, side.before)  # noqa: SLF001
-        self._two = join._shaped(join._after, shapes[1], None, side.after)  # noqa: SLF001
-
-    def group(self, nth: int) -> str | None:
-        """Return the group of a row."""
-        return None if self._groups is None else self._groups[nth]
-
-    def count_gaps(self, unpaired: Counter[Gap]) -> None:
-        """Count why rows are not compared, but for those whose targets have to be looked at."""
-        unpaired["unscored"] += int(self._unscored.sum())
-        unpaired["undefined_in_one"] += int(self._one_undefined.sum())
-        undefined = int(self._both_undefined.sum()) + int((self._gone & self._undefined).sum())
-        unpaired["undefined"] += undefined
-        unpaired["only_before"] += int((self._gone & ~self._undefined).sum())
-
-    def differing(self, measure: Measure | None = None) -> Iterator[tuple[int, Any]]:
-        """Yield each row whose targets have to be looked at, with what is common, or its ends."""
-        nth = self._apart.nonzero()[0]
-        if not len(nth):
-            return
-        join, (place, other) = self._join, self._places
-        rows = zip(*join._decoded(self._side, nth), strict=True)  # noqa: SLF001
-        for row, (one, two) in zip(nth.tolist(), rows, strict=True):
-            before, after = one.results[place], two.results[other]
-            made: Any
-            if measure is None:
-                made = common_targets(before, after)
-            else:
-                made = ends_of_change(before, after, measure)
-            yield self.first + row, made
-
-    def add(self, changes: Changes, nth: int, top: _Top) -> None:
-        """Add the values of the nth measure to its changes."""
-        import numpy as np
-
-        rows = np.flatnonzero(self._common)
-        before, after = self._one.values(nth)[rows], self._two.values(nth)[self._at[rows]]
-        known = ~(np.isnan(before) | np.isnan(after))
-        rows, before, after = rows[known], before[known], after[known]
-        moved = after - before
-        moved[np.abs(moved) <= _NO_CHANGE] = 0.0
-        top.add(self.first + rows, moved)
-        _counted(self._groups, rows, changes.add, before, after)
-
-    def add_ends(self, low: Totals, high: Totals) -> None:
-        """Add the least and the largest change of each row, but for those to be looked at."""
-        import numpy as np
-
-        old = self._one.values(1)
-        new = np.full(len(old), np.nan)
-        new[self._side.has] = self._two.values(1)
-        no_old, no_new = np.isnan(old), np.isnan(new)
-        moved = new - old
-        moved[np.abs(moved) <= _NO_CHANGE] = 0.0
-        least = np.where(~no_old & no_new, -old, np.where(no_old & ~no_new, new - 1, -1.0))
-        most = np.where(~no_old & no_new, 1 - old, np.where(no_old & ~no_new, new, 1.0))
-        known = self._common & ~no_old & ~no_new
-        least, most = np.where(known, moved, least), np.where(known, moved, most)
-        gaps = self._unscored | self._one_undefined | (self._gone & ~self._undefined)
-        rows = np.flatnonzero(known | gaps)
-
-        def add(one: float, two: float, group: str | None, times: int = 1) -> None:
-            low.add(one, group, times=times)
-            high.add(two, group, times=times)
-
-        _counted(self._groups, rows, add, least[rows], most[rows])
-
-
-def _counted(
-    groups: Sequence[str | None] | None,
-    rows: Any,
-    add: Callable[..., Any],
-    ones: Floats,
-    twos: Floats,
-) -> None:
-    """Add pairs of values: equal ones together, those of groups one by one."""
-    import numpy as np
-
-    alone = np.ones(len(rows), bool)
-    if groups is not None:
-        own = [groups[row] for row in rows.tolist()]
-        alone = np.array([group is None for group in own], dtype=bool)
-        for nth in np.flatnonzero(~alone).tolist():
-            add(float(ones[nth]), float(twos[nth]), own[nth])
-    if not alone.any():
-        return
-    first, ones_at = np.unique(ones[alone], return_inverse=True)
-    second, twos_at = np.unique(twos[alone], return_inverse=True)
-    both, times = np.unique(ones_at * len(second) + twos_at, return_counts=True)
-    for code, often in zip(both.tolist(), times.tolist(), strict=True):
-        add(float(first[code // len(second)]), float(second[code % len(second)]), None, often)
-
-
-class _Top:
-    """The rows with the largest changes so far, the first of equal ones."""
-
-    def __init__(self) -> None:
-        self._rows: list[int] = []
-        self._sizes: list[float] = []
-
-    def add(self, rows: Any, moved: Any) -> None:
-        """Add rows with how much each changed; what did not change is left out."""
-        import numpy as np
-
-        sizes = np.abs(np.asarray(moved, dtype=np.float64))
-        least = min(self._sizes) if len(self._sizes) >= MOST_FLIPS else 0.0
-        kept = sizes > 0
-        if least:
-            kept &= sizes >= least
-        if not kept.any():
-            return
-        all_rows = np.concatenate([np.array(self._rows, np.int64), np.asarray(rows)[kept]])
-        all_sizes = np.concatenate([np.array(self._sizes), sizes[kept]])
-        order = np.lexsort((all_rows, -all_sizes))[:MOST_FLIPS]
-        self._rows, self._sizes = all_rows[order].tolist(), all_sizes[order].tolist()
-
-    def places(self) -> list[int]:
-        """Return the rows, the largest change first."""
-        return self._rows
-
-
-class Pairs(Sequence[tuple[Row, Row]]):
-    """The samples that both reports have, read as they are asked for."""
-
-    def __init__(self, join: Join) -> None:
-        self._join = join
-
-    def __len__(self) -> int:
-        return len(self._join)
-
-    def __iter__(self) -> Iterator[tuple[Row, Row]]:
-        return self._join.both()
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[Row, Row]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[Row, Row]]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        chosen = range(len(self))[index]
-        if isinstance(chosen, range):
-            return [self._join.pair(nth) for nth in chosen]
-        return self._join.pair(chosen)
-
-
-class Labels(Sequence[str]):
-    """The labels of some rows, read as they are asked for."""
-
-    def __init__(self, rows: StoredRows, places: Any) -> None:
-        self._rows = rows
-        self._places = places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        chosen = self._places[index]
-        if isinstance(index, slice):
-            return [row.label for row in self._rows.rows_at(chosen.tolist())]
-        return self._rows.label(int(chosen))
-
-    def __iter__(self) -> Iterator[str]:
-        return (row.label for row in self._rows.rows_at(self._places.tolist()))
-
-
 def _alone(places: Any, others: int) -> tuple[Any, Any]:
     """Return the places of the rows that the first, and of those that the second has alone."""
     import numpy as np
@@ -537,32 +317,6 @@ def _alone(places: Any, others: int) -> tuple[Any, Any]:
     new = np.ones(others, bool)
     new[places[places >= 0]] = False
     return np.flatnonzero(places < 0), np.flatnonzero(new)
-
-
-def _groups(side: Side) -> Sequence[str | None] | None:
-    """Return the group of each row, that of the first report before; None where none has one."""
-    ours, theirs = side.before.column("group"), side.after.column("group")
-    if ours.null_count == len(ours) and theirs.null_count == len(theirs):
-        return None
-    groups: list[str | None] = ours.to_pylist()
-    for row, group in zip(side.has.nonzero()[0].tolist(), theirs.to_pylist(), strict=True):
-        if groups[row] is None:
-            groups[row] = group
-    return groups
-
-
-def _kept(groups: Sequence[str | None] | None, side: Side, split: tuple[int, int]) -> Flags:
-    """Return which rows are in a split: by their group's key; those without one in the first."""
-    import numpy as np
-    import pyarrow as pa
-
-    nth, splits = split
-    if groups is None or splits == 1:
-        return np.full(len(side.has), nth == 0)
-    array = pa.array(groups, pa.string())
-    known = array.is_valid().to_numpy(zero_copy_only=False)
-    inside: Flags = np.where(known, keys_of(array) % np.uint64(splits) == nth, nth == 0)
-    return inside
 
 
 def _all_columns(rows: StoredRows) -> list[str]:

@@ -80,6 +80,16 @@ def identity(methods: Sequence[Method]) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def content(table: pa.Table) -> str:
+    """Return a digest of the samples of a part, whatever they scored."""
+    pa = pyarrow(PURPOSE)
+    written = pa.BufferOutputStream()
+    samples = table.select(SAMPLE).combine_chunks()
+    with pa.ipc.new_stream(written, samples.schema) as stream:
+        stream.write_table(samples)
+    return blake2b(written.getvalue(), digest_size=16).hexdigest()
+
+
 def cells(row: Row, default: Callable[[Any], Any] | None = None) -> tuple[list[Any], int]:
     """Return the cells of a row in the order of `schema`, and about how many characters they have.
 

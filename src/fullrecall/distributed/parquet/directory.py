@@ -7,15 +7,16 @@ memory is a directory. Both hold the same, and are read by the same methods of `
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from fullrecall.distributed import columns, manifest
-from fullrecall.distributed.manifest import Manifest, PartRecord
-from fullrecall.distributed.parquet_part import ENDING, GROUP, as_table, write_table
+from fullrecall.distributed.parquet import columns
+from fullrecall.distributed.parquet.manifest import Manifest, PartRecord
+from fullrecall.distributed.parquet.part import ENDING, GROUP, as_table, write_table
+from fullrecall.distributed.parquet.staging import Staging, alone, is_ours, publish, put_in_place
 from fullrecall.errors import ReportError
 from fullrecall.report.row import Row
 from fullrecall.report.text import ending
@@ -36,8 +37,8 @@ class Writer:
     killed leaves the old report. `stopped` is what the manifest says of a run that ended early; an
     error within the context says it too.
 
-    Raises `ReportError` for a directory with other files than a report's, `MissingExtraError`
-    without pyarrow.
+    Raises `ReportError` for a directory with other files than a report's and for one that another
+    run is writing to, `MissingExtraError` without pyarrow.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class Writer:
         replace: bool = False,
     ) -> None:
         columns.schema(methods)  # without pyarrow, before anything is scored
-        self._folder = prepared(path)
+        self._directory = prepared(path)
         self._methods = tuple(methods)
         self._default = default
+        self._staging: Staging | None = None
         self._replace = replace
+        self._held = ExitStack()
         self._cells: list[list[Any]] = []
         self._text = 0
         self._parts: list[PartRecord] = []
@@ -83,12 +86,20 @@ class Writer:
     def _add(self, table: pa.Table) -> None:
         number = f"{len(self._parts):06}"
         self._parts.append(write_table(self._folder, number, self._methods, table))
-        if not self._replace:
-            Manifest.of(self._methods, self._parts, end=False).write(self._folder)
+        if self._staging is None:
+            Manifest.of(self._methods, self._parts, end=False).write(self._directory)
+
+    @property
+    def _folder(self) -> Path:
+        return self._directory if self._staging is None else self._staging.folder
 
     def __enter__(self) -> Self:
-        if not self._replace:
-            Manifest.of(self._methods, [], end=False).write(self._folder)
+        if self._replace:
+            self._staging = Staging(self._directory)
+            self._held.callback(self._staging.close)
+        else:
+            self._held.enter_context(alone(self._directory))
+            Manifest.of(self._methods, [], end=False).write(self._directory)
         return self
 
     def __exit__(
@@ -97,61 +108,26 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None:
-            self.stopped = ending(error)
-            if self._replace:  # what is there stays
-                self._forget()
-                return
-        try:
-            if not isinstance(error, OSError):
-                self._flush()
-            commit(self._folder, self._methods, self._parts, stopped=self.stopped)
-        except OSError:
-            if error is None:  # else the first error tells
-                raise
+        with self._held:
+            if error is not None:
+                self.stopped = ending(error)
+                if self._replace:  # what is there stays
+                    return
+            try:
+                if not isinstance(error, OSError):
+                    self._flush()
+                self._end()
+            except OSError:
+                if error is None:  # else the first error tells
+                    raise
 
-    def _forget(self) -> None:
-        for part in self._parts:
-            (self._folder / part.file).unlink(missing_ok=True)
-        with suppress(OSError):  # not empty: there is a report
-            self._folder.rmdir()
-
-
-def commit(
-    path: str | Path,
-    methods: Sequence[Method],
-    parts: Iterable[PartRecord],
-    *,
-    expected: Sequence[str] | None = None,
-    stopped: str | None = None,
-) -> None:
-    """Write the manifest of the parts that workers wrote, in the place of what was there.
-
-    `parts` are what `write_part` returned, in the order of their samples. A part that came twice,
-    as a repeated task gives it, counts once: the first. `expected` names the parts in their order:
-    the report then lacks those that did not come, and says which. Files that no manifest names any
-    more are removed.
-
-    Raises `ReportError` for a part that is not expected.
-    """
-    by_id: dict[str, PartRecord] = {}
-    for part in parts:
-        by_id.setdefault(part.id, part)
-    if expected is not None:
-        unknown = by_id.keys() - set(expected)
-        if unknown:
-            raise ReportError(f"part {min(unknown)!r} is not expected: it is of another run")
-        missing = [name for name in expected if name not in by_id]
-        if missing and stopped is None:
-            named = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")  # noqa: PLR2004
-            stopped = f"{len(missing):,} of its {len(expected):,} parts did not come: {named}"
-        by_id = {name: by_id[name] for name in expected if name in by_id}
-    folder = Path(path)
-    Manifest.of(methods, list(by_id.values()), stopped=stopped).write(folder)
-    kept = {part.file for part in by_id.values()}
-    for file in folder.iterdir():
-        if _is_part(file) and file.name not in kept:
-            file.unlink(missing_ok=True)
+    def _end(self) -> None:
+        made = Manifest.of(self._methods, self._parts, stopped=self.stopped)
+        where = {part.file: self._folder / part.file for part in self._parts}
+        if self._staging is None:  # nobody else writes here
+            put_in_place(self._directory, made, where)
+        else:
+            publish(self._directory, made, where)
 
 
 def is_directory(path: str | Path) -> bool:
@@ -162,12 +138,17 @@ def is_directory(path: str | Path) -> bool:
 
 def check_directory(path: str | Path) -> None:
     """Raise `ReportError` where a report's directory cannot be: a file, or with other files."""
+    if "://" in os.fspath(path):
+        raise ReportError(
+            f"{path} is an address: expected a directory that this machine reaches by a path, "
+            "such as a mounted one; object stores are not supported"
+        )
     folder = Path(path)
     if not folder.exists():
         return
     if not folder.is_dir():
         raise ReportError(f"{folder} is a file: name a directory, or remove it")
-    foreign = [file for file in folder.iterdir() if not _is_ours(file)]
+    foreign = [file for file in folder.iterdir() if not is_ours(file)]
     if foreign:
         raise ReportError(
             f"{folder} has other files than a report's, such as {foreign[0].name!r}: name another "
@@ -181,11 +162,3 @@ def prepared(path: str | Path) -> Path:
     folder = Path(path)
     folder.mkdir(exist_ok=True)
     return folder
-
-
-def _is_ours(file: Path) -> bool:
-    return _is_part(file) or file.name.startswith(manifest.NAME)
-
-
-def _is_part(file: Path) -> bool:
-    return file.name.startswith(("part-", ".part-")) and ENDING in file.name
