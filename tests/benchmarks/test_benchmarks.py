@@ -182,6 +182,29 @@ def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
     assert kept.peak_mib > totals.peak_mib * 1.2
 
 
+@with_script("growth")
+@pytest.mark.parametrize("kind", ["csv", "run", "lists"])
+def test_growth_scores_what_it_writes(script: Any, tmp_path: Path, kind: str) -> None:
+    """Each kind of file is read back with the rows and the mean that it was made with."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the system tells no peak that is the child's own")
+    point = script.measure(tmp_path / f"samples.{kind}", kind, 20)
+    assert point.rows == 20
+    assert point.seconds > 0
+    written = script.write
+    script.write = lambda *given: written(*given) / 2
+    with pytest.raises(ValueError, match="20 rows of mean"):
+        script.measure(tmp_path / f"samples.{kind}", kind, 20)
+
+
+@with_script("growth")
+def test_the_page_has_the_table_of_growth(script: Any) -> None:
+    """Every kind and length that is measured stands on the page."""
+    said = script.PAGE.read_text("utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
+    assert all(f"| {name} |" in said for name in script.NAMES.values())
+    assert all(f" {rows:,} rows |" in said for rows in script.LENGTHS)
+
+
 @with_script("page")
 def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
     """Each sample has as many contexts as the description says, of that many documents."""
