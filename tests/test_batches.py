@@ -342,9 +342,9 @@ class TestMistakes:
         [
             ([1, 2], r"expected a data frame, an Arrow table or a mapping .* got list"),
             ("rows", "expected a data frame, an Arrow table"),
-            ({"id": ["a"], "user_input": ["q", "p"]}, "columns are of one length, got {'id': 1"),
-            ({"user_input": "q"}, "lists or arrays, 'user_input' is 'q': for one sample"),
-            ({"user_input": None}, "'user_input' is None"),
+            ({"id": ["a"], "user_input": ["q", "p"]}, "columns of a batch must have one length, got {'id': 1"),
+            ({"user_input": "q"}, "'user_input' must be a list or an array, got 'q': for one sample"),
+            ({"user_input": None}, "'user_input' must be a list or an array, got None"),
         ],
     )
     def test_what_is_no_batch(self, batch: Any, problem: str) -> None:
