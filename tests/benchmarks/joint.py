@@ -168,10 +168,8 @@ def by_ragas(base_url: str, most: int) -> Callable[[list[Any]], None]:
     def score(asked: list[Any]) -> None:
         async def all_of_them() -> None:
             gate = asyncio.Semaphore(most)
-            client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0)
-            metric = ContextRecall(llm=llm_factory("m", client=client))
 
-            async def one(sample: Any) -> None:
+            async def one(sample: Any, metric: Any) -> None:
                 async with gate:
                     result = await metric.ascore(
                         user_input=sample.user_input,
@@ -181,7 +179,9 @@ def by_ragas(base_url: str, most: int) -> Callable[[list[Any]], None]:
                 if result.value != 1.0:
                     raise ValueError(f"ragas's score is {result.value}, expected 1.0")
 
-            await asyncio.gather(*map(one, asked))
+            async with AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0) as client:
+                metric = ContextRecall(llm=llm_factory("m", client=client))
+                await asyncio.gather(*(one(sample, metric) for sample in asked))
 
         asyncio.run(all_of_them())
 
