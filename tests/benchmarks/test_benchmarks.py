@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests.judges.facts import facts
 
-from fullrecall import ClaimRecall, LLMJudge
+from fullrecall import ClaimRecall, LLMJudge, SpanRecall
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.lexical import features
 from fullrecall.models import ChatRequest
@@ -397,3 +397,17 @@ def test_the_cost_of_a_capture_has_three_ways(script: Any) -> None:
     assert list(costs) == ["no handlers", "not attached", "attached"]
     assert costs["no handlers"][1] == 1.0
     assert len(script.memory(20, 3, keep=2)) == 10
+
+
+@with_script("span_growth")
+def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
+    """Every kind of text is found, but for dots between words that differ."""
+    for kinds, size in ((script.by_references, 6), (script.by_length, 300)):
+        for name, make in kinds(script.Writer()).items():
+            for texts in (make(size), make(2 * size)):
+                scored = SpanRecall().score(
+                    reference_contexts=texts.references, retrieved_contexts=texts.contexts
+                )
+                assert (scored.score < 0.3) == ("dots" in name), (name, scored.score)
+        table = script.growth(kinds(script.Writer()), [size, 2 * size], rounds=1)
+        assert [len(row) for row in table] == [4] * len(kinds(script.Writer()))
