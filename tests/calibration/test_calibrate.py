@@ -186,9 +186,9 @@ class TestWhatIsMissing:
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
         drawn = labeled(of, 40)
         only = [label for label in drawn if label.label == "supported"]
-        with pytest.raises(InputError, match="2 labels among the 30 claims of the stratum 'not_su"):
+        with pytest.raises(InputError, match="2 labels of the 30 claims judged 'not_su"):
             calibrate(of, only)
-        with pytest.raises(InputError, match="too few labels"):
+        with pytest.raises(InputError, match="no claim is labeled"):
             calibrate(of, [])
 
     def test_ten_samples_are_not_asked_of_fewer(self, make_report: MakeReport) -> None:
@@ -236,8 +236,8 @@ class TestLabels:
         ("labels", "problem"),
         [
             ({("q0", "claim 0 of 0"): "perhaps"}, "got 'perhaps'"),
-            ({"q0": "supported"}, "key is"),
-            (["supported"], "labels are Label objects or a mapping"),
+            ({"q0": "supported"}, "key must be"),
+            (["supported"], "labels must be Label objects or a mapping"),
             ([Label("q0", "claim 0 of 0", "supported", 1.5)], "above 0 and at most 1"),
         ],
     )
@@ -252,7 +252,7 @@ class TestLabels:
         for row in of:
             one, other = row.results[0].findings
             object.__setattr__(row.results[0], "findings", (one, other._replace(target=one.target)))
-        with pytest.raises(InputError, match="more than once: give the label's item"):
+        with pytest.raises(InputError, match="more than once: set the label's item"):
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
         assert calibrate(of, labeled(of)).labeled == 24
 

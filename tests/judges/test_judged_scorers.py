@@ -120,7 +120,7 @@ class TestRelevance:
 
     def test_judge_and_by_exclude_each_other(self) -> None:
         """Two ways to say what is relevant are one too many."""
-        with pytest.raises(ParameterError, match="give one"):
+        with pytest.raises(ParameterError, match="pass one"):
             ContextPrecision(by=ClaimRecall(), judge=LLMJudge(ScriptedChatModel([""])))
 
     def test_by_a_judged_scorer(self) -> None:
@@ -375,7 +375,7 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
         ({"depth": 0}, "depth"),
         ({"judge": LLMJudge}, "instance"),
         ({"judge": ScriptedChatModel([""])}, "wrap it, LLMJudge"),
-        ({"judge": "openai:gpt"}, "split, attribute and relevance"),
+        ({"judge": "openai:gpt"}, "split, attribute, and relevance"),
     ],
 )
 def test_bad_scorer_parameters_are_named(parameters: dict[str, Any], name: str) -> None:

@@ -362,7 +362,7 @@ def unknown(case: Case) -> Explained:
     wanting = []
     if case.judged_without_item:
         if not case.row.sample.reference_contexts:
-            wanting.append("the sample reference_contexts")
+            wanting.append("reference_contexts in the sample")
         elif not case.asked:
             wanting.append("scorers=[…], to ask which reference context supports it")
     elif case.corpus is None:
@@ -373,7 +373,7 @@ def unknown(case: Case) -> Explained:
         wanting.append("retriever=")
     share = case.finding.credit_at(case.k)
     part = f"{share:.0%} of it was retrieved; " if share else ""
-    told = f"to tell, pass {' and '.join(wanting)}" if wanting else "nothing given has it"
+    told = f"to find the cause, pass {' and '.join(wanting)}" if wanting else "nothing given has it"
     return Explained(Cause.UNKNOWN, f"{part}{told}")
 
 

@@ -6,7 +6,7 @@ given, and nothing that is made then can fail: all that could was done before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from fullrecall.measures.ranks import RankLists
@@ -16,7 +16,7 @@ from fullrecall.sample import Sample
 
 
 class ByRanks(Protocol):
-    """A scorer whose result follows from the ranks of single reference IDs of grade 1."""
+    """A scorer whose result follows from the ranks of single reference IDs."""
 
     def by_ranks(self, sample: Sample, hits: list[int], /) -> Result:
         """Return the result for a sample whose reference IDs were found at these ranks."""
@@ -26,22 +26,24 @@ class ByRanks(Protocol):
 class FoundRows:
     """Rows in order: a sample and the ranks of its reference IDs, or a row that is there already.
 
-    Samples whose ranks alone are kept have single reference IDs of grade 1, retrieved IDs of which
-    none is missing, and no record of their retrieval.
+    Samples whose ranks alone are kept have single reference IDs, all of a grade above 0, retrieved
+    IDs of which none is missing, and no record of their retrieval. `graded` tells whether any has
+    other grades than 1.
     """
 
-    __slots__ = ("_made", "_scorers", "ranks", "samples", "there")
+    __slots__ = ("_made", "_scorers", "graded", "ranks", "samples", "there")
 
     def __init__(self, scorers: Sequence[ByRanks]) -> None:
         self._scorers = tuple(scorers)
+        self.graded = False
         self.samples: list[Sample] = []
         self.ranks: list[list[int]] = []
         self.there: dict[int, Row] = {}
-        """By their places the rows that are there, whose ranks are left empty."""
+        """The rows that are there, by their places, of which no ranks are told."""
         self._made: dict[str, list[Row]] = {}
 
     def add(self, sample: Sample, ranks: list[int]) -> None:
-        """Add the next sample, with the ranks at which its references are."""
+        """Add the next sample, with the ranks at which its references are found."""
         self.samples.append(sample)
         self.ranks.append(ranks)
 
@@ -50,17 +52,20 @@ class FoundRows:
         self.there[len(self.samples)] = row
         self.add(row.sample, [])
 
+    def told(self, places: Sequence[int] | None = None) -> RankLists:
+        """Return what ranks tell of all rows, or of those at some places; of none that is there."""
+        samples, ranks = self.samples, self.ranks
+        if places is not None:
+            samples = [samples[place] for place in places]
+            ranks = [ranks[place] for place in places]
+        return RankLists(
+            [len(sample.single_ids.ids) for sample in samples],  # type: ignore[union-attr]
+            ranks,
+            [len(sample.listed_ids) for sample in samples],  # type: ignore[arg-type]
+        )
+
     def __len__(self) -> int:
         return len(self.samples)
-
-    def told(self, places: Iterable[int]) -> RankLists:
-        """Return what ranks tell of the rows at these places, of which none is there."""
-        samples = [self.samples[place] for place in places]
-        return RankLists(
-            [len(sample.single_ids.ids) for sample in samples],
-            [self.ranks[place] for place in places],
-            [len(sample.listed_ids) for sample in samples],
-        )
 
     def rows(self) -> list[Row]:
         """Return all rows: one list, whoever asks and however many threads do."""

@@ -11,7 +11,7 @@ from typing import Any, Self
 from fullrecall.errors import ReportError
 from fullrecall.findings import SingleFindings
 from fullrecall.measures import Measure, parse
-from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks
+from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks, ignores_grades
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import SampleIds, groups_of
 from fullrecall.report.late import Reading, are_late, late_of, worked_out
@@ -90,6 +90,11 @@ class Tally:
         return all(map(counts_ranks, self.totals))
 
     @cached_property
+    def ignores_grades(self) -> bool:
+        """Whether these are the same whatever grades the targets have."""
+        return all(map(ignores_grades, self.totals))
+
+    @cached_property
     def _by_ranks(self) -> list[tuple[RankMeasure, Measure, Totals]]:
         return [(RankMeasure(measure), measure, total) for measure, total in self.totals.items()]
 
@@ -108,11 +113,12 @@ class Tally:
     def add_results(self, results: Sequence[Result], groups: Sequence[str | None]) -> None:
         """Count results, each of a sample of the group beside it; by ranks where they tell all."""
         rows, by_ranks = RankLists([], [], []), self.counts_ranks
+        ignores_grades = self.ignores_grades
         for result, group in zip(results, groups, strict=True):
             findings = result.findings
             if (
                 type(findings) is SingleFindings
-                and findings.grades is None
+                and (findings.grades is None or ignores_grades)
                 and group is None
                 and by_ranks
                 and result.status is _SCORED
@@ -243,7 +249,7 @@ class Tallies:
             self.ids.add(row.sample.id)
         self._add(row, group)
 
-    def add_all(self, rows: Sequence[Row]) -> None:
+    def add_all(self, rows: Sequence[Row] | FoundRows) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
         if isinstance(rows, LazyRows):
             self._add_lazily(rows)
@@ -387,15 +393,18 @@ class Tallies:
         for score, some in zip(self.scores, results, strict=True):
             score.add_results(some, groups)
 
-    def _add_found(self, rows: FoundRows, groups: Sequence[str | None]) -> None:
-        if not self.counts_ranks:
+    def _add_found(self, rows: FoundRows, groups: list[str | None]) -> None:
+        by_ranks = self.counts_ranks
+        if rows.graded:
+            by_ranks = by_ranks and all(score.ignores_grades for score in self.scores)
+        if not by_ranks:
             self._add_rows(rows.rows(), groups)
             return
         for place, row in rows.there.items():
             self._add(row, groups[place])
-        alone: Sequence[int] = range(len(rows))
+        alone = None
         if rows.there or groups.count(None) < len(groups):
-            plain = [place for place in alone if place not in rows.there]
+            plain = [place for place in range(len(rows)) if place not in rows.there]
             alone = [place for place in plain if groups[place] is None]
             grouped = [place for place in plain if groups[place] is not None]
             for place, told in zip(grouped, rows.told(grouped).told(), strict=True):
