@@ -215,8 +215,8 @@ def _by_position(before: Report, after: Report) -> Pairing:
         if _differ(ours, theirs):
             raise ReportError(
                 f"sample {ours.label} asks {ours.sample.user_input!r} before and "
-                f"{theirs.sample.user_input!r} after, and the samples have no IDs: give each "
-                "sample an id, or keep them in one order"
+                f"{theirs.sample.user_input!r} after, and the samples have no IDs: set the id "
+                "of each, or keep them in one order"
             )
     return Pairing("position", pairs)
 
