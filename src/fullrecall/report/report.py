@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
@@ -18,6 +17,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.draws import drawn_places
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyMissed, LazyRows
@@ -161,11 +161,7 @@ class Report:
         rows = self.rows
         if check_k(n, "n") >= len(rows):
             return self._with(rows)
-        places = sorted(
-            Random(seed).sample(  # noqa: S311 - no secret
-                range(len(rows)), n
-            )
-        )
+        places = drawn_places(len(rows), n, seed)
         if isinstance(rows, LazyRows):
             return self._with(rows.rows_at(places))
         return self._with(rows[place] for place in places)
