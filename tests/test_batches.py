@@ -342,8 +342,8 @@ class TestMistakes:
         [
             ([1, 2], r"expected a data frame, an Arrow table or a mapping .* got list"),
             ("rows", "expected a data frame, an Arrow table"),
-            ({"id": ["a"], "user_input": ["q", "p"]}, "columns of a batch must have one length, got {'id': 1"),
-            ({"user_input": "q"}, "'user_input' must be a list or an array, got 'q': for one sample"),
+            ({"id": ["a"], "user_input": ["q", "p"]}, "must have one length, got {'id': 1"),
+            ({"user_input": "q"}, "must be a list or an array, got 'q': for one sample"),
             ({"user_input": None}, "'user_input' must be a list or an array, got None"),
         ],
     )

@@ -233,7 +233,7 @@ def test_texts_that_raise_are_unscored_with_the_reason() -> None:
 
 
 def test_contexts_without_ids_are_told() -> None:
-    """A blank ID is none: the reason counts them, as it does for None, and all blank is unscored."""
+    """A blank ID is none: the reason counts them, as it does for None."""
     for blank in ("", None):
         report = found([{"retrieved_ids": ["a", blank], "expected_ids": ["a"]}])
         assert report[0].results[0].reason.endswith("1 of 2 retrieved contexts have no ID")

@@ -27,6 +27,8 @@ ALPHABETS = (
     "abcde ", "ab", "äöüß éñ", "日本語の文章 ", "עברית العربية ", "👩‍👩‍👧 🇨🇭",
     "\x00\ufeff\u200b \n", "\ud800\udfff a",
 )  # fmt: skip
+LENGTHS = (1, 3, 8, 8, 30, 30, 70, 70, 140, 140, 600)
+"""RapidFuzz takes one way up to 64 characters, and others for longer texts."""
 FUNCTIONS = {
     "levenshtein": rapidfuzz.distance.Levenshtein.normalized_similarity,
     "indel": rapidfuzz.distance.Indel.normalized_similarity,
@@ -58,11 +60,17 @@ def lengthy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def text_of(rng: random.Random) -> str:
     """Return a text in one of the alphabets."""
-    return "".join(rng.choices(rng.choice(ALPHABETS), k=rng.choice((1, 3, 8, 30, 70, 140))))
+    return "".join(rng.choices(rng.choice(ALPHABETS), k=rng.choice(LENGTHS)))
 
 
 def edited(text: str, rng: random.Random) -> str:
-    """Return a text with some of its characters replaced, removed, or doubled: often half."""
+    """Return a text with some of its characters replaced, removed, or doubled: often half.
+
+    Or shifted: its end before its beginning, or after as much that is new.
+    """
+    if rng.random() < 0.3:
+        cut = rng.randint(0, len(text))
+        return rng.choice((text[cut:] + text[:cut], "#" * cut + text, text[cut:], text * 2))
     share = rng.choice((0.0, 0.1, 0.4, 0.5, 0.5, 0.6))
     acts = (lambda _: "", lambda c: c * 2, lambda _: "#")
     return "".join(rng.choice(acts)(c) if rng.random() < share else c for c in text)

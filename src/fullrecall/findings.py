@@ -478,6 +478,8 @@ def same_targets(findings: Findings, others: Findings) -> bool:
         return findings.references == others.references
     if type(findings) is LateFindings and type(others) is LateFindings:
         return findings.targets == others.targets
+    if type(findings) is tuple and type(others) is tuple:
+        return [finding.target for finding in findings] == [finding.target for finding in others]
     return False
 
 

@@ -307,9 +307,10 @@ class Sample(_Given):
         elif name == "listed_ids":
             _put_listed(self, _ids_of(self))
         elif name == "retrieved_context_ids":
-            given = self.listed_ids
-            plain = given is None or all(given)
-            _put_ids(self, given if plain else tuple([one or None for one in given]))
+            listed = self.listed_ids
+            if listed is not None and not all(listed):
+                listed = tuple([one or None for one in listed])
+            _put_ids(self, listed)
         elif name == "reference_context_ids":
             given = _given_single(self)
             _put_references(self, None if given is None else given.references())
@@ -427,10 +428,20 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
 }
 """Each field of a `Sample` with what brings a user's value into its one form."""
 
-_put_listed, _put_single = _Given.listed_ids.__set__, _Given.single_ids.__set__
-_get_single = _Given.single_ids.__get__
-_put_ids, _get_ids = Sample.retrieved_context_ids.__set__, Sample.retrieved_context_ids.__get__
-_put_references = Sample.reference_context_ids.__set__
+
+def _slot(owner: type, name: str) -> Any:
+    """Return what reads and sets a field of a frozen sample, without looking anything up."""
+    return vars(owner)[name]
+
+
+_put_listed, _put_single = (_slot(_Given, name).__set__ for name in ("listed_ids", "single_ids"))
+_put_ids, _put_references = (
+    _slot(Sample, name).__set__ for name in ("retrieved_context_ids", "reference_context_ids")
+)
+_get_single, _get_ids = (
+    _slot(_Given, "single_ids").__get__,
+    _slot(Sample, "retrieved_context_ids").__get__,
+)
 
 
 def _ids_of(sample: Sample) -> tuple[str | None, ...] | None:
@@ -458,7 +469,7 @@ def _put_reference_ids(sample: Sample, converted: tuple[Reference, ...] | Single
 _Field: TypeAlias = tuple[str, Callable[[Any], Any], Callable[[Sample, Any], None]]
 
 _FIELDS: dict[str, _Field] = {
-    name: (name, convert, vars(Sample)[name].__set__) for name, convert in _CONVERT.items()
+    name: (name, convert, _slot(Sample, name).__set__) for name, convert in _CONVERT.items()
 }
 """The same with what sets the field of a frozen sample."""
 
@@ -466,7 +477,7 @@ _FIELDS["retrieved_context_ids"] = ("retrieved_context_ids", as_listed_ids, _put
 _FIELDS["reference_context_ids"] = ("reference_context_ids", _reference_ids, _put_reference_ids)
 
 _READ_ALWAYS = tuple(
-    vars(Sample)[name].__set__ for name in ("id", "group", "retrieval", "retrieved_contexts")
+    _slot(Sample, name).__set__ for name in ("id", "group", "retrieval", "retrieved_contexts")
 )
 """What sets the fields that are read of every sample, and are cheaper to set than to make up."""
 

@@ -386,7 +386,7 @@ def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
     for position, row in enumerate(report.rows):
         ids = set(row.sample.retrieved_context_ids or ())
         known |= ids
-        single = row.sample.single_reference_ids
+        single = row.sample.single_ids
         missing: list[str] = []
         if single is not None:
             missing = [one for one in single.ids if one not in ids]

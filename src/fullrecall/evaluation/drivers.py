@@ -71,8 +71,8 @@ class Run:
     beat: Callable[[], None] = _silent
     show: Callable[[Row], None] = _unseen
     """Shows that there is a row more."""
-    count: Callable[[int], None] = _unseen
-    """Shows that there is a sample more, with so many scores, of which no row is made."""
+    count: Callable[[int], None] | None = None
+    """Shows that there is a sample more, with so many scores, of which no row is made; or None."""
     totaled: Sequence[Sequence[Measure]] = ()
     """The measures of each score that are read as soon as there is a row."""
 

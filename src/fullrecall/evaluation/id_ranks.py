@@ -51,7 +51,8 @@ def find_ids(samples: Iterable[Sample], run: Run, report: Report) -> None:
                 run.show(row)
             else:
                 found.add(sample, hits)
-                count(scores if sample.single_ids.ids else 0)
+                if count is not None:
+                    count(scores if sample.reference_context_ids else 0)
             if len(found.samples) == most:
                 report.add_found(found)
                 found = FoundRows(scorers)

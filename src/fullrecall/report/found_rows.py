@@ -6,7 +6,7 @@ given, and nothing that is made then can fail: all that could was done before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from fullrecall.measures.ranks import RankLists
@@ -37,11 +37,11 @@ class FoundRows:
         self.samples: list[Sample] = []
         self.ranks: list[list[int]] = []
         self.there: dict[int, Row] = {}
-        """By their places the rows that are there, whose ranks are left empty."""
+        """The rows that are there, by their places, of which no ranks are told."""
         self._made: dict[str, list[Row]] = {}
 
     def add(self, sample: Sample, ranks: list[int]) -> None:
-        """Add the next sample, with the ranks at which its references are."""
+        """Add the next sample, with the ranks at which its references are found."""
         self.samples.append(sample)
         self.ranks.append(ranks)
 
@@ -50,17 +50,20 @@ class FoundRows:
         self.there[len(self.samples)] = row
         self.add(row.sample, [])
 
+    def told(self, places: Sequence[int] | None = None) -> RankLists:
+        """Return what ranks tell of all rows, or of those at some places; of none that is there."""
+        samples, ranks = self.samples, self.ranks
+        if places is not None:
+            samples = [samples[place] for place in places]
+            ranks = [ranks[place] for place in places]
+        return RankLists(
+            [len(sample.single_ids.ids) for sample in samples],  # type: ignore[union-attr]
+            ranks,
+            [len(sample.listed_ids) for sample in samples],  # type: ignore[arg-type]
+        )
+
     def __len__(self) -> int:
         return len(self.samples)
-
-    def told(self, places: Iterable[int]) -> RankLists:
-        """Return what ranks tell of the rows at these places, of which none is there."""
-        samples = [self.samples[place] for place in places]
-        return RankLists(
-            [len(sample.single_ids.ids) for sample in samples],
-            [self.ranks[place] for place in places],
-            [len(sample.listed_ids) for sample in samples],
-        )
 
     def rows(self) -> list[Row]:
         """Return all rows: one list, whoever asks and however many threads do."""

@@ -127,9 +127,11 @@ class Report:
         """
         if isinstance(key, slice):
             return self._with(self.rows[key])
-        if not isinstance(key, str):
-            return self.rows[key]
         rows = self.rows
+        if not isinstance(key, str):
+            if not -len(rows) <= key < len(rows):
+                raise IndexError(f"no sample at place {key}: there are {len(rows):,}")
+            return rows[key]
         if isinstance(rows, LazyRows):
             places = rows.places_of(key)
         else:
@@ -554,6 +556,8 @@ class Report:
                 for row in self.rows:
                     parts.write(row)
                 parts.stopped = self.stopped
+            if isinstance(self._rows, LazyRows):
+                self._rows = self._rows.saved_at(path)
             return
         part = Path(f"{path}.part")
         try:

@@ -243,7 +243,7 @@ class Tallies:
             self.ids.add(row.sample.id)
         self._add(row, group)
 
-    def add_all(self, rows: Sequence[Row]) -> None:
+    def add_all(self, rows: Sequence[Row] | FoundRows) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
         if isinstance(rows, LazyRows):
             self._add_lazily(rows)
@@ -387,15 +387,15 @@ class Tallies:
         for score, some in zip(self.scores, results, strict=True):
             score.add_results(some, groups)
 
-    def _add_found(self, rows: FoundRows, groups: Sequence[str | None]) -> None:
+    def _add_found(self, rows: FoundRows, groups: list[str | None]) -> None:
         if not self.counts_ranks:
             self._add_rows(rows.rows(), groups)
             return
         for place, row in rows.there.items():
             self._add(row, groups[place])
-        alone: Sequence[int] = range(len(rows))
+        alone = None
         if rows.there or groups.count(None) < len(groups):
-            plain = [place for place in alone if place not in rows.there]
+            plain = [place for place in range(len(rows)) if place not in rows.there]
             alone = [place for place in plain if groups[place] is None]
             grouped = [place for place in plain if groups[place] is not None]
             for place, told in zip(grouped, rows.told(grouped).told(), strict=True):

@@ -10,7 +10,7 @@ from fullrecall.findings import SingleFindings, WholeFindings, ranks_of
 from fullrecall.measures import DEFAULT_KS
 from fullrecall.parameters import check_k
 from fullrecall.result import Result
-from fullrecall.sample import Sample
+from fullrecall.sample import Sample, SingleIds
 from fullrecall.scorers.columns import ColumnScores, score_columns
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -57,8 +57,8 @@ class IdRecall(DeterministicScorer):
 
         Of grade 1, none of its retrieved IDs missing, and without a record of its retrieval.
         """
-        ids, (wanted, _) = sample.listed_ids, sample.single_ids
-        return self._outcome(Found(SingleFindings(wanted, hits, ids, None), len(ids)), sample)
+        ids, single = sample.listed_ids or (), sample.single_ids or SingleIds(())
+        return self._outcome(Found(SingleFindings(single.ids, hits, ids, None), len(ids)), sample)
 
     def _find(self, sample: Sample) -> Found:
         ids, single = sample.listed_ids, sample.single_ids

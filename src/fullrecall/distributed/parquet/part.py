@@ -149,6 +149,7 @@ class Part:
                         yield place, batch
                         place += batch.num_rows
         except (pa.ArrowException, OSError) as error:
+            self.check_size()
             raise ReportError(f"{self.path} cannot be read: {error}") from None
 
     def rows_at(self, places: Sequence[int], names: Sequence[str]) -> Any:

@@ -79,8 +79,8 @@ def put_in_place(
         if not where[part.file].exists():
             raise ReportError(
                 f"{where[part.file]} is missing, with {part.rows:,} samples: workers must write to "
-                "a directory that the driver reaches by the same path, and nothing else may remove "
-                "files from it"
+                "a directory that the driver reaches by the same path; once a job's parts were "
+                "made a report, Report.open reads it"
             )
     for part in made.parts:
         where[part.file].replace(directory / part.file)

@@ -189,6 +189,10 @@ class StoredRows(LazyRows):
                 kept = np.flatnonzero(batch.column("rest").is_valid())
                 yield from self.decoded(batch.take(pa.array(kept)), (first + kept).tolist())
 
+    def saved_at(self, path: str | Path) -> LazyRows:
+        """Return the same rows after they were saved at a path: from new files if it is theirs."""
+        return StoredRows(self.folder) if Path(path).samefile(self.folder) else self
+
     def places_of(self, label: str) -> Sequence[int]:
         """Return the places of the rows with a label."""
         import numpy as np
