@@ -124,6 +124,7 @@ class TestEvaluate:
                 {"retrieved_ids": [f"d{n}", "x"], "expected_ids": [f"d{n}", "y"]}
                 for n in range(5_000)
             )
+            evaluate([], IdRecall())  # loads what it needs
             tracemalloc.start()
             evaluate(rows, IdRecall(), progress=False, keep=keep)
             _, most = tracemalloc.get_traced_memory()

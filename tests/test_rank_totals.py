@@ -105,10 +105,10 @@ def test_plain_samples_make_no_result(
     monkeypatch.setattr(IdRecall, "_find", lambda *args: scored.append(args[1]) or own(*args))
     fields = {"retrieved_ids": ["a", "b"], "expected_ids": ["b", "c"], "id": "1"}
     items = [fields, Sample(**{**fields, "id": "2"})]
-    graded = Sample(retrieved_ids=["a"], expected_ids={"a": 2})
+    either = Sample(retrieved_ids=["a"], expected_ids=[["a", "b"]])
     monkeypatch.setattr(IdRecall, "by_ranks", None)
-    report = evaluate([*items, graded], IdRecall(), keep=keep, progress=False)
-    assert scored == [graded]
+    report = evaluate([*items, either], IdRecall(), keep=keep, progress=False)
+    assert scored == [either]
     assert (len(report), report.summary()["id_recall"].mean) == (3, pytest.approx(2 / 3))
 
 

@@ -15,6 +15,7 @@ from itertools import repeat
 from operator import length_hint
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
+from fullrecall.identifiers import GivenIds, as_texts
 from fullrecall.sample import Reference
 
 
@@ -235,24 +236,24 @@ class WholeFindings(ColumnFindings):
         return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
-def ranks_of(
-    retrieved: tuple[str | None, ...] | list[str], ids: Iterable[str]
-) -> tuple[list[int], bool]:
+def ranks_of(retrieved: GivenIds, ids: tuple[str, ...] | tuple[int, ...]) -> tuple[list[int], bool]:
     """Return the first rank of each of the `ids` that was retrieved, ascending.
 
     And whether a context stands among them that has no ID: None, or a blank text.
     """
-    sought: set[str | None] = {None, "", *ids}
+    if retrieved and ids and (type(retrieved[0]) is int) is not (type(ids[0]) is int):
+        retrieved, ids = as_texts(retrieved), as_texts(ids)  # type: ignore[assignment] # no None
+    sought: set[str | int | None] = {None, "", *ids}
     # Most of what was retrieved is not sought, and is passed over without a step of Python. The
     # iterator, of a list or a tuple, knows how much is left, and so where it stands.
     size, rest = len(retrieved), iter(retrieved)
     hits, some_without = [], False
     for one in filter(sought.__contains__, rest):
         sought.remove(one)  # of several equal IDs the first is the one that counts
-        if one:
-            hits.append(size - length_hint(rest))
-        else:
+        if one is None or one == "":
             some_without = True
+        else:
+            hits.append(size - length_hint(rest))
     return hits, some_without
 
 
@@ -260,7 +261,8 @@ class SingleFindings(WholeFindings):
     """Findings of single IDs: a run over ten thousand samples makes no object for any of them.
 
     `ids` are distinct, and are found at `hits`: ranks of `retrieved`, ascending, one for each ID
-    that was found. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None.
+    that was found. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None. Whole
+    numbers among IDs stand for their texts.
     """
 
     __slots__ = ("grades", "hits", "ids", "retrieved")
@@ -271,9 +273,9 @@ class SingleFindings(WholeFindings):
 
     def __init__(
         self,
-        ids: Sequence[str],
+        ids: tuple[str, ...] | tuple[int, ...],
         hits: list[int],
-        retrieved: Sequence[str | None],
+        retrieved: GivenIds,
         grades: Sequence[float] | None,
     ) -> None:
         self.ids = ids
@@ -284,14 +286,19 @@ class SingleFindings(WholeFindings):
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The IDs as texts."""
+        return [f"{one}" for one in self.ids]
+
     def __getattr__(self, name: str) -> Any:
         # What is rarely read is made when it is.
         if name == "references":
             grades = repeat(1.0) if self.grades is None else self.grades
-            self.references = [Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)]
+            pairs = zip(self.ids, grades, strict=False)
+            self.references = [Reference((f"{one}",), grade) for one, grade in pairs]
         elif name == "ranks":
-            rank_of = {self.retrieved[rank - 1]: (rank,) for rank in self.hits}
-            self.ranks = tuple([rank_of.get(one, ()) for one in self.ids])
+            self.ranks = tuple([() if rank is None else (rank,) for rank in self._ranks_in_order()])
         else:
             raise AttributeError(name)
         return getattr(self, name)
@@ -314,8 +321,8 @@ class SingleFindings(WholeFindings):
         return self.hits
 
     def _ranks_in_order(self) -> Iterable[int | None]:
-        rank_of = {self.retrieved[rank - 1]: rank for rank in self.hits}
-        return map(rank_of.get, self.ids)
+        rank_of = {f"{self.retrieved[rank - 1]}": rank for rank in self.hits}
+        return [rank_of.get(f"{one}") for one in self.ids]
 
 
 class Criterion(Protocol):

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
 from fullrecall.errors import InputError
-from fullrecall.identifiers import as_id, as_list, as_listed_ids, is_texts, shown
+from fullrecall.identifiers import (
+    GivenIds,
+    as_id,
+    as_list,
+    as_listed_ids,
+    as_texts,
+    is_texts,
+    shown,
+    whole_numbers,
+)
 from fullrecall.retrieval import Retrieval, Stage, as_contexts
 
 
@@ -48,15 +57,23 @@ def _reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
 
 
 class SingleIds(NamedTuple):
-    """Reference IDs without alternatives, distinct; `grades` is None where all are 1.0."""
+    """Reference IDs without alternatives, distinct; `grades` is None where all are 1.0.
 
-    ids: tuple[str, ...]
+    They are texts, or all are whole numbers that stand for theirs.
+    """
+
+    ids: tuple[str, ...] | tuple[int, ...]
     grades: tuple[float, ...] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The IDs as texts."""
+        return [f"{one}" for one in self.ids]
 
     def references(self) -> tuple[Reference, ...]:
         """Return them as references."""
         grades = repeat(1.0) if self.grades is None else self.grades
-        return tuple([Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)])
+        return tuple([Reference((f"{i}",), g) for i, g in zip(self.ids, grades, strict=False)])
 
 
 _new_tuple = tuple.__new__
@@ -85,6 +102,9 @@ def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
         items = as_list(value, ordered=False)
         if is_texts(items):
             return SingleIds(tuple(filter(None, dict.fromkeys(items))))
+        numbers = whole_numbers(items)
+        if numbers is not None:
+            return SingleIds(tuple(dict.fromkeys(numbers)))
         references = [_at(position, _reference, item) for position, item in enumerate(items)]
     best: dict[tuple[str, ...], Reference] = {}
     for reference in references:
@@ -95,9 +115,13 @@ def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
 
 
 def _plain_grades(graded: Mapping[Any, Any]) -> SingleIds | None:
-    """Return IDs that are texts with grades that are numbers; None for others."""
-    ids, grades = list(graded), list(graded.values())
-    if not (_NUMBERS.issuperset(map(type, grades)) and is_texts(ids) and all(ids)):
+    """Return IDs, all texts or all whole numbers, with grades that are numbers; None for others."""
+    grades = list(graded.values())
+    if not _NUMBERS.issuperset(map(type, grades)):
+        return None
+    keys = list(graded)
+    ids = (tuple(keys) if all(keys) else None) if is_texts(keys) else whole_numbers(keys)
+    if ids is None:
         return None
     try:
         numbers = list(map(float, grades))
@@ -105,13 +129,15 @@ def _plain_grades(graded: Mapping[Any, Any]) -> SingleIds | None:
         return None
     if not all(map(isfinite, numbers)):
         return None
-    return SingleIds(tuple(ids), tuple(numbers))
+    return SingleIds(ids, tuple(numbers))
 
 
 _NUMBERS = frozenset({int, float})
 
 
 def _reference(item: object) -> Reference:
+    if type(item) is list and is_texts(item):
+        return Reference(tuple(item))
     if isinstance(item, Reference):
         return Reference(tuple(map(as_id, item.any_of)), _grade(item.grade))
     if isinstance(item, Mapping):
@@ -199,13 +225,14 @@ def _plain_references(references: tuple[Reference, ...]) -> object:
 class _Given:
     """IDs as they were given, which a sample brings into their form when that is read.
 
-    - `listed_ids`: `retrieved_context_ids`, but that a blank text may stand for None.
+    - `listed_ids`: `retrieved_context_ids`, but that a blank text may stand for None, and whole
+      numbers for their texts.
     - `single_ids`: the reference IDs where none is an any-of group; None where there are groups.
     """
 
     __slots__ = ("listed_ids", "single_ids")
 
-    listed_ids: tuple[str | None, ...] | None
+    listed_ids: GivenIds | None
     single_ids: SingleIds | None
 
 
@@ -308,9 +335,7 @@ class Sample(_Given):
             _put_listed(self, _ids_of(self))
         elif name == "retrieved_context_ids":
             listed = self.listed_ids
-            if listed is not None and not all(listed):
-                listed = tuple([one or None for one in listed])
-            _put_ids(self, listed)
+            _put_ids(self, None if listed is None else as_texts(listed))
         elif name == "reference_context_ids":
             given = _given_single(self)
             _put_references(self, None if given is None else given.references())

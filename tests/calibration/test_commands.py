@@ -98,7 +98,9 @@ def test_wrong_usage_and_input(saved: Path) -> None:
     both = ("label", saved, "-n", "5", "--width", "0.1", "-o", "labels.csv")
     assert "either -n or --width" in run(*both, code=2)
     run("label", saved, "-n", "30", "-o", "labels.csv")
-    assert "Error: labels.csv no claim is labeled: fill in the column label" in run("calibrate", saved, "labels.csv", code=2)
+    assert "Error: labels.csv no claim is labeled: fill in the column label" in run(
+        "calibrate", saved, "labels.csv", code=2
+    )
     Path("bad.csv").write_text("item,label\nc1,maybe\n", "utf-8")
     assert "bad.csv, line 2" in run("calibrate", saved, "bad.csv", code=2)
     Path("other.csv").write_text("item,label\nc1,yes\n", "utf-8")

@@ -389,7 +389,7 @@ def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
         single = row.sample.single_ids
         missing: list[str] = []
         if single is not None:
-            missing = [one for one in single.ids if one not in ids]
+            missing = [one for one in single.names if one not in ids]
             direct += len(single.ids) - len(missing)
         else:
             for reference in row.sample.reference_context_ids or ():

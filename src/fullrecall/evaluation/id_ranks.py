@@ -1,6 +1,6 @@
 """ID recall alone: samples are found by ranks, and no result is made of any until someone looks.
 
-Whatever is not plain (any-of groups, grades, contexts without an ID, recorded retrievals) is
+Whatever is not plain (any-of groups, grades of 0, contexts without an ID, recorded retrievals) is
 scored as ever.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.drivers import Run
     from fullrecall.report.report import Report
 
-_MOST_WAITING = 1_000
+_MOST_WAITING = 256
 """Samples that are held until they are totaled, where no rows are kept."""
 
 
@@ -51,8 +51,10 @@ def find_ids(samples: Iterable[Sample], run: Run, report: Report) -> None:
                 run.show(row)
             else:
                 found.add(sample, hits)
+                if sample.single_ids.grades is not None:  # type: ignore[union-attr] # it is plain
+                    found.graded = True
                 if count is not None:
-                    count(scores if sample.reference_context_ids else 0)
+                    count(scores if sample.single_ids.ids else 0)  # type: ignore[union-attr]
             if len(found.samples) == most:
                 report.add_found(found)
                 found = FoundRows(scorers)
@@ -72,8 +74,8 @@ def _hits(sample: Sample) -> list[int] | None:
     retrieved, single = sample.listed_ids, sample.single_ids
     if (
         single is None
-        or single.grades is not None
         or retrieved is None
+        or (single.grades is not None and min(single.grades, default=1.0) <= 0)
         or sample.retrieval is not None
         or type(sample) is not Sample
     ):

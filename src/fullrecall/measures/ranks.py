@@ -113,8 +113,14 @@ def counts_ranks(measure: Measure) -> bool:
     return type(measure) in _BY_COUNT or type(measure) in _BY_RANK
 
 
+def ignores_grades(measure: Measure) -> bool:
+    """Return whether a measure of ranks is the same for targets of whatever grade."""
+    graded = type(measure) is type(nDCG) or getattr(measure, "weight", "equal") == "grade"
+    return not graded and getattr(measure, "min_grade", None) is None
+
+
 class RankMeasure:
-    """A measure of targets that are single IDs of grade 1, by their ranks."""
+    """A measure of targets that are single IDs by their ranks: of grade 1, or it ignores grades."""
 
     __slots__ = ("_measure", "_values", "by_count", "k")
 
@@ -150,8 +156,8 @@ class RankMeasure:
         if not targets:
             return self._measure.of((), retrieved)
         # The names do not matter: those that are found are the first.
-        names = [str(n) for n in range(targets)]
+        names = tuple([str(n) for n in range(targets)])
         places: list[str | None] = [None] * (hits[-1] if hits else 0)
         for name, rank in zip(names, hits, strict=False):
             places[rank - 1] = name
-        return self._measure.of(SingleFindings(names, list(hits), places, None), retrieved)
+        return self._measure.of(SingleFindings(names, list(hits), tuple(places), None), retrieved)

@@ -16,7 +16,7 @@ from fullrecall.sample import Sample
 
 
 class ByRanks(Protocol):
-    """A scorer whose result follows from the ranks of single reference IDs of grade 1."""
+    """A scorer whose result follows from the ranks of single reference IDs."""
 
     def by_ranks(self, sample: Sample, hits: list[int], /) -> Result:
         """Return the result for a sample whose reference IDs were found at these ranks."""
@@ -26,14 +26,16 @@ class ByRanks(Protocol):
 class FoundRows:
     """Rows in order: a sample and the ranks of its reference IDs, or a row that is there already.
 
-    Samples whose ranks alone are kept have single reference IDs of grade 1, retrieved IDs of which
-    none is missing, and no record of their retrieval.
+    Samples whose ranks alone are kept have single reference IDs, all of a grade above 0, retrieved
+    IDs of which none is missing, and no record of their retrieval. `graded` tells whether any has
+    other grades than 1.
     """
 
-    __slots__ = ("_made", "_scorers", "ranks", "samples", "there")
+    __slots__ = ("_made", "_scorers", "graded", "ranks", "samples", "there")
 
     def __init__(self, scorers: Sequence[ByRanks]) -> None:
         self._scorers = tuple(scorers)
+        self.graded = False
         self.samples: list[Sample] = []
         self.ranks: list[list[int]] = []
         self.there: dict[int, Row] = {}

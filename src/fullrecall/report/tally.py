@@ -11,7 +11,7 @@ from typing import Any, Self
 from fullrecall.errors import ReportError
 from fullrecall.findings import SingleFindings
 from fullrecall.measures import Measure, parse
-from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks
+from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks, ignores_grades
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import SampleIds, groups_of
 from fullrecall.report.late import Reading, are_late, late_of, worked_out
@@ -90,6 +90,11 @@ class Tally:
         return all(map(counts_ranks, self.totals))
 
     @cached_property
+    def ignores_grades(self) -> bool:
+        """Whether these are the same whatever grades the targets have."""
+        return all(map(ignores_grades, self.totals))
+
+    @cached_property
     def _by_ranks(self) -> list[tuple[RankMeasure, Measure, Totals]]:
         return [(RankMeasure(measure), measure, total) for measure, total in self.totals.items()]
 
@@ -108,11 +113,12 @@ class Tally:
     def add_results(self, results: Sequence[Result], groups: Sequence[str | None]) -> None:
         """Count results, each of a sample of the group beside it; by ranks where they tell all."""
         rows, by_ranks = RankLists([], [], []), self.counts_ranks
+        ignores_grades = self.ignores_grades
         for result, group in zip(results, groups, strict=True):
             findings = result.findings
             if (
                 type(findings) is SingleFindings
-                and findings.grades is None
+                and (findings.grades is None or ignores_grades)
                 and group is None
                 and by_ranks
                 and result.status is _SCORED
@@ -388,7 +394,10 @@ class Tallies:
             score.add_results(some, groups)
 
     def _add_found(self, rows: FoundRows, groups: list[str | None]) -> None:
-        if not self.counts_ranks:
+        by_ranks = self.counts_ranks
+        if rows.graded:
+            by_ranks = by_ranks and all(score.ignores_grades for score in self.scores)
+        if not by_ranks:
             self._add_rows(rows.rows(), groups)
             return
         for place, row in rows.there.items():

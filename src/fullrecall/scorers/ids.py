@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fullrecall.findings import SingleFindings, WholeFindings, ranks_of
+from fullrecall.identifiers import GivenIds
 from fullrecall.measures import DEFAULT_KS
 from fullrecall.parameters import check_k
 from fullrecall.result import Result
@@ -55,10 +56,11 @@ class IdRecall(DeterministicScorer):
     def by_ranks(self, sample: Sample, hits: list[int]) -> Result:
         """Return the result for a sample whose single reference IDs were found at these ranks.
 
-        Of grade 1, none of its retrieved IDs missing, and without a record of its retrieval.
+        All are of a grade above 0, none of its retrieved IDs is missing, and there is no record of
+        its retrieval.
         """
-        ids, single = sample.listed_ids or (), sample.single_ids or SingleIds(())
-        return self._outcome(Found(SingleFindings(single.ids, hits, ids, None), len(ids)), sample)
+        ids, (wanted, grades) = sample.listed_ids or (), sample.single_ids or SingleIds(())
+        return self._outcome(Found(SingleFindings(wanted, hits, ids, grades), len(ids)), sample)
 
     def _find(self, sample: Sample) -> Found:
         ids, single = sample.listed_ids, sample.single_ids
@@ -68,7 +70,7 @@ class IdRecall(DeterministicScorer):
         if single is not None:
             wanted, grades = single
             if grades is not None and min(grades, default=1.0) <= 0:
-                wanted, grades = _relevant(wanted, grades)
+                wanted, grades = _relevant(single)
             # Without alternatives only where they stand is looked at.
             hits, some_without = ranks_of(ids, wanted)
             note = _note(ids) if some_without else ""
@@ -90,17 +92,17 @@ class IdRecall(DeterministicScorer):
         return Found(WholeFindings(references, ranks), len(ids), note)
 
 
-def _relevant(
-    wanted: Sequence[str], grades: Sequence[float]
-) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _relevant(single: SingleIds) -> SingleIds:
     """Return the IDs whose grade is above 0, and their grades."""
-    kept = [(one, grade) for one, grade in zip(wanted, grades, strict=True) if grade > 0]
-    return tuple([one for one, _ in kept]), tuple([grade for _, grade in kept])
+    grades = single.grades or ()
+    kept = [(one, grade) for one, grade in zip(single.ids, grades, strict=True) if grade > 0]
+    ids: tuple[Any, ...] = tuple([one for one, _ in kept])
+    return SingleIds(ids, tuple([grade for _, grade in kept]))
 
 
-def _note(ids: Sequence[str | None]) -> str:
+def _note(ids: GivenIds) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` where none has."""
-    without = sum(not found for found in ids)
+    without = sum(found is None or found == "" for found in ids)
     if without == len(ids):
         which = (
             "the retrieved context" if without == 1 else f"none of the {without} retrieved contexts"
