@@ -1,4 +1,4 @@
-"""Jobs in which things go wrong: the same for each engine, small in tests and large in `large.py`."""
+"""Jobs in which things go wrong: the same for each engine, small in tests, large in `large.py`."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _die() -> None:
 
 def is_bad(row: int) -> bool:
     """Whether a row of `write_ids` is no sample: a reference without an ID."""
-    return row % 1_009 == 7  # noqa: PLR2004
+    return row % 1_009 == 7
 
 
 def write_ids(path: Path, rows: int, seed: int = 7) -> None:
@@ -222,8 +222,8 @@ def judged_job(
     marks.mkdir(parents=True)
     write_judged(path, rows, texts)
     faulty = FaultyScorer(
-        judging(endpoint), position="row", keep="summary", part_size=max(20, rows // 100), folder=str(marks),
-        once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
+        judging(endpoint), position="row", keep="summary", part_size=max(20, rows // 100),
+        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
         store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
     )  # fmt: skip
     return faulty, path

@@ -110,7 +110,7 @@ def _is_whole(column: Any) -> Any:
     text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     gaps = pc.is_null(values)
     if text:
-        gaps = pc.or_kleene(gaps, pc.equal(pc.binary_length(values), 0))
+        gaps = pc.or_kleene(gaps, pc.equal(pc.binary_length(values), pa.scalar(0)))
     if not pc.any(gaps).as_py():
         return there
     whole = there.to_numpy(zero_copy_only=False).copy()
