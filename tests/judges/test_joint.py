@@ -198,6 +198,8 @@ HOSTILE: dict[str, str] = {
     "no claim": _with(claims=[]),
     "a claim said twice": _with(claims=[*CLAIMS, "In 1889 opened the Varn bridge."]),
     "a claim said again, and less": _with(claims=[*CLAIMS, "The Varn bridge opened."]),
+    "a claim of the others' words": _with(claims=[*CLAIMS, "Ada Varn designed the Holt bridge."]),
+    "a claim of another's words first": _with(claims=["Ada designed the Varn bridge.", *CLAIMS]),
     "an invented claim": _with(claims=[*CLAIMS, "The Varn bridge is red brick."]),
     "a claim from elsewhere": _with(claims=[*CLAIMS, "Rome has two airports."]),
     "a number changed": _changed(2, "The Varn bridge is 200 m long."),
@@ -262,6 +264,10 @@ class TestTheList:
             (
                 "Lyon is in France and was its capital.",
                 ["Lyon is in France.", "Lyon was its capital."],
+            ),
+            (
+                "Lyon is in France. Lyon was the capital of France.",
+                ["Lyon is in France.", "Lyon was the capital of France."],
             ),
             (
                 "Ann beat Bob. Bob beat Ann. Ann was tired.",

@@ -44,7 +44,9 @@ def fault(claims: Sequence[str], text: str, question: str | None = None) -> str:
         problem = "has no sentence" if sentence is None else _invented(claim, sentence, text, told)
         if problem or sentence is None:
             return f"claim {number} {problem}"
-        if sentence.repeats(claim):
+        if not sentence.shares(words)[1] or any(
+            _is_repeated(claim, sentence, other, part) for part in parts for other in part.claims
+        ):
             return f"claim {number} repeats another"
         sentence.claims.append(claim)
     return next(filter(None, (part.omitted(text) for part in parts)), "")
@@ -88,11 +90,9 @@ class _Sentence:
         taken = [_Keys(content_words(claim)) for claim in self.claims]
         return len(there), sum(not any(one.has(word) for one in taken) for word in there)
 
-    def repeats(self, claim: str) -> bool:
-        """Whether a claim and another one of this sentence say the same, or one of them less."""
-        mine = content_keys(claim)
-        others = [one for one in self.claims if is_denial(one) == is_denial(claim)]
-        return any(mine <= content_keys(one) or content_keys(one) <= mine for one in others)
+    def says(self, claim: str) -> bool:
+        """Whether it has all the words of a claim."""
+        return all(self._keys.has(word) for word in content_words(claim))
 
     def omitted(self, text: str) -> str:
         """Return which of its words is in no claim of its own; empty where none is."""
@@ -102,6 +102,15 @@ class _Sentence:
                 beginning = text[self.stands.start : self.stands.end].strip()[:60]
                 return f"no claim has {text[word.start : word.end]!r} of {beginning!r}"
         return ""
+
+
+def _is_repeated(claim: str, sentence: _Sentence, other: str, part: _Sentence) -> bool:
+    """Whether one of two claims says no more than the other, and no sentence says it by itself."""
+    mine, its = content_keys(claim), content_keys(other)
+    if is_denial(claim) != is_denial(other) or not (mine <= its or its <= mine):
+        return False
+    less, stands = (claim, sentence) if mine <= its else (other, part)
+    return sentence is part or not stands.says(less)
 
 
 def _sentences(text: str) -> list[_Sentence]:
