@@ -42,7 +42,7 @@ class TestVerdictContract:
             (GOOD[: len(GOOD) // 2], [1, 2]),
         ],
         ids=[
-            "omitted", "all omitted", "one repeated", "other repeated", "mislabelled",
+            "omitted", "all omitted", "one repeated", "other repeated", "mislabeled",
             "context that is not there", "no context", "invented", "prose", "truncated",
         ],
     )  # fmt: skip

@@ -200,7 +200,7 @@ class Prompts:
             self.again.format(problems="", items="")
         except (KeyError, IndexError, ValueError) as error:
             raise ParameterError(
-                f"a prompt's braces do not fit ({error}): double those that are literal"
+                f"the prompt's placeholders cannot be filled ({error}): double literal braces"
             ) from None
 
     @property

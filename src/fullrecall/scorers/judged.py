@@ -324,7 +324,8 @@ def _check_judge(judge: object) -> None:
     for method in ("split", "attribute", "relevance"):
         if not callable(getattr(judge, method, None)) or isinstance(judge, str):
             raise ParameterError(
-                f"judge has split, attribute and relevance, as LLMJudge(model) does; got {judge!r}"
+                "judge must have split, attribute, and relevance, as LLMJudge(model) does, "
+                f"got {judge!r}"
             )
 
 
