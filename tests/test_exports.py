@@ -12,7 +12,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -160,6 +160,8 @@ class TestCsv:
                 assert not _runs_in_a_spreadsheet(part.strip('"')), line
 
     @given(st.text(st.sampled_from("='+-@;, \t\n\r\"1a\uff1d\ufeff"), max_size=12))
+    @example("-1;")
+    @example("a;-1,x")
     def test_different_texts_stay_different(self, text: str) -> None:
         """What keeps a text from being run can be taken away again: =1 and '=1 are two texts."""
         assert bare(str(cell(text))) == text

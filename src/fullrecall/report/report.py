@@ -116,9 +116,11 @@ class Report:
         """
         if isinstance(key, slice):
             return self._with(self.rows[key])
-        if not isinstance(key, str):
-            return self.rows[key]
         rows = self.rows
+        if not isinstance(key, str):
+            if not -len(rows) <= key < len(rows):
+                raise IndexError(f"no sample at place {key}: the report has {len(rows):,}")
+            return rows[key]
         if isinstance(rows, LazyRows):
             places = rows.places_of(key)
         else:
