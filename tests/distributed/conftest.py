@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -15,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distributed.engines import DOCS, documented
+from tests.distributed.faults import as_text
 from tests.distributed.loopback import Endpoint, served
+from tests.distributed.redis_server import RedisServer
 
 from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
 from fullrecall.datasets import read
 from fullrecall.scorers import Scorer
 
-DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
 SAMPLES = 240
 
 
@@ -53,18 +50,21 @@ class Job:
         """Fail unless the saved report is the plain one, byte for byte."""
         assert path.read_bytes() == saved(self.evaluated(), self.path.parent)
 
-    def run(self, code: str) -> None:
-        """Run an example as a script of its own."""
-        exec(compile(code, str(DOCS), "exec"), {"__name__": "__main__"})  # noqa: S102
+    def run(self, code: str) -> dict[str, Any]:
+        """Run an example as a script of its own; return its names."""
+        names: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(code, str(DOCS), "exec"), names)  # noqa: S102
+        return names
+
+    def check_totals(self, heading: str) -> None:
+        """Fail unless the example under a heading comes to the plain run's totals of IDs."""
+        report = self.run(self.documented(heading))["report"]
+        assert report.complete
+        assert as_text(report) == as_text(self.evaluated([IdRecall()]))
 
     def documented(self, heading: str, **replaced: str) -> str:
         """Return the example under a heading of docs/distributed.md, reading this job's file."""
-        section = DOCS.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
-        (code,) = re.findall(r"^```py\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
-        for before, after in {"samples.parquet": str(self.path), **replaced}.items():
-            assert before in code
-            code = code.replace(before, after)
-        return str(code)
+        return documented(heading, {"samples.parquet": str(self.path), **replaced})
 
 
 def saved(report: Report, folder: Path) -> bytes:
@@ -140,32 +140,15 @@ def redis_server(
 ) -> Iterator[str]:
     """Start a Redis server on a free loopback port, with nothing on the disk."""
     installed("redis", "fullrecall[redis]")
-    binary = shutil.which("redis-server")
-    if binary is None:
-        pytest.fail("-m engines needs redis-server: apt-get install redis-server")
-    import redis
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
-        cwd=tmp_path_factory.mktemp("redis"),
-        stdout=subprocess.DEVNULL,
-    )
-    client = redis.Redis(port=port)
     try:
-        for _ in range(300):
-            try:
-                client.ping()
-                break
-            except redis.ConnectionError:
-                time.sleep(0.1)
-        yield f"redis://127.0.0.1:{port}/0"
+        server = RedisServer(tmp_path_factory.mktemp("redis"))
+    except FileNotFoundError as error:
+        pytest.fail(str(error))
+    try:
+        server.start()
+        yield server.url
     finally:
-        client.close()
-        process.terminate()
-        process.wait()
+        server.stop()
 
 
 @pytest.fixture

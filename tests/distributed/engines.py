@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.distributed.faults import FaultyScorer
 
 BATCH = 1_000
+DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
+
+
+def documented(heading: str, replaced: Mapping[str, str]) -> str:
+    """Return the example under a heading of docs/distributed.md, with these texts replaced."""
+    section = DOCS.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    (code,) = re.findall(r"^```py\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    for before, after in replaced.items():
+        assert before in code
+        code = code.replace(before, after)
+    return str(code)
 
 
 @contextmanager
@@ -117,3 +130,31 @@ def in_dask(scorer: FaultyScorer, path: Path) -> Any:
     if scorer.keep == "summary":
         scores = scores.shuffle("fullrecall_key").map_partitions(scorer.merged, meta=scorer.meta)
     return scores.compute()
+
+
+ENGINES = ("ray", "spark", "dask")
+
+
+@contextmanager
+def started(engine: str, folder: Path, *, batch: int = BATCH) -> Iterator[Callable[..., Any]]:
+    """Start an engine with two workers; yield what returns the scores of a scorer over a file.
+
+    Spark speculates: a slow task is started a second time, beside the first.
+    """
+    if engine == "ray":
+        with ray_started() as ray:
+            yield partial(in_ray, ray, batch=batch)
+    elif engine == "dask":
+        with dask_started():
+            yield in_dask
+    else:
+        settings = {
+            "spark.speculation": "true",
+            "spark.speculation.interval": "200ms",
+            "spark.speculation.quantile": "0.2",
+            "spark.speculation.multiplier": "1.1",
+            "spark.speculation.minTaskRuntime": "1s",
+            "spark.sql.execution.arrow.maxRecordsPerBatch": str(batch),
+        }
+        with spark_started(folder, "local-cluster[2,1,1024]", **settings) as spark:
+            yield partial(in_spark, spark, kept=True)

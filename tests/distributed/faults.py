@@ -1,10 +1,12 @@
-"""Jobs in which things go wrong: the same for each engine, small in tests and large by hand."""
+"""Jobs in which things go wrong: the same for each engine, small in tests and large in `large.py`."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,11 +16,22 @@ from typing import Any
 
 from tests.distributed.loopback import Endpoint
 
-from fullrecall import BatchScorer, Budget, ClaimRecall, IdRecall, LLMJudge, Report, evaluate
+from fullrecall import (
+    BatchScorer,
+    Budget,
+    ClaimRecall,
+    IdRecall,
+    LLMJudge,
+    Report,
+    Sample,
+    evaluate,
+)
 from fullrecall.datasets import read
+from fullrecall.distributed.quarantine import unscored
 from fullrecall.distributed.ranges import Runs, joined
 from fullrecall.distributed.ranges import count as count_of
 from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.report.row import Row
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
 """Of the rows, what each row group has: half of the work is in one."""
@@ -33,10 +46,12 @@ class FaultyScorer(BatchScorer):
     """A scorer of which batches fail: one once, one always, and one takes its worker along.
 
     Each of `once`, `always`, `killed` and `slow` is the position of a row; a batch that has it is
-    meant. `folder` remembers, for all workers, what has gone wrong already.
+    meant. The worker dies `after` so many seconds in the middle of its batch. `folder` remembers,
+    for all workers, what has gone wrong already.
     """
 
     folder: str = field(default="", kw_only=True)
+    after: float = field(default=0.0, kw_only=True)
     once: int = field(default=-1, kw_only=True)
     always: int = field(default=-1, kw_only=True)
     killed: int = field(default=-1, kw_only=True)
@@ -45,7 +60,9 @@ class FaultyScorer(BatchScorer):
     def _scored(self, table: Any, positions: list[int]) -> Any:
         has = set(positions)
         if self.killed in has and self._first("killed"):
-            os.kill(os.getpid(), signal.SIGKILL)
+            if not self.after:
+                _die()
+            threading.Timer(self.after, _die).start()
         if self.slow in has and self._first("slow"):
             time.sleep(20)
         if self.always in has:
@@ -72,8 +89,17 @@ class FaultyScorer(BatchScorer):
             yield scores
 
 
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def is_bad(row: int) -> bool:
+    """Whether a row of `write_ids` is no sample: a reference without an ID."""
+    return row % 1_009 == 7
+
+
 def write_ids(path: Path, rows: int, seed: int = 7) -> None:
-    """Write samples of IDs in skewed row groups: some in groups, some without references."""
+    """Write samples of IDs in skewed row groups: in groups, without references, and bad rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -92,7 +118,9 @@ def write_ids(path: Path, rows: int, seed: int = 7) -> None:
                 "group": [f"g{row % (rows // 8)}" if row % 4 == 0 else None for row in some],
                 "retrieved_ids": [[rng.randrange(60) for _ in range(10)] for _ in some],
                 "expected_ids": [
-                    [rng.randrange(60) for _ in range(row % 5)] if row % 97 else None
+                    [rng.randrange(60) for _ in range(row % 5)] + [None] * is_bad(row)
+                    if row % 97
+                    else None
                     for row in some
                 ],
             }
@@ -134,49 +162,123 @@ def ids_job(folder: Path, rows: int, **options: Any) -> tuple[FaultyScorer, Path
 def check_ids(scorer: FaultyScorer, report: Report, path: Path, rows: int) -> None:
     """Fail unless the report is that of one run over the rows that it does not say it lacks."""
     assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
+    assert not report.complete
     assert report.stopped is not None
     assert "FaultError: this partition always fails" in report.stopped
     missing = lost(report, rows)
     assert missing[-1][1] == rows - 1
+    expected, bad = one_run(path, missing)
+    assert sorted(report.bad_rows) == bad
+    assert as_text(report) == as_text(expected)
+
+
+def one_run(path: Path, missing: Runs) -> tuple[Report, list[int]]:
+    """Return the report of one run over the rows that are there, and which of them are bad.
+
+    The bad ones, which no run would take, are counted as what they are to be: unscored.
+    """
+    import pyarrow.parquet as pq
+
     left = {row for first, last in missing for row in range(first, last + 1)}
-    there = (each for row, each in enumerate(read(path, rename={"row": None})) if row not in left)
-    expected = evaluate(there, IdRecall(), progress=False, keep="summary").summary().to_dict()
-    found = report.summary().to_dict()
-    assert found["samples"] == expected["samples"] == rows - len(left)
-    assert found["scores"] == expected["scores"]
+    total, bad, taken = pq.read_metadata(path).num_rows, [], []
+    for row in range(total):
+        if row not in left:
+            (bad if is_bad(row) and row % 97 else taken).append(row)
+    table = pq.read_table(path)
+    good = path.with_name("good.parquet")
+    pq.write_table(table.take(taken).drop_columns("row"), good)
+    scorers = (IdRecall(),)
+    report = evaluate(read(good), scorers, progress=False, keep="summary")
+    named = table.select(["row", "id", "group", "expected_ids"]).take(bad).to_pylist()
+    for row in named:
+        place = len(row["expected_ids"]) - 1
+        why = f"reference_context_ids: item {place}: None is not an ID: an ID is a str or an int"
+        sample = Sample(id=row["id"], group=row["group"])
+        report.tallies.add(Row(row["row"] + 1, sample, unscored(scorers, why)))
+    return report, bad
+
+
+def as_text(report: Report) -> str:
+    """Return a report's totals as one text, groups folded, without what it lacks."""
+    report.tallies.fold_groups()
+    return json.dumps(report.totals() | {"stopped": None}, sort_keys=True)
 
 
 def judged_job(
-    folder: Path, endpoint: Endpoint, url: str, *, rows: int, texts: int, calls: int
+    folder: Path,
+    endpoint: Endpoint,
+    url: str,
+    *,
+    rows: int,
+    texts: int,
+    calls: int,
+    after: float = 0.3,
 ) -> tuple[FaultyScorer, Path]:
-    """Return a scorer with a judge, one budget and one rate, and the file for it."""
+    """Return a scorer with a judge, one budget and one rate, and the file for it.
+
+    A worker is killed `after` so many seconds, in the middle of its requests.
+    """
     path, marks = folder / "judged.parquet", folder / "judged-marks"
-    marks.mkdir()
+    marks.mkdir(parents=True)
     write_judged(path, rows, texts)
-    model = OpenAIChatModel("m", base_url=endpoint.base_url)
     faulty = FaultyScorer(
-        ClaimRecall(judge=LLMJudge(model)), position="row", keep="summary", part_size=20,
-        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5,
+        judging(endpoint), position="row", keep="summary", part_size=max(20, rows // 100), folder=str(marks),
+        once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
         store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
     )  # fmt: skip
     return faulty, path
 
 
+def judging(endpoint: Endpoint) -> ClaimRecall:
+    """Return a scorer whose judge is the endpoint."""
+    return ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url)))
+
+
 def check_judged(
-    scorer: FaultyScorer, report: Report, endpoint: Endpoint, *, rows: int, calls: int
+    scorer: FaultyScorer,
+    report: Report,
+    endpoint: Endpoint,
+    *,
+    rows: int,
+    calls: int,
+    jobs_before: int = 0,
+    requests_before: int = 0,
 ) -> None:
-    """Fail unless each answer was paid once, within the budget, and all that was paid is there."""
+    """Fail unless each answer was paid once, within the budget, and all that was paid is there.
+
+    Only what was on its way to a worker that was killed is paid again, in this job and in others
+    before it.
+    """
     assert {each.name for each in Path(scorer.folder).iterdir()} >= {"once", "killed"}
+    assert not report.complete
     assert report.stopped is not None
     missing = count_of(lost(report, rows))
     summary = report.summary()[0]
     assert scorer.spent is not None
-    assert endpoint.asked.total() + endpoint.turned_away <= scorer.spent.calls <= calls
-    assert set(endpoint.asked.values()) == {1}
+    assert endpoint.requests - requests_before <= scorer.spent.calls <= calls
+    assert set(endpoint.asked.values()) <= {1, 2}
+    assert (
+        endpoint.asked.total() - len(endpoint.asked) <= (jobs_before + 1) * scorer.max_concurrency
+    )
     assert summary.scored + summary.unscored == rows - missing
     if summary.unscored:
         assert summary.reasons.keys() == {f"the budget of {calls:,} calls is used up"}
         assert scorer.spent.calls == calls
+
+
+def check_judged_whole(
+    scorer: FaultyScorer, report: Report, endpoint: Endpoint, path: Path, rows: int
+) -> None:
+    """Fail unless the report is that of one run, which finds every answer in the store."""
+    assert scorer.store is not None
+    before = endpoint.asked.total()
+    left = {row for first, last in lost(report, rows) for row in range(first, last + 1)}
+    there = (each for row, each in enumerate(read(path, rename={"row": None})) if row not in left)
+    expected = evaluate(
+        there, judging(endpoint), progress=False, keep="summary", store=scorer.store
+    )
+    assert as_text(report) == as_text(expected)
+    assert endpoint.asked.total() == before
 
 
 def lost(report: Report, rows: int) -> Runs:

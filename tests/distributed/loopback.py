@@ -18,6 +18,7 @@ from zlib import crc32
 class Endpoint:
     """A judge on loopback that speaks the OpenAI protocol, and how often it was asked what.
 
+    `keys` are those that requests came with.
     What comes faster than `rate` requests per second is turned away, as `turned_away` counts.
     """
 
@@ -27,8 +28,14 @@ class Endpoint:
     on_request: Callable[[int], object] = lambda _: None
     rate: float | None = None
     turned_away: int = 0
+    keys: set[str] = field(default_factory=set)
     _due: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def requests(self) -> int:
+        """How many requests came, those included that were turned away."""
+        return self.asked.total() + self.turned_away
 
     def is_full(self) -> bool:
         """Whether a request comes faster than `rate` per second, with ten at a time."""
@@ -90,6 +97,7 @@ def served() -> Iterator[Endpoint]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
+            started.keys.add(self.headers["Authorization"])
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             full = started.is_full()
             payload = json.dumps({"error": "slow down"} if full else started.answer(body)).encode()

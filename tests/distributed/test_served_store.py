@@ -5,17 +5,22 @@ Opt-in, `-m engines`: it needs `pip install redis` and Debian's redis-server.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import pickle
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.distributed.dropping import Dropping
+from tests.distributed.redis_server import RedisServer
 
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, evaluate
 from fullrecall.errors import StoreError
@@ -104,6 +109,15 @@ class TestStore:
             time.sleep(0.05)
         other.close()
         owner.close()
+
+    def test_a_claim_whose_answer_was_lost(self, redis_url: str) -> None:
+        """The client sends it again: it is granted, and not refused to its own owner."""
+        with Dropping(int(redis_url.rpartition(":")[2].split("/")[0])) as way:
+            with ServedStore(Server(way.url)) as store:
+                assert store.claim(b"another")[1].result()  # the server knows the script by then
+                way.drop()
+                assert store.claim(KEY)[1].result()
+            assert way.dropped == 1
 
     def test_a_server_that_is_not_there(self) -> None:
         """It is said at once, and without a password."""
@@ -199,6 +213,41 @@ class TestWorkers:
         assert len(came) == 40
         assert came[-1] - came[0] >= 0.9 * 39 / 50
 
+    def test_turns_by_the_rate_are_given_out_once(self, endpoint: Endpoint, redis_url: str) -> None:
+        """Eight workers wait for their turns, and do not ask again and again whose it is."""
+        import redis
+
+        how = scorer(endpoint, redis_url, rate=40.0)
+        with redis.Redis.from_url(redis_url) as client:
+            client.config_resetstat()
+            with ThreadPoolExecutor(8) as threads:
+                list(threads.map(how, [batch(6 * n, 6) for n in range(8)]))
+            stats = client.info("commandstats")
+        assert endpoint.asked.total() == 48
+        scripts = sum(stats[each]["calls"] for each in stats if each.startswith("cmdstat_eval"))
+        assert scripts <= 4 * 48 + 16  # a claim, its end, a turn, and what it took
+
+    def test_a_server_that_is_lost(
+        self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The run ends at once, says so, and has what was paid; nobody waits for each sample."""
+        monkeypatch.setattr(served_store, "_RETRIES", 1)
+        server = RedisServer(tmp_path)
+        server.start()
+        with Dropping(server.port) as way:
+            how = scorer(endpoint, way.url, budget=Budget(calls=1_000), max_concurrency=4)
+            endpoint.on_request = lambda number: server.stop() if number == 9 else None
+            with pytest.warns(UserWarning, match="keeps nothing from here on"):
+                made = how(batch(0, 300))
+            tried = way.accepted
+        report = how.report(made, rows=300)
+        summary = report.summary()[0]
+        assert summary.scored == endpoint.asked.total()
+        (reason,) = summary.reasons
+        assert reason.startswith("the server that counts what the job spends is lost")
+        assert 9 <= summary.scored <= 9 + 4
+        assert tried < 100  # and not several for each sample
+
     def test_a_worker_that_is_killed(self, endpoint: Endpoint, redis_url: str) -> None:
         """What it was answered stays paid; what it held goes to the next one."""
         reached = threading.Event()
@@ -247,6 +296,54 @@ class TestWorkers:
         before = endpoint.asked.total()
         scorer(endpoint, redis_url)(batches[0])  # another job asks again
         assert endpoint.asked.total() == before + 10 * 3
+
+
+class TestSecrets:
+    """Keys are in the workers' environment, and nowhere else."""
+
+    def test_no_message_has_a_key(
+        self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Neither pickles, nor tables, nor what goes to the server, nor what the server has."""
+        server = RedisServer(tmp_path)
+        server.start()
+        client = server.client()
+        client.config_set("requirepass", "redis-secret")
+        client.close()
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-endpoint-secret")
+        monkeypatch.setenv("REDIS_PASSWORD", "redis-secret")
+        seen: list[bytes] = []
+        try:
+            with socket.create_connection(("127.0.0.1", server.port)) as monitor:
+                monitor.sendall(b"AUTH redis-secret\r\nMONITOR\r\n")
+                reading = threading.Thread(target=_drain, args=(monitor, seen))
+                reading.start()
+                how = scorer(endpoint, server.url, budget=Budget(calls=25), rate=500.0)
+                made = how(batch(0, 40))
+                with pytest.raises(StoreError) as lost:
+                    ServedStore(Server("redis://127.0.0.1:9/0"))
+                report = how.report(made, rows=40)
+                monitor.shutdown(socket.SHUT_RDWR)
+                reading.join()
+            import redis
+
+            with redis.Redis(port=server.port, password="redis-secret") as client:  # noqa: S106
+                kept = [(key, client.dump(key)) for key in client.keys("*")]
+        finally:
+            server.stop()
+        assert report.summary()[0].scored == 25
+        assert endpoint.keys == {"Bearer sk-endpoint-secret"}
+        assert len(kept) > 25
+        assert any(b"fullrecall:completion" in each for each in seen)
+        told = [str(seen), str(kept), str(made), str(report.summary()), str(lost.value), repr(how)]
+        told += [str(pickle.dumps(each)) for each in (how, how.merged, how.over, made)]
+        assert not [text for text in told if "-secret" in text]
+
+
+def _drain(monitor: socket.socket, seen: list[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        while told := monitor.recv(1 << 20):
+            seen.append(told)
 
 
 def reply(text: str) -> dict[str, Any]:

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.examination import Examination
 
 HELP = """\
-[bold]A line of the labels[/]
+A line of the labels:
   {"claim": "The tower is in Paris.", "contexts": ["…", "…"], "label": 1}
 
 Label 1 means that the contexts support the whole claim; yes, no, supported, and not_supported \
 also work. Without --labels the demo's questions are used. From the true claims it makes false \
 ones: another number, a "not", another name, two names exchanged.
 
-[bold]Examples[/]
+Examples:
   fullrecall judge lexical
   fullrecall judge nli:models/hhem --labels labels.jsonl
-  fullrecall judge openai:gpt-4o-mini --labels labels.jsonl --runs 3 --store answers.sqlite
+  fullrecall judge openai:gpt-4o-mini --labels labels.jsonl --runs 3
   fullrecall judge lexical --labels labels.jsonl --output judged.jsonl
 """
 
@@ -48,7 +48,9 @@ def judge(
     runs: Annotated[
         int,
         typer.Option(
-            metavar="N", callback=at_least(1), help="Judge all this often, to see agreement."
+            metavar="N",
+            callback=at_least(1),
+            help="Judge all claims this many times, to measure agreement.",
         ),
     ] = 1,
     details: Annotated[
@@ -83,13 +85,13 @@ def judge(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the false details.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Measure the judge and print; see `HELP`."""
-    from fullrecall.cli.console import fail, show, write
+    from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
-    from fullrecall.errors import FullrecallError
+    from fullrecall.errors import FullrecallError, InputError
     from fullrecall.evaluation.examination import demo_pairs, examine, read_pairs
 
     if output is not None and (output.suffix != ".jsonl" or not output.parent.is_dir()):
@@ -104,11 +106,14 @@ def judge(
         given: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": not quiet}
         if store is not None:
             given["store"] = store
-        found = examine(asked, pairs, details=details, runs=runs, seed=seed, **given)
+        with noting():
+            found = examine(asked, pairs, details=details, runs=runs, seed=seed, **given)
+        if output is not None:
+            _save(found, output)
+    except InputError as error:
+        fail(*explained(error.at(path=None if labels is None else str(labels))))
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
-    if output is not None:
-        _save(found, output)
     if as_json:
         write(json.dumps(found.to_dict(), indent=2))
     else:

@@ -95,8 +95,8 @@ class Alike:
 class Case:
     """A target that was missed, one item that would have served, and where to look for it.
 
-    `k` is the cut-off, `judged` whether a judge decided. `find` tells where a list of contexts
-    holds the item: as the scorer sees it where the scorer is known, else by ID and text.
+    `k` is how many contexts count, `judged` whether a judge decided. `find` tells where a list of
+    contexts holds the item: as the scorer sees it where the scorer is known, else by ID and text.
     `deeper` returns what the retriever returns at `deep_k`, None where there is no retriever.
     `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
     the item stands, where it is another than the expected one. `asked` says that the scorer was

@@ -81,8 +81,8 @@ _ONLY_ADDS = _BOUNDS | {
 class Baseline:
     """Recall of every row as it is: what changes are measured from.
 
-    `places` are those of the scores whose headline is recall, `k` the cut-off, `values` recall by
-    place and row, `lists` the contexts that count.
+    `places` are those of the scores whose headline is recall, `k` how many contexts count, `values`
+    recall by place and row, `lists` the contexts that count.
     """
 
     def __init__(self, report: Report, k: int | None) -> None:
@@ -102,7 +102,7 @@ class Baseline:
         self.lists: Lists = list(self.lists_at(k))
 
     def label(self, place: int) -> str:
-        """Return the label of a score, with its cut-off."""
+        """Return the label of a score, with its k."""
         return self.methods[place].label(_recall(self.k))
 
     def values_at(self, place: int, k: int | None) -> list[float | None]:

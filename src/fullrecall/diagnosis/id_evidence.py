@@ -20,7 +20,7 @@ from fullrecall.diagnosis.id_forms import (
     forms_between,
     label_after,
     named_values,
-    unlabelled,
+    unlabeled,
     unnumbered,
 )
 
@@ -87,7 +87,7 @@ class IdEvidence:
         """The words that number the parts of documents, as far as it shows."""
         if self.labels:
             for one in known:
-                parent = unlabelled(one, self.labels)
+                parent = unlabeled(one, self.labels)
                 if parent in wanted and parent is not None:
                     self._chunks.setdefault(parent, set()).add(one)
         self._trusted = self._trusted_numbers(direct, wanted)
@@ -167,7 +167,7 @@ class IdEvidence:
     def document(self, given: str) -> str | None:
         """Return the ID of the document of which an ID names a part; None where it names none."""
         by_number = unnumbered(given) if self._trusted else None
-        return document_of(given) or unlabelled(given, self.labels) or by_number
+        return document_of(given) or unlabeled(given, self.labels) or by_number
 
     def _trusted_numbers(self, direct: int, missing: set[str]) -> bool:
         """Return whether a number at the end of an ID is that of a chunk, as far as it shows."""

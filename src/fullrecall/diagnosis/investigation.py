@@ -88,7 +88,7 @@ def diagnose(
     unknown = by_name.keys() - {method.name for method in report.methods}
     if unknown:
         raise ParameterError(
-            f"the report has no score {min(unknown)!r}: scorers are those that made it"
+            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
         )
     every = len(report)
     if isinstance(report.rows, LazyRows):
@@ -386,10 +386,10 @@ def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
     for position, row in enumerate(report.rows):
         ids = set(row.sample.retrieved_context_ids or ())
         known |= ids
-        single = row.sample.single_reference_ids
+        single = row.sample.single_ids
         missing: list[str] = []
         if single is not None:
-            missing = [one for one in single.ids if one not in ids]
+            missing = [one for one in single.names if one not in ids]
             direct += len(single.ids) - len(missing)
         else:
             for reference in row.sample.reference_context_ids or ():

@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.context import Context
+from fullrecall.counts import counted
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
 from fullrecall.judges.evidence import locate
@@ -316,7 +317,7 @@ def failed_call(case: Case) -> Explained | None:
     if not failed:
         return None
     reasons = "; ".join(dict.fromkeys(f"{call.source}: {call.error}" for call in failed))
-    return Explained(Cause.FAILED_CALL, f"{len(failed)} call(s) failed ({reasons})")
+    return Explained(Cause.FAILED_CALL, f"{counted(len(failed), 'call')} failed ({reasons})")
 
 
 def nothing_retrieved(case: Case) -> Explained | None:
@@ -361,7 +362,7 @@ def unknown(case: Case) -> Explained:
     wanting = []
     if case.judged_without_item:
         if not case.row.sample.reference_contexts:
-            wanting.append("the sample reference_contexts")
+            wanting.append("reference_contexts in the sample")
         elif not case.asked:
             wanting.append("scorers=[…], to ask which reference context supports it")
     elif case.corpus is None:
@@ -372,7 +373,7 @@ def unknown(case: Case) -> Explained:
         wanting.append("retriever=")
     share = case.finding.credit_at(case.k)
     part = f"{share:.0%} of it was retrieved; " if share else ""
-    told = f"to tell, give {' and '.join(wanting)}" if wanting else "nothing given has it"
+    told = f"to find the cause, pass {' and '.join(wanting)}" if wanting else "nothing given has it"
     return Explained(Cause.UNKNOWN, f"{part}{told}")
 
 

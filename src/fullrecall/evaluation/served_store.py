@@ -39,11 +39,13 @@ _PREFIX = "fullrecall:"
 _LEASE_MS = int(1_000 * LEASE_SECONDS)
 _THREADS = 4
 _PATIENCE = 10.0  # seconds to wait for the server
+_RETRIES = 5  # of a command, and of a connection for each: a server may take ten seconds to restart
 
 _CLAIM = """
 if redis.call('EXISTS', KEYS[1]) == 1 or (ARGV[3] ~= '' and redis.call('EXISTS', KEYS[3]) == 1) then
   return 0
 end
+if redis.call('GET', KEYS[2]) == ARGV[1] then return 1 end  -- sent twice: the answer was lost
 return redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) and 1 or 0
 """
 _RENEW = """
@@ -100,7 +102,7 @@ def _client(url: str, pid: int) -> Any:  # noqa: ARG001 - connections do not cro
         socket_timeout=_PATIENCE,
         socket_connect_timeout=_PATIENCE,
         health_check_interval=30,
-        retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), 5),
+        retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), _RETRIES),
         retry_on_error=[redis.ConnectionError, redis.TimeoutError],
         **{name: value for name, value in given.items() if value},
     )

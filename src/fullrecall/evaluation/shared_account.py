@@ -1,16 +1,17 @@
 """One budget and one rate for all workers of a job: counted on the server that has their store.
 
 What `Account` decides in one process, a script decides on the server, one request at a time: no
-two workers can spend the same call. A request that its worker did not settle, since it was killed,
-counts as what was held for it once its time is over.
+two workers can spend the same call. What is held for a request is renewed while its worker lives; of
+one that was killed it soon counts as spent, and nobody waits for it any longer. A script that the
+client sends twice, since the connection broke before the answer came, counts once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -30,33 +31,39 @@ _NANO = 1_000_000_000
 _FASTEST = 1e6
 """Requests per second: more are no bound."""
 
-_HOLD_SECONDS = 900
-"""A request that nobody settled for so long was of a worker that is dead."""
+_HOLD_SECONDS = 60
+"""A request whose hold was not renewed for so long is of a worker that is dead, or as good as that.
+
+It counts as what was held for it, until its worker settles it after all."""
 
 _POLL_SECONDS = (0.02, 0.25)
 """Between two looks at whether others have made room: at first, and at most."""
 
+_ASKING = 4
+"""So many of a process ask for their turns at once, the others queue: who holds a turn that is yet to
+come does not hear that the endpoint asks all to wait."""
+
 _RESERVE = """
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
-local account, holds, pace = KEYS[1], KEYS[2], KEYS[3]
+local account, holds, pace, expired = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, calls, tokens, cost = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local most_tokens, most_cost = tonumber(ARGV[5]), tonumber(ARGV[6])
 local tokens_expected, cost_expected = tonumber(ARGV[7]), tonumber(ARGV[8])
 local gap, life, keep = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local held = string.format('%s:%.0f:%.0f', id, most_tokens, most_cost)
 local function get(name) return tonumber(redis.call('HGET', account, name) or '0') end
 local function add(name, n) redis.call('HINCRBY', account, name, string.format('%.0f', n)) end
 
+if redis.call('ZSCORE', holds, held) then return {1, held, 0} end
 for _, dead in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', now)) do
   local held_tokens, held_cost = string.match(dead, ':(%d+):(%d+)$')
-  redis.call('ZREM', holds, dead)
+  redis.call('ZREM', holds, dead); redis.call('SADD', expired, dead)
   add('held_tokens', 0 - held_tokens); add('held_cost', 0 - held_cost)
   add('tokens', held_tokens); add('cost', held_cost)
 end
 local rests = tonumber(redis.call('HGET', account, 'rests_until') or '0')
 if rests > now then return {0, math.ceil((rests - now) / 1000)} end
-local due = tonumber(redis.call('GET', pace) or '0')
-if gap > 0 and due > now then return {0, math.ceil((due - now) / 1000)} end
 if calls > 0 and get('calls') >= calls then return {-1, 1} end
 local waiting = redis.call('ZCARD', holds)
 if tokens > 0 or cost > 0 then
@@ -70,25 +77,48 @@ if tokens > 0 or cost > 0 then
   end
 end
 add('calls', 1); add('held_tokens', most_tokens); add('held_cost', most_cost)
-local held = string.format('%s:%.0f:%.0f', id, most_tokens, most_cost)
-redis.call('ZADD', holds, now + life * 1000000, held)
+local slot = now
 if gap > 0 then
-  redis.call('SET', pace, string.format('%.0f', math.max(due, now) + gap), 'EX', keep)
+  slot = math.max(now, tonumber(redis.call('GET', pace) or '0'))
+  redis.call('SET', pace, string.format('%.0f', slot + gap), 'EX', keep)
 end
+redis.call('ZADD', holds, slot + life * 1000000, held)
 redis.call('EXPIRE', account, keep); redis.call('EXPIRE', holds, keep)
-return {1, held}
+redis.call('EXPIRE', expired, keep)
+return {1, held, math.ceil((slot - now) / 1000)}
+"""
+
+_RENEW = """
+local t = redis.call('TIME')
+local until_ = t[1] * 1000000 + t[2] + ARGV[1] * 1000000
+for place = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', until_, ARGV[place]) end
+"""
+
+_GIVE_BACK = """
+if redis.call('ZREM', KEYS[2], ARGV[1]) == 1 then
+  local held_tokens, held_cost = string.match(ARGV[1], ':(%d+):(%d+)$')
+  for name, n in pairs({calls = 1, held_tokens = held_tokens, held_cost = held_cost}) do
+    redis.call('HINCRBY', KEYS[1], name, string.format('%.0f', 0 - n))
+  end
+end
 """
 
 _SETTLE = """
 local function add(name, n)
   redis.call('HINCRBY', KEYS[1], name, string.format('%.0f', n))
 end
-if redis.call('ZREM', KEYS[2], ARGV[1]) == 1 then
-  local held_tokens, held_cost = string.match(ARGV[1], ':(%d+):(%d+)$')
+local held_tokens, held_cost = string.match(ARGV[1], ':(%d+):(%d+)$')
+local was_held = redis.call('ZREM', KEYS[2], ARGV[1]) == 1
+local had_expired = redis.call('SREM', KEYS[3], ARGV[1]) == 1
+if was_held then
   add('held_tokens', 0 - held_tokens); add('held_cost', 0 - held_cost)
-  add('tokens', ARGV[2]); add('cost', ARGV[3]); add('settled', ARGV[6])
+elseif had_expired then
+  add('tokens', 0 - held_tokens); add('cost', 0 - held_cost)
 end
-add('prompt_tokens', ARGV[4]); add('completion_tokens', ARGV[5]); add('retries', ARGV[7])
+if was_held or had_expired then
+  add('tokens', ARGV[2]); add('cost', ARGV[3]); add('settled', ARGV[6])
+  add('prompt_tokens', ARGV[4]); add('completion_tokens', ARGV[5]); add('retries', ARGV[7])
+end
 for place, name in ipairs({'per_character', 'answer'}) do
   local known = tonumber(redis.call('HGET', KEYS[1], name) or '0')
   if tonumber(ARGV[7 + place]) > known then
@@ -147,12 +177,16 @@ class SharedAccount(Account):
         server = budget.server
         client = server.client()
         self._rate = budget.rate
-        self._asking = asyncio.Lock()  # one of a process asks for its turn, the others queue
+        self._asking = asyncio.Semaphore(_ASKING)
         self._settled_here = asyncio.Event()
         self._used_up_for: str | None = None
-        self._keys = [server.job_key(kind) for kind in ("account", "holds", "pace")]
-        self._reserve, self._settled_on, self._rest = map(
-            client.register_script, (_RESERVE, _SETTLE, _REST)
+        self._lost: str | None = None
+        self._held_here: set[bytes] = set()
+        self._renewing: asyncio.Task[None] | None = None
+        kinds = ("account", "holds", "pace", "expired")
+        self._account, self._holds, self._pace, self._expired = map(server.job_key, kinds)
+        self._reserve, self._renew, self._back, self._settled_on, self._rest = map(
+            client.register_script, (_RESERVE, _RENEW, _GIVE_BACK, _SETTLE, _REST)
         )
 
     @asynccontextmanager
@@ -168,7 +202,8 @@ class SharedAccount(Account):
         self.spent.retries += sent > 1
         charge = Charge(self._at_most(ask))
         try:
-            yield charge
+            with self._renewed(held):
+                yield charge
         finally:
             # Shielded: a request that was given up is settled all the same. Where the server is
             # lost, it counts as what was held for it; the answer is there.
@@ -182,7 +217,7 @@ class SharedAccount(Account):
         if trouble is not None and trouble.wait is not None:
             micros = int(1e6 * trouble.wait)
             with suppress(NotAsked):
-                await self._ask_server(self._rest, self._keys[:1], [micros])
+                await self._ask_server(self._rest, [self._account], [micros])
 
     async def _held(self, ask: Ask) -> bytes:
         name, pause = secrets.token_hex(8), _POLL_SECONDS[0]
@@ -205,9 +240,14 @@ class SharedAccount(Account):
                 _HOLD_SECONDS,
                 JOB_SECONDS,
             ]
-            answer, told = await self._ask_server(self._reserve, self._keys, arguments)
+            answer, told, *wait = await self._reserved_on_server(arguments)
             if answer == 1:
                 held: bytes = told
+                try:
+                    await asyncio.sleep(wait[0] / 1_000)  # until its turn by the rate
+                except asyncio.CancelledError:
+                    await self._give_back(held)
+                    raise
                 return held
             if answer == -1:
                 self._used_up_for = self._over(told)
@@ -217,6 +257,45 @@ class SharedAccount(Account):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._settled_here.wait(), pause)
                 pause = min(2 * pause, _POLL_SECONDS[1])
+
+    async def _reserved_on_server(self, arguments: list[Any]) -> list[Any]:
+        keys = [self._account, self._holds, self._pace, self._expired]
+        asking = asyncio.ensure_future(self._ask_server(self._reserve, keys, arguments))
+        try:
+            told: list[Any] = await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            with suppress(NotAsked):
+                answer, held, *_ = await asking
+                if answer == 1:
+                    await self._give_back(held)
+            raise
+        return told
+
+    async def _give_back(self, held: bytes) -> None:
+        """End a hold of which nothing was sent: it was given up before."""
+        with suppress(NotAsked):
+            await self._ask_server(self._back, [self._account, self._holds], [held])
+
+    @contextmanager
+    def _renewed(self, held: bytes) -> Iterator[None]:
+        """Renew a hold as long as its request is on its way."""
+        self._held_here.add(held)
+        if self._renewing is None:
+            self._renewing = asyncio.create_task(self._renew_holds())
+        try:
+            yield
+        finally:
+            self._held_here.discard(held)
+            if not self._held_here:
+                self._renewing.cancel()
+                self._renewing = None
+
+    async def _renew_holds(self) -> None:
+        while True:
+            await asyncio.sleep(_HOLD_SECONDS / 4)
+            with suppress(NotAsked):
+                arguments = [_HOLD_SECONDS, *self._held_here]
+                await self._ask_server(self._renew, [self._holds], arguments)
 
     async def _settle_on_server(self, ask: Ask, charge: Charge, held: bytes, sent: int) -> None:
         before = self._tokens, self._cost
@@ -234,7 +313,8 @@ class SharedAccount(Account):
             self._per_character,
             self._answer,
         ]
-        known = await self._ask_server(self._settled_on, self._keys[:2], arguments)
+        keys = [self._account, self._holds, self._expired]
+        known = await self._ask_server(self._settled_on, keys, arguments)
         self._per_character, self._answer = (float(each or 0) for each in known)
 
     def _over(self, which: int) -> str:
@@ -246,10 +326,13 @@ class SharedAccount(Account):
         return f"the budget of {budget.cost or 0:g} is used up"
 
     async def _ask_server(self, script: Any, keys: list[str], arguments: list[Any]) -> Any:
-        from redis.exceptions import ConnectionError as Lost
-        from redis.exceptions import TimeoutError as Late
+        from redis.exceptions import RedisError
 
+        if self._lost is not None:
+            raise NotAsked(self._lost)
         try:
             return await asyncio.to_thread(script, keys=keys, args=arguments)
-        except (Lost, Late, OSError) as error:
-            raise NotAsked(f"the server that counts what the job spends is lost: {error}") from None
+        except (RedisError, OSError) as error:
+            # The client has tried again by then: what is to come does not wait for it too.
+            self._lost = f"the server that counts the budget cannot be reached: {error}"
+            raise NotAsked(self._lost) from None

@@ -260,6 +260,7 @@ class Comparison(Sequence[ScoreComparison]):
         report before and of the one after, say why each target was missed; None diagnoses the one
         after by what it alone tells, False leaves it out.
         """
+        from fullrecall.report import exports
         from fullrecall.report.page import comparison_page, write
 
         if diagnoses is None:
@@ -267,7 +268,7 @@ class Comparison(Sequence[ScoreComparison]):
         page = comparison_page(self, diagnoses=diagnoses or (None, None), title=title)
         if path is not None:
             write(page, path)
-        return page
+        return exports.kept(page, path)
 
     def plot(
         self,
@@ -317,7 +318,7 @@ class Comparison(Sequence[ScoreComparison]):
 
 def _matched(before: Report, after: Report) -> Match:
     if isinstance(before.rows, LazyRows) or isinstance(after.rows, LazyRows):
-        from fullrecall.distributed.join import Join
+        from fullrecall.distributed.join.reports import Join
 
         return Join(before, after)
     return KeptMatch(paired(before, after))

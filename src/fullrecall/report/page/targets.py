@@ -62,7 +62,7 @@ class Targets:
         targets = []
         for finding, by_rank, mark in zip(findings, ranked, marks, strict=True):
             label = finding.target.label
-            number = self._number(label)
+            number = self._number(label)  # before those of its cause, as for all other findings
             more = mark + self._cause(causes.get(label), reading.nth, found)
             if not more and _is_plain(finding):
                 targets.append(_listed(number, finding.ranks))
@@ -77,14 +77,13 @@ class Targets:
         nth: int,
         found: Found,
     ) -> list[str]:
-        retrieved, ids = findings.retrieved, findings.ids
-        rank_of = {retrieved[rank - 1]: (rank,) for rank in findings.hits}
+        names, ranks = findings.names, findings.ranks
         if not causes and findings.grades is None:
-            return [_listed(self._number(one), rank_of.get(one, ())) for one in ids]
-        grades = findings.grades or (1.0,) * len(ids)
+            return [_listed(self._number(one), at) for one, at in zip(names, ranks, strict=True)]
+        grades = findings.grades or (1.0,) * len(names)
         return [
-            self._whole(one, grade, rank_of.get(one, ()), causes, nth, found)
-            for one, grade in zip(ids, grades, strict=True)
+            self._whole(one, grade, at, causes, nth, found)
+            for one, grade, at in zip(names, grades, ranks, strict=True)
         ]
 
     def _whole(  # noqa: PLR0917 - all that there is to know of it

@@ -528,7 +528,7 @@
     for (const other of body.querySelectorAll("[data-label]")) {
       other.setAttribute("aria-pressed", String(labels.get(other.dataset.key) === other.dataset.label));
     }
-    byId("labelled").hidden = labels.size === 0;
+    byId("labeled").hidden = labels.size === 0;
     byId("label-count").textContent = counted(labels.size, "label");
   };
   byId("save-labels").addEventListener("click", () => {

@@ -1,0 +1,364 @@
+"""The store, budget and rate of a server against a model: whatever happens, each answer is paid once.
+
+`ServedMachine` interleaves runs of several clients, cancelled runs, kills, leases that end, budgets
+that are used up, a server that is killed and started again, and connections that break before an
+answer comes. `FULLRECALL_RUNS` says how many such histories there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import tempfile
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.distributed.dropping import Dropping
+from tests.distributed.redis_server import RedisServer
+
+from fullrecall import ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
+from fullrecall.evaluation import served_store, shared_account
+from fullrecall.evaluation.keys import completion_key
+from fullrecall.evaluation.served_store import Server
+from fullrecall.evaluation.shared_account import JobBudget
+from fullrecall.models import ChatRequest, Completion
+from fullrecall.result import Status
+
+pytestmark = pytest.mark.engines
+
+RUNS = int(os.environ.get("FULLRECALL_RUNS", "4"))
+STEPS = 15
+CALLS = 12
+"""Of the budget of a job."""
+
+TOKENS = 15
+"""Of one request; a budget of tokens is of as many requests."""
+
+BOUND = 120.0
+KEYS = st.lists(st.integers(0, 20), min_size=1, max_size=5)
+ABOUT = [None, b":pace:", b":expired:", b":lease:", b":completion:"]
+"""What is asked of the server when its answer gets lost: a turn, what it took, a lease, an answer."""
+
+VERDICTS = (
+    '{"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": false}]}'
+)
+_FORK = multiprocessing.get_context("fork")
+
+
+class Paid:
+    """A model that notes in a file what it was paid for, so that every process sees it."""
+
+    name = "paid"
+
+    def __init__(self, ledger: Path, before: Callable[[int], Any] = lambda _: None) -> None:
+        self.ledger = ledger
+        self.before = before
+        self.sent = 0
+
+    def complete(self, request: ChatRequest) -> Completion:
+        """Refuse: the engine is to use the other one."""
+        raise AssertionError(request)
+
+    async def acomplete(self, request: ChatRequest) -> Completion:
+        """Answer after a moment; it is paid from then on."""
+        self.sent += 1
+        self.before(self.sent)
+        await asyncio.sleep(0)
+        claim = request.messages[1].content.rpartition("Claim ")[2].partition(".")[0]
+        with self.ledger.open("a") as file:
+            file.write(f"{claim}\n")
+        return Completion(VERDICTS, 10, 5)
+
+
+def samples(numbers: list[int]) -> list[Sample]:
+    """Return samples that each take one request, equal for equal numbers."""
+    return [Sample(reference_claims=[f"Claim {n}."], retrieved_contexts=["c"]) for n in numbers]
+
+
+def scorer(model: Any) -> ClaimRecall:
+    """Return a scorer with a judge of its own, which remembers nothing."""
+    return ClaimRecall(judge=LLMJudge(model, reasks=0))
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    """Fail where a step takes longer than its bound: a hang is a stack trace, no stuck run."""
+    import faulthandler
+
+    faulthandler.dump_traceback_later(BOUND, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+class ServedMachine(RuleBasedStateMachine):
+    """One server, many clients, and everything that happens to them."""
+
+    server: ClassVar[RedisServer]
+    taken: ClassVar[Counter[str]] = Counter()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.ledger = Path(self.folder.name) / "paid.txt"
+        self.way, self.hasty_way = Dropping(self.server.port), Dropping(self.server.port)
+        self.lost: Counter[int] = Counter()
+        with self.server.client() as client:
+            client.flushall()
+        self.begin()
+
+    def teardown(self) -> None:
+        """Close what is open."""
+        self.way.__exit__()
+        self.hasty_way.__exit__()
+        self.folder.cleanup()
+
+    def begin(self, **bounds: Any) -> None:
+        """Begin a job with a budget of its own."""
+        bounds = bounds or {"calls": CALLS}
+        self.budget = JobBudget(**bounds, server=Server(self.way.url), rate=2_000.0)
+        self.paid_before = self.paid().total()
+
+    def run(
+        self,
+        numbers: list[int],
+        before: Callable[[int], Any] = lambda _: None,
+        budget: JobBudget | None = None,
+    ) -> Report:
+        """Run in this process, as a client of the server."""
+        budget = budget or self.budget
+        with bounded(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return evaluate(
+                samples(numbers), scorer(Paid(self.ledger, before)), progress=False,
+                store=budget.server, budget=budget, max_concurrency=3,
+            )  # fmt: skip
+
+    def check(self, report: Report) -> None:
+        """Fail unless each sample is scored, or the budget is used up."""
+        for row in report:
+            result = row.results[0]
+            if result.status is not Status.SCORED:
+                assert "is used up" in (result.reason or ""), result.reason
+                spent = self.budget.spent()
+                if self.budget.calls:
+                    assert spent.calls == self.budget.calls
+            else:
+                assert result.score == 0.0
+
+    def took(self, what: str) -> None:
+        """Count a step."""
+        type(self).taken[what] += 1
+
+    @rule(numbers=KEYS)
+    def submit(self, numbers: list[int]) -> None:
+        """A client asks, and is answered."""
+        self.took("submit")
+        self.check(self.run(numbers))
+
+    @rule(numbers=KEYS, others=KEYS)
+    def two_clients(self, numbers: list[int], others: list[int]) -> None:
+        """Two clients ask at the same time, some of it the same."""
+        self.took("two_clients")
+        reports: list[Report] = []
+        threads = [
+            threading.Thread(target=lambda some=some: reports.append(self.run(some)))
+            for some in (numbers, others)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(BOUND)
+        assert len(reports) == 2
+        for report in reports:
+            self.check(report)
+
+    @rule(numbers=KEYS, at=st.integers(1, 3), turns=st.integers(0, 12))
+    def cancel(self, numbers: list[int], at: int, turns: int) -> None:
+        """A task is cancelled, some turns of the loop after a request went out, or before."""
+        self.took("cancel")
+
+        calls, model = self.budget.spent().calls, Paid(self.ledger)
+
+        async def main() -> None:
+            running = asyncio.create_task(
+                aevaluate(
+                    samples(numbers), scorer(model), progress=False,
+                    store=self.budget.server, budget=self.budget,
+                )
+            )  # fmt: skip
+            while model.sent < at and turns and not running.done():
+                await asyncio.sleep(0.001)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+
+        with bounded():
+            asyncio.run(main())
+        assert self.budget.spent().calls - calls == model.sent
+
+    @rule(numbers=KEYS, at=st.integers(1, 4), wait=st.sampled_from([False, False, False, True]))
+    def kill(self, numbers: list[int], at: int, *, wait: bool) -> None:
+        """A client is killed while it asks; its leases end, by themselves or just now."""
+        self.took("kill")
+
+        def die(sent: int) -> None:
+            if sent == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        before = self.paid()
+        process = _FORK.Process(target=lambda: self.run(numbers, die))
+        process.start()
+        process.join(BOUND)
+        assert process.exitcode in (0, -signal.SIGKILL)
+        # Paid in the moment of the kill, and not written: of those that were in flight.
+        self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
+        if not wait:
+            with self.server.client() as client:
+                for key in client.keys("fullrecall:lease:*"):
+                    client.delete(key)
+
+    @rule(numbers=KEYS, at=st.integers(1, 3))
+    def lose(self, numbers: list[int], at: int) -> None:
+        """The server is killed while a client asks, and stays away: the run ends, and says so."""
+        self.took("lose")
+        before = self.paid()
+
+        def stop(sent: int) -> None:
+            if sent == at:
+                self.server.stop()
+
+        hasty = replace(self.budget, server=replace(self.budget.server, url=self.hasty_way.url))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(served_store, "_RETRIES", 1)
+            report = self.run(numbers, stop, hasty)
+        self.server.stop()
+        self.server.start()
+        for row in report:
+            result = row.results[0]
+            reason = result.reason or ""
+            assert result.status is Status.SCORED or "is lost" in reason or "used up" in reason
+        # What was paid is in the report, if nowhere else.
+        scored = {
+            n for n, row in zip(numbers, report, strict=True)
+            if row.results[0].status is Status.SCORED
+        }  # fmt: skip
+        paid = self.paid() - before
+        assert set(paid) <= scored
+        self.lost += Counter({n: 1 for n in paid if not self.kept(n)})
+
+    @rule(numbers=KEYS, at=st.integers(1, 3), about=st.sampled_from(ABOUT), drops=st.integers(1, 3))
+    def interrupt(self, numbers: list[int], at: int, about: bytes | None, drops: int) -> None:
+        """The server is killed and started again, or answers get lost: nobody notices."""
+        self.took("drop" if about else "restart")
+        calls, paid = self.budget.spent().calls, self.paid().total()
+
+        def again(sent: int) -> None:
+            if sent == at:
+                self.server.stop()
+                self.server.start()
+
+        if about:
+            self.way.drop(drops, about)
+            self.check(self.run(numbers))
+            self.way.calm()
+        else:
+            self.check(self.run(numbers, again))
+        assert self.budget.spent().calls - calls == self.paid().total() - paid
+
+    @precondition(lambda self: self.paid().total() - self.paid_before >= CALLS // 2)
+    @rule(tokens=st.booleans())
+    def new_job(self, *, tokens: bool) -> None:
+        """A job begins, with a budget of requests or of tokens; the answers are there."""
+        self.took("new_job")
+        self.begin(**({"tokens": 4_000} if tokens else {}))
+
+    @invariant()
+    def nothing_is_paid_twice(self) -> None:
+        """But what a kill cut off between its payment and the server."""
+        for number, count in self.paid().items():
+            assert count <= 1 + self.lost[number], number
+
+    @invariant()
+    def nothing_that_was_written_is_lost(self) -> None:
+        """Every answer that anybody was paid for is there, but those of a kill."""
+        missing = [n for n in self.paid() if not self.kept(n)]
+        assert all(self.lost[number] for number in missing), missing
+
+    @invariant()
+    def the_budget_is_kept(self) -> None:
+        """What was paid in the job is counted, and within the budget."""
+        spent, paid = self.budget.spent(), self.paid().total() - self.paid_before
+        assert paid <= spent.calls
+        if self.budget.calls is not None:
+            assert spent.calls <= self.budget.calls
+        if self.budget.tokens is not None:
+            assert TOKENS * paid <= self.budget.tokens + TOKENS
+
+    def paid(self) -> Counter[int]:
+        """Return how often each claim was paid for, by any process."""
+        if not self.ledger.exists():
+            return Counter()
+        return Counter(map(int, self.ledger.read_text().split()))
+
+    def kept(self, number: int) -> bool:
+        """Whether the server has an answer to this claim."""
+        (ask,) = next(scorer(Paid(self.ledger)).flow(samples([number])[0]))
+        with self.server.client() as client:
+            return bool(client.exists(self.budget.server.key("completion", completion_key(ask))))
+
+
+ServedMachine.TestCase.settings = settings(
+    max_examples=RUNS,
+    stateful_step_count=STEPS,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def durable(
+    installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Start a server that keeps what it is told, and have leases end soon."""
+    installed("redis", "fullrecall[redis]")
+    server = ServedMachine.server = RedisServer(tmp_path_factory.mktemp("redis"), durable=True)
+    server.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(served_store, "LEASE_SECONDS", 3.0)
+        patch.setattr(served_store, "_LEASE_MS", 3_000)
+        patch.setattr(shared_account, "_HOLD_SECONDS", 3)
+        yield
+    server.stop()
+
+
+class TestServed(ServedMachine.TestCase):  # type: ignore[name-defined,misc]
+    """The histories."""
+
+    def runTest(self) -> None:  # noqa: N802 - unittest's name for it
+        """Live them; each kind of step is among them."""
+        before = Counter(ServedMachine.taken)
+        super().runTest()
+        taken = ServedMachine.taken - before
+        kinds = {"submit", "two_clients", "cancel", "kill", "restart", "lose", "drop", "new_job"}
+        assert taken.keys() <= kinds
+        assert taken.total() >= 0.8 * RUNS * STEPS, taken
+        if RUNS >= 20:
+            assert min(taken[kind] for kind in kinds) >= RUNS / 10, taken
