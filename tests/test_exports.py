@@ -513,5 +513,5 @@ def test_what_was_written_does_not_fill_a_notebook(tmp_path: Path) -> None:
     }.items():
         text = write(tmp_path / name)  # type: ignore[operator]
         assert repr(text) == f"<{len(text):,} characters, written to {tmp_path / name}>"
-        assert str(text).strip() == (tmp_path / name).read_text(encoding="utf-8-sig").strip()
+        assert str(text).strip() == (tmp_path / name).read_bytes().decode("utf-8-sig").strip()
     assert repr(report.to_csv()) == repr(str(report.to_csv()))
