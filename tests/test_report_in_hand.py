@@ -6,7 +6,16 @@ import random
 
 import pytest
 
-from fullrecall import Context, ContextPrecision, IdRecall, Report, Sample, compare, evaluate
+from fullrecall import (
+    Context,
+    ContextPrecision,
+    IdRecall,
+    Report,
+    Sample,
+    compare,
+    diagnose,
+    evaluate,
+)
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall
 from fullrecall.report import Gate, Runs
@@ -42,7 +51,7 @@ class TestParts:
         assert report[-1].label == "q59"
         with pytest.raises(KeyError, match="no sample 'q777': did you mean 'q7"):
             report["q777"]
-        with pytest.raises(IndexError):
+        with pytest.raises(IndexError, match="no sample at place 60: there are 60"):
             report[60]
         twice = Report.merged([report[:5], report[3:8]])
         with pytest.raises(KeyError, match="2 samples have the ID 'q4'"):
@@ -137,6 +146,9 @@ class TestPrinted:
             "SmallestK(2, id_recall reaches 0.5 at k = 2:"
         )
         assert "even" in str(report.slices("kind"))
+        [change] = diagnose(report, k=1).changes[:1]
+        assert repr(change).startswith("Change(+0.")
+        assert ", id_recall@1: raise k" in repr(change)
 
 
 class TestRuns:

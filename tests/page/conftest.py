@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.page.window import MEASURES, Opened
 
-from fullrecall import Context, IdRecall, Report, Sample, SpanRecall
+from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, compare
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import Retrieval, Stage, calls_of
 from fullrecall.usage import Usage
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 PARIS = "It stands in Paris 🗼, on the Champ de Mars. It was finished in 1889."
 ROME = "The Colosseum stands in Rome."
@@ -259,3 +265,42 @@ def hostile_diagnosis(evil: str) -> Diagnosis:
 def again() -> Report:
     """The report once more, made from new samples."""
     return report_of(samples())
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
+    """Return what opens a page's HTML; after the test nothing may have gone wrong or out."""
+    everything: list[Opened] = []
+
+    def opening(html: str, *, width: int = 1280, scheme: str = "light", **options: Any) -> Opened:
+        path = tmp_path / f"page-{len(everything)}.html"
+        path.write_bytes(html.encode())
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, **options
+        )
+        one = Opened(context.new_page())
+        everything.append(one)
+        one.page.on("console", lambda message: one.said.append(message.text))
+        one.page.on("pageerror", lambda error: one.said.append(str(error)))
+        one.page.on("dialog", lambda dialog: (one.said.append("dialog"), dialog.dismiss()))
+        one.page.on("popup", lambda _: one.said.append("popup"))
+        one.page.on("request", lambda request: one.requested.append(request.url))
+        one.page.goto(path.as_uri())
+        assert one.requested == [path.as_uri()]
+        return one
+
+    yield opening
+    for one in everything:
+        assert one.said == []
+        assert len(one.requested) == 1, "the page asked for something"
+        one.page.context.close()
+
+
+@pytest.fixture
+def pages(report: Report, after: Report, hostile: Report) -> dict[str, str]:
+    """A page of each kind, as HTML."""
+    return {
+        "report": report.to_html(measures=MEASURES),
+        "comparison": compare(report, after).to_html(),
+        "hostile": hostile.to_html(),
+    }

@@ -88,7 +88,7 @@ class Cost(NamedTuple):
         return f"{words} ({self.tokens_after - self.tokens_before:+,.0f} tokens per question)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Change:
     """A change with the recall that it would bring, as far as the record tells.
 
@@ -157,6 +157,9 @@ class Change:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"Change({self.gain_text}, {self.score}: {self.action})"
 
 
 _SAME = 0.005

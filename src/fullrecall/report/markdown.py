@@ -183,7 +183,8 @@ def _flips(score: ScoreComparison, limit: int) -> Iterator[str]:
     changed = score.main.flips
     if not changed or not limit:
         return
-    first = f", the {limit:,} largest changes" if len(changed) > limit else ""
+    most = "largest change" if limit == 1 else f"{limit:,} largest changes"
+    first = f", the {most}" if len(changed) > limit else ""
     some = "sample" if len(changed) == 1 else "samples"
     label = escaped(score.method.label(score.main.measure))
     yield f"{len(changed):,} {some} changed in {label}{first}:"

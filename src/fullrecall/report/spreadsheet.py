@@ -17,7 +17,8 @@ DELIMITERS = (",", ";", "\t")
 """What parts cells; spreadsheets of half Europe expect semicolons."""
 
 # A spreadsheet that expects another delimiter than the file's parts a text at it, and runs what
-# follows: each such part is looked at as a cell of its own.
+# follows: each such part is looked at as a cell of its own. A number is one as a whole text only:
+# `-1;x` is none, by whatever delimiter.
 _PARTS = re.compile(r"([;,\t\r\n])")
 
 # East Asian spreadsheets take the fullwidth forms too.
@@ -30,15 +31,17 @@ def cell(value: Any) -> Any:
 
     `bare` takes it away again, so that different texts stay different. Numbers stay numbers.
     """
-    if not isinstance(value, str) or not _FORMULA.search(value):
+    if not isinstance(value, str) or not _FORMULA.search(value) or _NUMBER.fullmatch(value):
         return value
-    return "".join(f"'{part}" if _runs(part) else part for part in _PARTS.split(value))
+    return "".join(f"'{part}" if _FORMULA.match(part) else part for part in _PARTS.split(value))
 
 
 def bare(text: str) -> str:
     """Return the text of which `cell` made a cell."""
     parts = _PARTS.split(text)
-    return "".join(part[1:] if part[:1] == "'" and _runs(part[1:]) else part for part in parts)
+    return "".join(
+        part[1:] if part[:1] == "'" and _FORMULA.match(part[1:]) else part for part in parts
+    )
 
 
 def table(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> str:
@@ -51,7 +54,3 @@ def table(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> str:
     # CRLF, as RFC 4180 has it: it also gets a lone CR quoted.
     csv.writer(text, delimiter=delimiter).writerows(map(cell, row) for row in rows)
     return text.getvalue()
-
-
-def _runs(part: str) -> bool:
-    return _FORMULA.match(part) is not None and _NUMBER.fullmatch(part) is None

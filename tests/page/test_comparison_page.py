@@ -1,0 +1,162 @@
+"""Pages of several reports: both sides of each sample, over the targets that both have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.page.page_source import Parsed, block, cells_of, rows_of
+
+from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
+from fullrecall.measures import Recall, nDCG
+from fullrecall.report import Runs
+
+
+def test_a_comparison_has_the_causes_of_both_sides(
+    report: Report, after: Report, diagnosis: Any
+) -> None:
+    """What was missed before and after is counted apart, and each target has its side's cause."""
+    left = replace(diagnosis, misses=diagnosis.misses[1:])
+    comparison = compare(report, after)
+    page = comparison.to_html(diagnoses=(diagnosis, left))
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "Beyond k A id_recall before 1 of 2 (50%) A id_recall after 0 of 1 (0%)" in text
+    sides = block(page, "details-0")[0]["x"]
+    causes = [
+        [target["u"] for result in side["f"] for target in result.get("t", []) if "u" in target]
+        for side in sides
+    ]
+    assert [len(of_side) for of_side in causes] == [3, 2]
+    alone = comparison.to_html(diagnoses=(None, left))
+    shares = " ".join(" ".join(Parsed(alone).text).split())
+    assert "A id_recall@2 after 1 of 1" in shares
+    assert "0 of 0" not in shares  # a side that was not diagnosed is not shown
+    assert "Why it was missed" not in comparison.to_html(diagnoses=False)
+
+
+def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
+    """Each sample has its results in both reports, and the difference is the comparison's."""
+    comparison = compare(report, after)
+    page = comparison.to_html()
+    index = block(page, "index")
+    assert index["sides"] == ["before", "after"]
+    first = block(page, "details-0")[0]["x"]
+    assert [len(side["c"]) for side in first] == [3, 4]
+    difference = comparison["id_recall"].main.difference
+    assert difference is not None
+    assert f"+{difference:.3f}" in page
+    assert compare(report, after).to_html() == page
+
+
+def test_a_comparison_shows_the_measures_that_it_was_asked_for(
+    report: Report, after: Report
+) -> None:
+    """Difference, both intervals, p and Holm's p of each, and every sample's values."""
+    measures = (Recall @ 1, nDCG @ 2)
+    comparison = compare(report, after, *measures)
+    page = comparison.to_html()
+    for measure, (_, lines) in zip(measures, rows_of(page), strict=True):
+        for score, line in zip(comparison, lines, strict=True):
+            one = score[measure]
+            assert one.interval is not None
+            assert one.guaranteed is not None
+            assert score.method.label(measure) in line
+            for low, high in (one.interval[:2], one.guaranteed[:2]):
+                ends = [
+                    f"{'+' if end > 0 else '−' if end < 0 else ''}{abs(end):.3f}"
+                    for end in (low, high)
+                ]
+                assert " to ".join(ends) in line
+            assert f"{one.p:.3f} {one.p_adjusted:.3f}" in line
+            assert f"{one.wins} / {one.ties} / {one.losses} {one.samples}" in line
+    for side, reports in enumerate((report, after)):
+        cells = cells_of(page, side)
+        for row in reports:
+            assert cells[row.label][0][1] == [
+                None if row.results[0][m] is None else pytest.approx(row.results[0][m], abs=1e-6)
+                for m in measures
+            ]
+
+
+def other_targets() -> Report:
+    """Return the report `before` of two samples: what they should find differs from `after`."""
+    return targets_of_two(["a", "b", "c"], ["x"])
+
+
+def targets_of_two(first: list[str], second: list[str]) -> Report:
+    """Return a report of two samples that retrieve a and b, and should have found these."""
+    wanted = {"some": first, "none": second}
+    samples = [
+        Sample(id=name, retrieved_contexts=[Context("A", id="a"), Context("B", id="b")],
+               reference_context_ids=ids) for name, ids in wanted.items()
+    ]  # fmt: skip
+    return evaluate(samples, IdRecall(), progress=False)
+
+
+def test_only_common_targets_are_compared_and_the_page_says_so() -> None:
+    """Values are over what both have; the rest is marked, and no common target is no comparison."""
+    comparison = compare(other_targets(), targets_of_two(["a", "c", "d", "e"], ["y"]))
+    page = comparison.to_html()
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "1 compared in id_recall over common targets only: their targets differ" in text
+    assert "1 not compared in id_recall: no target in common" in text
+    before, after = cells_of(page, 0), cells_of(page, 1)
+    assert before["some"][0][1][-1] == after["some"][0][1][-1] == 0.5
+    assert before["some"][0][2][-1] == 1
+    index = block(page, "index")
+    gaps = {
+        e["l"]: [None if n is None else index["gaps"][n] for n in e["n"]] for e in index["samples"]
+    }
+    assert gaps == {"some": [None], "none": ["no common targets"]}
+    sides = block(page, "details-0")[0]["x"]
+    texts = block(page, "texts-0")
+    apart = [
+        [texts[target["t"]] for target in side["f"][0]["t"] if "y" in target] for side in sides
+    ]
+    assert apart == [["b"], ["d", "e"]]
+
+
+def test_samples_of_one_report_alone_are_on_the_page(report: Report, fewer: Report) -> None:
+    """A sample that is only before or only after is shown as such, and not compared."""
+    index = block(compare(report, fewer).to_html(), "index")
+    entries = {entry["l"]: entry["v"] for entry in index["samples"]}
+    assert entries["tower"][1] is None
+    index = block(compare(fewer, report).to_html(), "index")
+    entries = {entry["l"]: entry["v"] for entry in index["samples"]}
+    assert entries["tower"][0] is None
+
+
+@pytest.mark.parametrize("page_of", [compare, lambda a, b: Runs({"a": a, "b": b})])
+def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
+    """What fails now that did not, the changes by gain, and slices of the change come first."""
+
+    def made(failing: range) -> Report:
+        samples = [
+            Sample(
+                id=f"q{nth}",
+                user_input=f"What of {nth}?",
+                retrieved_context_ids=[
+                    "x",
+                    "y",
+                    "z",
+                    "w",
+                    "v",
+                    f"{'e' if nth in failing else 'd'}{nth}",
+                ],
+                reference_context_ids=[f"d{nth}"],
+                metadata={"language": "de" if nth % 2 else "en"},
+            )
+            for nth in range(20)
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    html = page_of(made(range(4)), made(range(2, 9))).to_html()
+    text = " ".join(" ".join(Parsed(html).text).split())
+    assert text.index("What fails now that did not") < text.index("id_recall")
+    assert "5 of 20 questions miss something" in text
+    assert "q4 What of 4?" in text
+    assert "2 mended ; 2 still fail" in text or "2 mended; 2 still fail" in text
+    assert "What to change" in text
+    assert "language id_recall Compared" in text
+    assert "95% intervals that hold for all 2 means looked at together" in text

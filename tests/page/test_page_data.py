@@ -1,0 +1,193 @@
+"""What a page holds of each sample: its values, misses, targets, evidence, and causes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.page.page_source import Parsed, block, cells_of, rows_of
+
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
+from fullrecall.findings import Findings
+from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
+from fullrecall.result import Status
+
+
+def test_each_text_stands_once() -> None:
+    """Samples that share contexts share their texts: the file grows by numbers alone."""
+    context = {"id": "d", "text": "long " * 500}
+    same = [
+        Sample(
+            id=str(n),
+            user_input="?",
+            retrieved_contexts=[context],
+            reference_context_ids=["d"],
+        )
+        for n in range(200)
+    ]
+    page = evaluate(same, [IdRecall()], progress=False).to_html()
+    assert page.count("long " * 500) == 1
+    one = len(evaluate(same[:1], [IdRecall()], progress=False).to_html())
+    assert len(page) - one < 200 * 450
+
+
+def test_blocks_hold_every_sample_and_text() -> None:
+    """The index says how many texts each block has, and the details name texts that are there."""
+    many = [
+        Sample(id=f"s{n}", user_input=f"{n} " + "x" * 3_000, retrieved_context_ids=[f"d{n}"],
+               reference_context_ids=[f"d{n % 7}"]) for n in range(250)
+    ]  # fmt: skip
+    page = evaluate(many, [IdRecall()], progress=False).to_html()
+    index = block(page, "index")
+    texts = [text for n in range(len(index["texts"])) for text in block(page, f"texts-{n}")]
+    details = [one for n in range(3) for one in block(page, f"details-{n}")]
+    assert [len(block(page, f"texts-{n}")) for n in range(len(index["texts"]))] == index["texts"]
+    assert len(index["texts"]) > 1
+    assert [texts[one["q"]] for one in details] == [sample.user_input for sample in many]
+    assert [entry["l"] for entry in index["samples"]] == [sample.id for sample in many]
+
+
+def test_the_index_tells_every_state_apart(report: Report) -> None:
+    """A score, its misses, undefined and unscored: never 0 for what was not measured."""
+    cells = cells_of(report.to_html(measures=[Recall @ 2, Recall]))
+    assert cells["tower"][0] == ["scored", [0.333333, 0.666667], [2, 1]]
+    assert cells["rome"][0] == ["scored", [1.0, 1.0], [0, 0]]
+    assert cells["open"][0] == ["undefined", [None, None], [0, 0]]
+    assert cells["broken"] == [["unscored", [None, None], [0, 0]]] * 3
+
+
+MEASURES = (
+    Recall @ 1, Recall @ 2, Recall, nDCG(gain="exponential") @ 2, RR, Precision @ 2,
+    Recall(min_grade=2) @ 1, Recall(zero_division=0.5),
+)  # fmt: skip
+
+
+def test_every_value_is_that_of_the_result(report: Report) -> None:
+    """Whatever measure is chosen: each sample has what `result[measure]` says, None included."""
+    page = report.to_html(measures=MEASURES)
+    cells = cells_of(page)
+    for row in report:
+        for result, (status, values, _) in zip(row.results, cells[row.label], strict=True):
+            expected = [result[measure] for measure in MEASURES]
+            assert status == result.status
+            assert values == [None if v is None else pytest.approx(v, abs=1e-6) for v in expected]
+    labels = [one["label"] for one in block(page, "index")["scores"][0]["measures"]]
+    assert labels == [report.methods[0].label(measure) for measure in MEASURES]
+    assert block(page, "index")["choices"][3] == "nDCG(gain='exponential') @ 2"
+
+
+def test_misses_are_those_within_the_k_of_the_measure(report: Report) -> None:
+    """What stands beyond k, or in part within it, is missed; what the measure leaves out is not."""
+    cells = cells_of(report.to_html(measures=MEASURES))
+    for row in report:
+        for result, (_, _, missed) in zip(row.results, cells[row.label], strict=True):
+            if result.status is not Status.SCORED:
+                assert not any(missed)
+                continue
+            for measure, count in zip(MEASURES, missed, strict=True):
+                counted = measure.counted(result.findings)
+                within = [f for f in counted if f.rank is not None and f.rank <= (measure.k or 99)]
+                assert count == len(counted) - len(within)
+    assert cells["tower"][0][2] == [2, 2, 1, 2, 1, 2, 0, 1]
+
+
+def test_targets_that_a_measure_leaves_out_are_named() -> None:
+    """A target below the least grade is neither found nor missed by that measure."""
+    sample = Sample(retrieved_context_ids=["b"], reference_context_ids={"a": 1, "b": 2})
+    page = evaluate([sample], IdRecall()).to_html(measures=[Recall, Recall(min_grade=2)])
+    found = block(page, "details-0")[0]["x"][0]["f"][0]["t"]
+    assert [target.get("o") for target in found] == [[1], None]
+
+
+def test_a_measure_of_your_own_is_one_like_any(report: Report) -> None:
+    """Whatever its name and parameters are, they are text."""
+
+    class Mine(Measure):
+        note: str = "</script><script>window.hit = 1</script>"
+        text = "mine"
+        written = "<img src=x onerror='window.hit = 1'>"
+
+        def count(self, findings: Findings, retrieved: int) -> float:
+            return 0.25
+
+    mine = Mine()(note="<i>\u202e")
+    for html in (
+        report.to_html(measures=[mine @ 1, mine @ 2]),
+        compare(report, report, mine @ 1, mine @ 2).to_html(),
+    ):
+        parsed = Parsed(html)
+        assert not {tag for tag, _ in parsed.tags} & {"img", "i", "iframe"}
+        assert len(parsed.code) == 1
+        assert "\u202e" not in html
+    assert cells_of(report.to_html(measures=[mine]))["tower"][0][1] == [0.25]
+
+
+def test_evidence_is_placed_in_the_units_of_the_script(report: Report) -> None:
+    """The quote behind an emoji is marked where it stands, and the made-up one nowhere."""
+    page = report.to_html()
+    targets = block(page, "details-0")[0]["x"][0]["f"][2]["t"]
+    start, end = targets[0]["e"][0]["p"]
+    context = report.rows[0].sample.retrieved_contexts[0]  # type: ignore[index]
+    units = str(context.text).encode("utf-16-le")
+    assert units[start * 2 : end * 2].decode("utf-16-le") == "on the Champ de Mars"
+    assert targets[0]["e"][0]["v"] == 1
+    assert "p" not in targets[1]["e"][0]
+    assert targets[1]["e"][0]["v"] == 0
+
+
+def test_characters_found_are_marked_in_the_reference(report: Report) -> None:
+    """SpanRecall says which characters of the reference were retrieved, at which rank."""
+    page = report.to_html()
+    target = block(page, "details-0")[0]["x"][0]["f"][1]["t"][0]
+    text = block(page, "texts-0")[target["t"]]
+    (start, end, rank), *_ = target["h"]
+    assert rank == 1
+    assert text[start:end].startswith("It was finished in 1889.")
+
+
+def test_places_without_a_text_are_not_marked() -> None:
+    """Offsets into a document are no offsets into the words "doc[0:400]"."""
+    from fullrecall import SpanRecall
+
+    sample = Sample(
+        user_input="?",
+        retrieved_contexts=[{"id": "c", "source": "doc", "start": 0, "end": 5}],
+        reference_contexts=[{"id": "r", "source": "doc", "start": 0, "end": 400}],
+    )
+    page = evaluate([sample], [SpanRecall()], progress=False).to_html()
+    target = block(page, "details-0")[0]["x"][0]["f"][0]["t"][0]
+    assert "h" not in target
+
+
+def test_causes_are_those_of_the_diagnosis(report: Report, diagnosis: Any) -> None:
+    """Each missed target has its own cause, by the score's name with or without its k."""
+    page = report.to_html(diagnosis=diagnosis)
+    index = block(page, "index")
+    texts = block(page, "texts-0")
+    named = {
+        texts[target["t"]]: index["causes"][target["u"]][0]
+        for result in block(page, "details-0")[0]["x"][0]["f"]
+        for target in result.get("t", [])
+        if "u" in target
+    }
+    assert named == {
+        "d3": "beyond_k", "d9": "dropped_by_stage", "It is 330 m high.": "not_in_corpus",
+    }  # fmt: skip
+    causes = {(index["causes"][cause][0], nth) for cause, nth in index["samples"][0]["c"]}
+    assert causes == {("beyond_k", 0), ("dropped_by_stage", 0), ("not_in_corpus", 2)}
+    assert "Why it was missed" in page
+    assert "Why it was missed" not in report.to_html(diagnosis=False)
+
+
+def test_a_page_opens_with_the_measure_that_was_diagnosed(report: Report, diagnosis: Any) -> None:
+    """Misses and causes are of one k, where the page offers it; else the headline is shown."""
+    at_three = replace(
+        diagnosis, misses=tuple(replace(miss, score="id_recall@3") for miss in diagnosis.misses)
+    )
+    choices = block(report.to_html(), "index")["choices"]
+    headline = "Recall, all retrieved"
+    for told, shown in ((at_three, "Recall @ 3"), (diagnosis, headline), (False, headline)):
+        page = report.to_html(diagnosis=told)
+        assert choices[block(page, "index")["first"]] == shown
+        assert [n for n, _ in rows_of(page) if "hidden" not in n] == [str(choices.index(shown))]

@@ -1,0 +1,151 @@
+"""What a page says of all samples: means with intervals, charts, slices, causes, and its head."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+from tests.page.page_source import Parsed, block, cells_of, rows_of
+
+from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall.measures import RR, Recall, nDCG
+from fullrecall.report.page.charts import Curve, Figure, chart
+
+
+def test_undefined_is_counted_for_each_measure() -> None:
+    """A sample of which a measure counts no target is in that measure's count alone."""
+    samples = [
+        Sample(id=str(grade), retrieved_context_ids=["a"], reference_context_ids={"a": grade})
+        for grade in (1, 2)
+    ]
+    page = evaluate(samples, IdRecall()).to_html(measures=[Recall, Recall(min_grade=2)])
+    assert [line[0].split()[-3:] for _, line in rows_of(page)] == [list("200"), list("110")]
+    assert [values for ((_, values, _),) in cells_of(page).values()] == [[1.0, None], [1.0, 1.0]]
+
+
+def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
+    """Means, intervals and counts of each are the summary's; it opens with the headline."""
+    measures = [Recall @ 2, nDCG @ 2, Recall]
+    summary, rows = report.summary(*measures), rows_of(report.to_html(measures=measures))
+    assert [number for number, _ in rows] == ["0 hidden", "1 hidden", "2"]
+    for measure, (_, lines) in zip(measures, rows, strict=True):
+        for score, line in zip(summary, lines, strict=True):
+            one = score[measure]
+            assert one.interval is not None
+            assert f" {score.method.label(measure)} {one.mean:.3f} " in line
+            assert f" {one.interval.low:.3f}–{one.interval.high:.3f} " in line
+            assert line.split(" of ")[1].split()[1:4] == [
+                str(n) for n in (one.samples, one.undefined, score.unscored)
+            ]
+    opened = [number for number, _ in rows_of(report.to_html())]
+    assert opened == ["0 hidden", "1 hidden", "2 hidden", "3 hidden", "4"]
+
+
+def test_misses_are_counted_for_each_score_apart(report: Report) -> None:
+    """A document that three scores look for is missed once by each, and no count adds them up."""
+    (_, lines), *_ = rows_of(report.to_html(measures=[Recall @ 2]))
+    missed = [re.search(r"\d+ of \d+", line) for line in lines]
+    assert [one and one[0] for one in missed] == ["2 of 4", "1 of 2", "6 of 9"]
+    for nth, line in enumerate(report.methods):
+        alone = len(report.missed(2, score=line.name))
+        assert (missed[nth] or [""])[0].startswith(f"{alone} of ")
+
+
+def test_any_measure_is_charted_over_its_ks(report: Report) -> None:
+    """Each measure that is offered at two ks has a chart, shown with its own choices alone."""
+    page = report.to_html(measures=[Recall @ 1, nDCG @ 1, Recall @ 2, nDCG @ 2, RR])
+    assert re.findall(r'<figure class="panel" data-choices="([\d ]+)">', page) == ["0 2", "1 3"]
+    assert page.count('role="img"') == 2
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "Mean of Recall @ k" in text
+    assert "Mean of nDCG @ k" in text
+    assert "RR, all retrieved" in text[text.index("Other measures") :]
+
+
+def test_the_interval_says_what_it_holds_for(report: Report) -> None:
+    """One interval, one sentence; no word of an extra or of few samples."""
+    text = " ".join(" ".join(Parsed(report.to_html()).text).split())
+    assert (
+        "With at least 95% confidence, the mean over all such questions lies in it, whatever the "
+        "distribution of the scores."
+    ) in text
+    assert "SciPy" not in text
+    assert "are few" not in text
+
+
+def test_slices_stand_with_intervals_for_all_of_them(report: Report) -> None:
+    """Each kind of samples has its mean and an interval at the level of all that are shown."""
+    samples = [
+        Sample(
+            id=f"s{n}",
+            retrieved_context_ids=["a"],
+            reference_context_ids=["a" if n % 3 else "b"],
+            metadata={"kind": f"kind {n % 2}", "one": "same", "own": f"value {n}"},
+        )
+        for n in range(40)
+    ]
+    made = evaluate(samples, IdRecall(), progress=False)
+    page = made.to_html()
+    index = block(page, "index")
+    assert [one["name"] for one in index["groupings"]] == ["kind"], "others part nothing"
+    values = index["groupings"][0]["values"]
+    assert [values[entry["s"][0][1]] for entry in index["samples"]] == [
+        f"kind {n % 2}" for n in range(40)
+    ]
+    text = " ".join(" ".join(Parsed(page).text).split())
+    for one in made.slices("kind"):
+        assert one.interval is not None
+        shown = f"{one.value} {one.mean:.3f} {one.interval.low:.3f}–{one.interval.high:.3f}"
+        assert shown in text
+    assert "hold for all 2 means looked at together" in text
+    assert "Slices" not in " ".join(Parsed(report.to_html()).text).split("Samples")[0]
+
+
+def test_the_head_says_who_judged_and_what_it_cost(report: Report) -> None:
+    """Sources of the retrieval, the judge, and the requests that the scores rest on."""
+    text = " ".join(" ".join(Parsed(report.to_html()).text).split())
+    assert "Retrieval first pass, rerank" in text
+    assert "Judge a judge" in text
+    assert "Rests on 9 judge requests, 480 tokens" in text
+
+
+def test_means_are_over_groups_and_say_so(report: Report) -> None:
+    """Two samples of one group count once: the page has the mean over groups, and a note."""
+    samples = [
+        Sample(id=str(n), group=group, retrieved_context_ids=["a"], reference_context_ids=[wanted])
+        for n, (group, wanted) in enumerate((("g", "a"), ("g", "a"), (None, "b")))
+    ]
+    page = evaluate(samples, IdRecall()).to_html()
+    assert "id_recall: the mean is over 2 groups of 3 samples" in page
+    assert dict(rows_of(page))["4"][0].startswith("A id_recall 0.500")
+    assert "the mean is over" not in report.to_html()
+
+
+def test_each_cause_has_its_share_of_each_score_and_its_fix(report: Report, diagnosis: Any) -> None:
+    """Shares are of the misses of one score: those of another score are not added to them."""
+    text = " ".join(" ".join(Parsed(report.to_html(diagnosis=diagnosis)).text).split())
+    assert "Beyond k A id_recall 1 of 2 (50%) C claim_recall 0 of 1 (0%) Mend beyond_k" in text
+    assert "Not in corpus A id_recall 0 of 2 (0%) C claim_recall 1 of 1 (100%)" in text
+    assert "of 3" not in text[text.index("Why it was missed") : text.index("Shares are")]
+
+
+def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
+    """What the mean would be if all unscored were 0, and if they were 1."""
+    summary, page = report.summary()["id_recall"], report.to_html()
+    for measure in (Recall, Recall @ 1):
+        low, high = summary[measure].bounds or (None, None)
+        assert f"{low:.3f}–{high:.3f}" in page
+
+
+def test_a_chart_needs_two_ks() -> None:
+    """One point makes no curve; labels at the ends of curves do not lie on each other."""
+    assert chart([Curve("A", "a", 0, [Figure(5, 0.5, None)])]) is None
+    same = [Curve(name, name, 0, [Figure(1, 0.5, None), Figure(9, 0.5, None)]) for name in "ABC"]
+    drawn = chart(same)
+    assert drawn is not None
+    heights = sorted(curve.label_at[1] for curve in drawn.curves)
+    assert min(b - a for a, b in pairwise(heights)) >= 12
+
+
+# ---- Contrast, worked out from the style sheet by the formula of WCAG 2.2.
