@@ -143,7 +143,7 @@ class TestPairs:
             )
             for text in ("Where?", "Where is it?")
         )
-        with pytest.warns(UserWarning, match="another question under the same ID, such as '1'"):
+        with pytest.warns(UserWarning, match="the same ID and another question, such as '1'"):
             compare(before, after)
 
     def test_no_sample_in_common(self) -> None:

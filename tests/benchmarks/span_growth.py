@@ -36,7 +36,7 @@ class Writer:
     """Texts of made-up words, the same for the same seed."""
 
     LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
-    COMMON_CJK = [chr(0x4E00 + n) for n in range(3_000)]
+    CJK = "".join(map(chr, range(0x4E00, 0x4E00 + 3_000)))
 
     def __init__(self, seed: int = 1) -> None:
         self.random = random.Random(seed)
@@ -49,8 +49,8 @@ class Writer:
 
     def cjk(self, length: int) -> str:
         """Return a text without spaces, of characters as frequent as in Zipf's law."""
-        weights = [1 / (rank + 3) for rank in range(len(self.COMMON_CJK))]
-        return "".join(self.random.choices(self.COMMON_CJK, weights, k=length))
+        weights = [1 / (rank + 3) for rank in range(len(self.CJK))]
+        return "".join(self.random.choices(self.CJK, weights, k=length))
 
 
 def by_references(writer: Writer) -> Mapping[str, Make]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distributed.engines import DOCS, documented
+from tests.distributed.faults import as_text
 from tests.distributed.loopback import Endpoint, served
 from tests.distributed.redis_server import RedisServer
 
@@ -18,7 +19,6 @@ from fullrecall import ClaimRecall, IdRecall, Report, TextRecall, evaluate
 from fullrecall.datasets import read
 from fullrecall.scorers import Scorer
 
-DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
 SAMPLES = 240
 
 
@@ -50,18 +50,21 @@ class Job:
         """Fail unless the saved report is the plain one, byte for byte."""
         assert path.read_bytes() == saved(self.evaluated(), self.path.parent)
 
-    def run(self, code: str) -> None:
-        """Run an example as a script of its own."""
-        exec(compile(code, str(DOCS), "exec"), {"__name__": "__main__"})  # noqa: S102
+    def run(self, code: str) -> dict[str, Any]:
+        """Run an example as a script of its own; return its names."""
+        names: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(code, str(DOCS), "exec"), names)  # noqa: S102
+        return names
+
+    def check_totals(self, heading: str) -> None:
+        """Fail unless the example under a heading comes to the plain run's totals of IDs."""
+        report = self.run(self.documented(heading))["report"]
+        assert report.complete
+        assert as_text(report) == as_text(self.evaluated([IdRecall()]))
 
     def documented(self, heading: str, **replaced: str) -> str:
         """Return the example under a heading of docs/distributed.md, reading this job's file."""
-        section = DOCS.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
-        (code,) = re.findall(r"^```py\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
-        for before, after in {"samples.parquet": str(self.path), **replaced}.items():
-            assert before in code
-            code = code.replace(before, after)
-        return str(code)
+        return documented(heading, {"samples.parquet": str(self.path), **replaced})
 
 
 def saved(report: Report, folder: Path) -> bytes:

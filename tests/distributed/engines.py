@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,17 @@ from typing import Any
 from tests.distributed.faults import FaultyScorer
 
 BATCH = 1_000
+DOCS = Path(__file__).parents[2] / "docs" / "distributed.md"
+
+
+def documented(heading: str, replaced: Mapping[str, str]) -> str:
+    """Return the example under a heading of docs/distributed.md, with these texts replaced."""
+    section = DOCS.read_text("utf-8").split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    (code,) = re.findall(r"^```py\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    for before, after in replaced.items():
+        assert before in code
+        code = code.replace(before, after)
+    return str(code)
 
 
 @contextmanager

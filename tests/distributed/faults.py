@@ -222,7 +222,7 @@ def judged_job(
     marks.mkdir(parents=True)
     write_judged(path, rows, texts)
     faulty = FaultyScorer(
-        judging(endpoint), position="row", keep="summary", part_size=20, folder=str(marks),
+        judging(endpoint), position="row", keep="summary", part_size=max(20, rows // 100), folder=str(marks),
         once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
         store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
     )  # fmt: skip

@@ -2,15 +2,20 @@
 
     python -m tests.distributed.large ids ray spark dask
     python -m tests.distributed.large judged ray spark dask
+    python -m tests.distributed.large documented ray spark dask
 
 Each engine has two workers. A batch fails once, one fails always, a worker is killed, half of the
 rows are in one partition, and Spark starts a slow task twice. What the engine's report has must be
-what one run has over the same rows, byte for byte; the endpoint counts what was paid.
+what one run has over the same rows, byte for byte; the endpoint counts what was paid. `documented`
+runs the examples of docs/distributed.md as they stand, where nothing goes wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -87,6 +92,34 @@ def judged(engine: str, rows: int, folder: Path, *, rate: float, seconds: float)
     print(f"{engine}: as one run, byte for byte, {told}, but: {report.stopped}", flush=True)
 
 
+def documented(engine: str, rows: int, folder: Path) -> None:
+    """Run the documented totals."""
+    path = folder / "samples.parquet"
+    faults.write_ids(path, rows)
+    code = engines.documented(f"Totals in {engine.title()}", {"samples.parquet": str(path)})
+    script = folder / "script.py"
+    script.write_text(f"{code}\nif __name__ == '__main__':\n    {_KEEP.format(folder=folder)}\n")
+    began = time.monotonic()
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_register_timeout_seconds": "300",
+    }
+    subprocess.run([sys.executable, str(script)], check=True, env=environment, cwd=folder)
+    took = time.monotonic() - began
+    expected, _ = faults.one_run(path, ())
+    assert (folder / "totals.json").read_text() == faults.as_text(expected)
+    print(f"{engine}, as documented: {rows:,} rows in {took:.0f} s, byte for byte", flush=True)
+
+
+_KEEP = (
+    "from tests.distributed.faults import as_text; "
+    "open('{folder}' + '/totals.json', 'w').write(as_text(report))"
+)
+
+
 def paid_twice(endpoint: Endpoint) -> str:
     """Return how many answers were paid for, and how many of them twice."""
     twice = endpoint.asked.total() - len(endpoint.asked)
@@ -96,7 +129,7 @@ def paid_twice(endpoint: Endpoint) -> str:
 def main() -> None:
     """Run what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["ids", "judged"])
+    parser.add_argument("what", choices=["ids", "judged", "documented"])
     parser.add_argument("engines", nargs="+", choices=engines.ENGINES)
     parser.add_argument("--rows", type=int, help="default: 1,000,000 of IDs, 20,000 judged")
     parser.add_argument("--rate", type=float, default=150.0, help="requests a second")
@@ -104,7 +137,9 @@ def main() -> None:
     given = parser.parse_args()
     for engine in given.engines:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            if given.what == "ids":
+            if given.what == "documented":
+                documented(engine, given.rows or 1_000_000, Path(folder))
+            elif given.what == "ids":
                 ids(engine, given.rows or 1_000_000, Path(folder))
             else:
                 rows = given.rows or 20_000

@@ -64,6 +64,11 @@ def test_a_frame_in_memory(dd: Any, job: Job) -> None:
     job.check(scorer.report(computed))
 
 
+def test_the_documented_totals(dd: Any, job: Job) -> None:
+    """The example of totals runs as it stands, and comes to the plain run's."""
+    job.check_totals("Totals in Dask")
+
+
 def test_only_a_summary(dd: Any, job: Job) -> None:
     """Partial summaries of the partitions add up to that of the whole, to the last bit."""
     scorer = BatchScorer(job.scorers, position="row", keep="summary")

@@ -92,6 +92,11 @@ def test_other_forms_of_batches(ray: Any, job: Job, form: str) -> None:
     job.check(scorer.report(scores.iter_batches(batch_format=form)))
 
 
+def test_the_documented_totals(ray: Any, job: Job) -> None:
+    """The example of totals runs as it stands, and comes to the plain run's."""
+    job.check_totals("Totals in Ray")
+
+
 def test_only_a_summary(ray: Any, job: Job) -> None:
     """Partial summaries of the batches add up to that of the whole, to the last bit."""
     scorer = BatchScorer(job.scorers, position="row", keep="summary")

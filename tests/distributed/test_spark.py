@@ -82,6 +82,11 @@ def test_in_arrow(spark: Any, job: Job) -> None:
     job.check(scorer.report(scores.toArrow()))
 
 
+def test_the_documented_totals(spark: Any, job: Job) -> None:
+    """The example of totals runs as it stands, and comes to the plain run's."""
+    job.check_totals("Totals in Spark")
+
+
 def test_only_a_summary(spark: Any, job: Job) -> None:
     """Partial summaries of the batches add up to that of the whole, to the last bit."""
     scorer = BatchScorer(job.scorers, position="row", keep="summary")

@@ -293,6 +293,13 @@ class TestTheList:
                 },
             ),
             (
+                "Lyon, which lies on two rivers, is a very old city of traders and weavers.",
+                {
+                    "Lyon lies on two rivers.": "Lyon, which lies … on two rivers",
+                    "Lyon is a very old city of traders and weavers.": "Lyon, which … and weavers.",
+                },
+            ),
+            (
                 "Мост открыт в 1889 году. Его построила Ада.",
                 dict.fromkeys(["Мост открыт в 1889 году.", "Его построила Ада."]),
             ),

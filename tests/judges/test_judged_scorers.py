@@ -375,7 +375,7 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
         ({"depth": 0}, "depth"),
         ({"judge": LLMJudge}, "instance"),
         ({"judge": ScriptedChatModel([""])}, "wrap it, LLMJudge"),
-        ({"judge": "openai:gpt"}, "split, attribute and relevance"),
+        ({"judge": "openai:gpt"}, "split, attribute, and relevance"),
     ],
 )
 def test_bad_scorer_parameters_are_named(parameters: dict[str, Any], name: str) -> None:

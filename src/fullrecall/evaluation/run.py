@@ -30,10 +30,11 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
+    from fullrecall.evaluation.asker import Asker
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.drivers import Run
     from fullrecall.evaluation.progress import Meter, OnProgress
-    from fullrecall.evaluation.retrievers import Asker, RetrieverLike
+    from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.evaluation.served_store import ServedStore, Server
     from fullrecall.evaluation.store import JobFile, Store
     from fullrecall.report.found_rows import FoundRows
@@ -210,7 +211,8 @@ async def _aretrieved(
 
 
 def _asker(retriever: RetrieverLike, run: Run) -> Asker:
-    from fullrecall.evaluation.retrievers import Asker, as_retriever
+    from fullrecall.evaluation.asker import Asker
+    from fullrecall.evaluation.retrievers import as_retriever
 
     limits = run.limits
     return Asker(

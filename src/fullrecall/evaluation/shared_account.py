@@ -39,6 +39,10 @@ It counts as what was held for it, until its worker settles it after all."""
 _POLL_SECONDS = (0.02, 0.25)
 """Between two looks at whether others have made room: at first, and at most."""
 
+_ASKING = 4
+"""So many of a process ask for their turns at once, the others queue: who holds a turn that is yet to
+come does not hear that the endpoint asks all to wait."""
+
 _RESERVE = """
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -173,7 +177,7 @@ class SharedAccount(Account):
         server = budget.server
         client = server.client()
         self._rate = budget.rate
-        self._asking = asyncio.Lock()  # one of a process asks for its turn, the others queue
+        self._asking = asyncio.Semaphore(_ASKING)
         self._settled_here = asyncio.Event()
         self._used_up_for: str | None = None
         self._lost: str | None = None

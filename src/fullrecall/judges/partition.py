@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from fullrecall.judges.bearing import bears, content_words, is_denial
-from fullrecall.judges.evidence import Folded, Location, locate_parts
+from fullrecall.judges.evidence import Folded, Location, locate
 from fullrecall.judges.lexical.words import Word, alike
 from fullrecall.judges.sentences import is_heading
 
@@ -31,7 +31,10 @@ _PAIR = 2  # characters, of a script without spaces
 
 
 class Claimed(NamedTuple):
-    """A claim, and the words of the text that it is taken from, as whoever lists them says."""
+    """A claim, and the words of the text that it is taken from, as whoever lists them says.
+
+    An ellipsis in the source stands for all that is between its first words and its last.
+    """
 
     claim: str
     source: str
@@ -46,10 +49,10 @@ def fault(listed: Sequence[Claimed], text: str, question: str | None = None) -> 
     told = _Keys([*content_words(text), *content_words(question or "")])
     taken: list[_Taken] = []
     for number, (claim, source) in enumerate(listed, start=1):
-        parts = locate_parts(source, folded)
-        if not parts:
+        stands = locate(source, folded)
+        if stands is None:
             return f"claim {number} names words that the text does not have: {source[:60]!r}"
-        one = _Taken(claim, parts)
+        one = _Taken(claim, stands)
         problem = _invented(one, text, told)
         if problem:
             return f"claim {number} {problem}"
@@ -83,15 +86,15 @@ class _Keys:
 class _Taken:
     """A claim, and where in the text it is taken from."""
 
-    def __init__(self, claim: str, parts: Sequence[Location]) -> None:
+    def __init__(self, claim: str, stands: Location) -> None:
         self.claim = claim
-        self.parts = parts
+        self.stands = stands
         self.words = content_words(claim)
         self.keys = _Keys(self.words)
 
     def covers(self, word: Word) -> bool:
         """Whether a word of the text stands where the claim is taken from, and in the claim."""
-        there = any(part.start <= word.start and word.end <= part.end for part in self.parts)
+        there = self.stands.start <= word.start and word.end <= self.stands.end
         return there and self.keys.has(word)
 
     def repeats(self, other: _Taken) -> bool:
@@ -101,9 +104,8 @@ class _Taken:
             return False
         if mine == its:
             return True
-        return (mine < its or its < mine) and any(
-            one.start < two.end and two.start < one.end for one in self.parts for two in other.parts
-        )
+        overlap = self.stands.start < other.stands.end and other.stands.start < self.stands.end
+        return overlap and (mine < its or its < mine)
 
 
 def _invented(one: _Taken, text: str, told: _Keys) -> str:
@@ -117,9 +119,9 @@ def _invented(one: _Taken, text: str, told: _Keys) -> str:
     if len(new) * _MAY_ADD > len(one.words) - len(new):
         added = ", ".join(repr(word.written) for word in new)
         return f"adds {added}"
-    if not bears(one.claim, text, one.parts):
+    if not bears(one.claim, text, [one.stands]):
         return "is not what its words in the text say"
-    if is_denial(one.claim) and not any(is_denial(_around(part, text)) for part in one.parts):
+    if is_denial(one.claim) and not is_denial(_around(one.stands, text)):
         return "denies what the text does not deny"
     return ""
 

@@ -74,7 +74,7 @@ and words, each stating one fact, pronouns resolved, nothing added, nothing said
 left out: each name, number and content word of the reference is in a claim. Where a question is \
 given, the reference answers it: each claim must stand without the question. Keep list numbering \
 as written. Headings are no claims. number: from 1; source: the words of the reference that the \
-claim is taken from, verbatim.
+claim is taken from, verbatim; of more than eight the first three … the last three.
 Then for each claim the evidence: the number of each context that bears on it with a short \
 verbatim quote from it. together: true if one citation is not enough without the others. Then the \
 verdict, from the contexts alone: "supported" if they state or directly imply all of it, \

@@ -215,8 +215,8 @@ def _by_position(before: Report, after: Report) -> Pairing:
         if _differ(ours, theirs):
             raise ReportError(
                 f"sample {ours.label} asks {ours.sample.user_input!r} before and "
-                f"{theirs.sample.user_input!r} after, and the samples have no IDs: give each "
-                "sample an id, or keep them in one order"
+                f"{theirs.sample.user_input!r} after, and the samples have no IDs: set the id of "
+                "each, or keep them in one order"
             )
     return Pairing("position", pairs)
 
@@ -233,7 +233,7 @@ def _check_same(ours: Method, theirs: Method) -> None:
             raise ReportError(
                 f"{ours.name} was scored with {name}={before.get(name)!r} before and "
                 f"{name}={after.get(name)!r} after, which do not compare: evaluate both in one "
-                "way, or give one another name="
+                "way, or pass another name= to one"
             )
 
 

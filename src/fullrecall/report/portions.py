@@ -72,7 +72,7 @@ def distinct(every: Sequence[Sequence[Portion]], stopped: Sequence[bool]) -> lis
         if again and len(again) < len(portions):
             raise ReportError(
                 f"part {again[0]!r} is in two totals that were merged with other parts: merge each "
-                "part once, or give the totals of the parts themselves"
+                "part once, or pass the totals of the parts themselves"
             )
         if not again:
             known |= {one.name: one for one in portions}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
@@ -16,6 +17,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.draws import drawn_places
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyMissed, LazyRows
@@ -155,11 +157,7 @@ class Report:
         rows = self.rows
         if check_k(n, "n") >= len(rows):
             return self._with(rows)
-        places = sorted(
-            Random(seed).sample(  # noqa: S311 - no secret
-                range(len(rows)), n
-            )
-        )
+        places = drawn_places(len(rows), n, seed)
         if isinstance(rows, LazyRows):
             return self._with(rows.rows_at(places))
         return self._with(rows[place] for place in places)
@@ -577,13 +575,13 @@ class Report:
         from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        if directory.is_directory(path):
-            stored = cls.open(path)
-            return stored[:]
-        methods, rows, stopped = file.read(path)
-        report = cls.of(methods, rows)
-        report.stopped = stopped
-        return report
+        with _uncollected():
+            if directory.is_directory(path):
+                return cls.open(path)[:]
+            methods, rows, stopped = file.read(path)
+            report = cls.of(methods, rows)
+            report.stopped = stopped
+            return report
 
     @classmethod
     def open(cls, path: str | Path) -> Report:
@@ -669,6 +667,19 @@ class Report:
         tallies = other.emptied()
         tallies.add_all(self._rows)
         return tallies
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Have Python look for no cycles meanwhile: among rows, which have none, it takes longest."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:

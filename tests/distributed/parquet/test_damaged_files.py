@@ -231,7 +231,7 @@ def test_a_part_of_another_scorer_is_refused(folder: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda plain: plain["parts"].append(plain["parts"][0]), "stands 2"),
+        (lambda plain: plain["parts"].append(plain["parts"][0]), "occurs 2"),
         (lambda plain: plain["parts"][0].update(file="../x"), "must be a name in this directory"),
         (lambda plain: plain.update(samples=7), "samples must be 200"),
         (lambda plain: plain.update(version=9), "version 9"),

@@ -17,7 +17,7 @@ from fullrecall.distributed.parquet.shapes import Shape, Shaped, Shapes, is_own
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
-from fullrecall.records import RowRecord
+from fullrecall.records import content_of
 from fullrecall.report.file import parsed
 from fullrecall.report.groups import Linked
 from fullrecall.report.lazy_rows import LazyRows, Tallied
@@ -114,7 +114,7 @@ class StoredRows(LazyRows):
         plain = columns.plain_rows(batch, self.methods)
         for place in places:
             try:
-                sample, results = RowRecord.read(next(plain)).content(self.methods)
+                sample, results = content_of(next(plain), self.methods)
             except FullrecallError as error:
                 part = self._part_of(place)
                 row = place - part.first + 1
