@@ -62,10 +62,9 @@ class Targets:
         targets = []
         for finding, by_rank, mark in zip(findings, ranked, marks, strict=True):
             label = finding.target.label
-            number = self._number(label)  # before those of its cause, as for all other findings
             more = mark + self._cause(causes.get(label), reading.nth, found)
             if not more and _is_plain(finding):
-                targets.append(_listed(number, finding.ranks))
+                targets.append(_listed(self._number(label), finding.ranks))
             else:
                 targets.append(self._target(finding, by_rank, row.sample, contexts, more))
         return targets
