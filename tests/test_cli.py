@@ -12,6 +12,7 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from typer.testing import CliRunner
 
 import fullrecall
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.cli import app, demo, evaluation
+from fullrecall.cli import app, evaluation
 from fullrecall.cli import job as cli_job
 from fullrecall.cli.commands import COMMANDS
 from fullrecall.datasets import read
@@ -112,31 +113,45 @@ def test_importing_the_command_line_is_light() -> None:
     assert found.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("arguments", [(), ("evaluate",), ("demo",)])
-def test_help_fits_into_80_columns_and_shows_examples(arguments: tuple[str, ...]) -> None:
-    """Every help text has examples and breaks no line of them at 80 columns."""
-    result = run(*arguments, "--help")
+@cache
+def commands() -> dict[str, Any]:
+    """Return each command by the words that call it."""
+    group: Any = typer.main.get_command(app)
+    found = {name: group.commands[name].loaded() for name in COMMANDS}
+    below = found["testset"].commands
+    return {"": group, **found, **{f"testset {name}": one for name, one in below.items()}}
+
+
+@pytest.mark.parametrize("name", commands())
+def test_help_fits_into_80_columns_and_breaks_no_example(name: str) -> None:
+    """Every line fits, every example is in one piece, and no type is shown as if to be typed."""
+    result = run(*name.split(), "--help")
     assert result.exit_code == 0
     shown = result.stdout.splitlines()
     assert max(map(len, shown)) <= 80
-    texts = {(): "fullrecall demo", ("evaluate",): evaluation.HELP, ("demo",): demo.HELP}
-    examples = re.findall(r"^  (fullrecall .*)$", texts[arguments], re.MULTILINE) or [
-        "fullrecall demo"
-    ]
+    examples = re.findall(r"^ {2,}(.+)$", commands()[name].help or "", re.MULTILINE)
+    assert examples or name == "doctor"
     for example in examples:
-        assert example in [line.strip() for line in shown]
+        assert example.strip() in [line.strip() for line in shown]
+    assert not re.search(r"<\w+(\[\w+\])?>|\{[A-Z]+\}", result.stdout)
 
 
-@pytest.mark.parametrize(
-    "example",
-    re.findall(r"^  fullrecall (.*)$", evaluation.HELP + demo.HELP, re.MULTILINE),
-)
-def test_examples_in_help_are_valid(example: str) -> None:
+def examples_of(name: str) -> list[str]:
+    """Return the command lines that a help text shows, each in one line."""
+    text = (commands()[name].help or "").replace("\\\n", " ")
+    return re.findall(r"^  fullrecall (.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("example", [each for name in commands() for each in examples_of(name)])
+def test_examples_in_help_are_valid(example: str, tmp_path: Path) -> None:
     """The options that the help texts use exist and take these values."""
     name, *arguments = shlex.split(example)
-    group: Any = typer.main.get_command(app)
+    found = commands()
+    if name == "testset":
+        name, arguments = f"testset {arguments[0]}", arguments[1:]
     # Parses the options, and runs nothing.
-    group.commands[name].make_context(name, arguments)
+    arguments = [tmp_path.as_posix() if one.startswith("/") else one for one in arguments]
+    found[name].make_context(name, arguments)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -149,7 +164,7 @@ def test_each_command_is_the_one_that_the_list_names(name: str) -> None:
 
 def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:
     """The line of a .jsonl file that the help shows is a sample."""
-    shown = evaluation.HELP.split("[/]\n")[1].partition("\n\n")[0]
+    shown = evaluation.HELP.split(":\n")[1].partition("\n\n")[0]
     result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 
@@ -696,7 +711,7 @@ def test_memory_does_not_grow_with_the_file(file: Callable[..., Path]) -> None:
     assert peak(4_000) - peak(100) < 1_000_000  # the questions alone are 8,000,000 bytes
 
 
-def test_colours_are_for_terminals(file: Callable[..., Path]) -> None:
+def test_colors_are_for_terminals(file: Callable[..., Path]) -> None:
     """What goes into a pipe has no escape sequences."""
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     done = subprocess.run(

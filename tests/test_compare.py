@@ -143,7 +143,7 @@ class TestPairs:
             )
             for text in ("Where?", "Where is it?")
         )
-        with pytest.warns(UserWarning, match="another question under the same ID, such as '1'"):
+        with pytest.warns(UserWarning, match="the same ID and another question, such as '1'"):
             compare(before, after)
 
     def test_no_sample_in_common(self) -> None:
@@ -429,7 +429,7 @@ class TestCommand:
         saved[1].write_text(saved[1].read_text("utf-8").replace("question 3?", "Q3?"), "utf-8")
         result = self.run(*saved)
         assert result.exit_code == 0
-        assert result.stderr.startswith("Note: 1 sample(s) ask another question under the same ID")
+        assert result.stderr.startswith("Note: 1 sample with the same ID and another question")
         assert "UserWarning" not in result.stderr
 
     def test_json_is_all_of_it(self, saved: tuple[Path, Path]) -> None:

@@ -24,6 +24,7 @@ from fullrecall.errors import InputError, MissingExtraError, ParameterError, Rep
 from fullrecall.measures import RR, Precision, Recall, nDCG
 from fullrecall.report.file import Writer
 from fullrecall.result import Status
+from fullrecall.retrieval import Retrieval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +102,7 @@ class TestEvaluate:
         ("scorers", "message"),
         [
             ([], "empty"),
-            ([IdRecall], "give an instance"),
+            ([IdRecall], "pass an instance"),
             ([IdRecall(), IdRecall()], r"two scorers are named 'id_recall'.*every measure"),
             (["id_recall"], "is not a scorer"),
             ("id_recall", "'id_recall' is not a scorer"),
@@ -123,6 +124,7 @@ class TestEvaluate:
                 {"retrieved_ids": [f"d{n}", "x"], "expected_ids": [f"d{n}", "y"]}
                 for n in range(5_000)
             )
+            evaluate([], IdRecall())  # loads what it needs
             tracemalloc.start()
             evaluate(rows, IdRecall(), progress=False, keep=keep)
             _, most = tracemalloc.get_traced_memory()
@@ -170,6 +172,17 @@ class TestSummary:
         (reason, count), *others = summary["id_recall"].reasons.items()
         assert ("no retrieval observed" in reason, count, others) == (True, 1, [])
         assert "no retrieval observed" in str(summary)
+
+    def test_addresses_make_no_other_reason(self) -> None:
+        """A thread ID or an address in a library's words differs each time, and means nothing."""
+        reasons = [
+            f"object at 0x7f{n}a8c1d2e of thread 14007952564{n}088: 3 of {n}" for n in (1, 1, 2)
+        ]
+        samples = [
+            Sample(expected_ids=["a"], retrieval=Retrieval(error=reason)) for reason in reasons
+        ]
+        summary = evaluate(samples, IdRecall(), progress=False).summary()
+        assert list(summary["id_recall"].reasons.values()) == [2, 1]
 
     def test_nothing_scored_is_no_number(self) -> None:
         """Without a scored sample there is no mean: None, and a dash in the table."""

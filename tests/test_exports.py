@@ -497,3 +497,19 @@ class TestFrames:
         assert report.to_frame()[whole][0] == 0.0
         assert report.findings_to_frame()["target"][0] == whole
         assert diagnose(report).to_frame()["target"][0] == whole
+
+
+def test_what_was_written_does_not_fill_a_notebook(tmp_path: Path) -> None:
+    """The last value of a cell is shown: where the page went, and not its 300,000 characters."""
+    report = evaluate(SAMPLES[:1], IdRecall(), progress=False)
+    for name, write in {
+        "r.html": report.to_html,
+        "c.html": compare(report, report).to_html,
+        "r.csv": report.to_csv,
+        "d.md": diagnose(report).to_markdown,
+        "r.xml": report.to_junit,
+    }.items():
+        text = write(tmp_path / name)  # type: ignore[operator]
+        assert repr(text) == f"<{len(text):,} characters, written to {tmp_path / name}>"
+        assert str(text).strip() == (tmp_path / name).read_text(encoding="utf-8-sig").strip()
+    assert repr(report.to_csv()) == repr(str(report.to_csv()))

@@ -143,7 +143,7 @@ def test_result_objects_are_read(name: str) -> None:
         ({"ids": [["1"], ["2"]]}, "expected the results of one query, got 2"),
         ([{"id": 1.0, "text": "t"}], "is not an ID"),
         ([(1, "t", 0.5)], "name its columns, as by row_factory"),
-        ([-1], "-1 is FAISS's sign of no result"),
+        ([-1], "-1 means no result in FAISS"),
         ([["a"], ["b"]], "expected the results of one query, got 2"),
         ((np.zeros((1, 2)), np.zeros((1, 2))), "expected a pair of distances and ids"),
         (pl.DataFrame({"name": ["t"]}), "item 0: expected a text, a Context, or a result"),

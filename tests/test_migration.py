@@ -290,7 +290,10 @@ class TestDeepeval:
             ("a.json", "expected an iterable of test cases, got str 'a.json'"),
             (SHOES, "expected an iterable of test cases, got dict"),
             (3, "expected an iterable of test cases, got int 3"),
-            ([SHOES, {"question": "q"}], "sample 2: a test case has an input, got 'question'"),
+            (
+                [SHOES, {"question": "q"}],
+                "sample 2: expected a test case with an input, got 'question'",
+            ),
             ([SHOES, "x"], "sample 2: a row must be an object with named fields, got str 'x'"),
             (
                 [{"input": "q", "retrieval_context": "c"}],
@@ -509,9 +512,13 @@ class TestQrelsAndRuns:
         [
             ({}, RUN, "qrels holds no queries"),
             (QRELS, {}, "run holds no queries"),
-            (QRELS, [1], "run is {query: {document: number}}, got list [1]: read_trec reads"),
-            ("qrels.txt", RUN, "qrels is {query: {document: number}}, got str 'qrels.txt'"),
-            (QRELS, {"q_1": ["d"]}, "run: query 'q_1' has {document: number}, got list ['d']"),
+            (QRELS, [1], "run must be {query: {document: number}}, got list [1]: read_trec reads"),
+            ("qrels.txt", RUN, "qrels must be {query: {document: number}}, got str 'qrels.txt'"),
+            (
+                QRELS,
+                {"q_1": ["d"]},
+                "run: query 'q_1' must have {document: number}, got list ['d']",
+            ),
             (
                 QRELS,
                 {"q_1": {"d": float("nan")}},
@@ -520,7 +527,7 @@ class TestQrelsAndRuns:
             (QRELS, {"q_1": {"d": "0.5"}}, "run: query 'q_1': a score must be a number, got '0.5'"),
             (QRELS, {"q_1": {1.5: 1.0}}, "run: query 'q_1': 1.5 is not an ID"),
             ({"q": {"d": "x"}}, RUN, "qrels: query 'q': reference_context_ids: a grade must be"),
-            ({1: {}, "1": {}}, RUN, "qrels: two queries are '1'"),
+            ({1: {}, "1": {}}, RUN, "qrels: two queries are named '1'"),
             ({1.5: {}}, RUN, "qrels: 1.5 is not an ID"),
         ],
     )
@@ -532,5 +539,7 @@ class TestQrelsAndRuns:
 
     def test_ties_are_broken_in_one_of_two_ways(self) -> None:
         """Another word is met at the call."""
-        with pytest.raises(ParameterError, match='ties is "given" or "trec_eval", got \'first\''):
+        with pytest.raises(
+            ParameterError, match='ties must be "given" or "trec_eval", got \'first\''
+        ):
             datasets.from_qrels_run(self.QRELS, self.RUN, ties="first")  # type: ignore[arg-type]

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 import fullrecall
+from fullrecall.cli.commands import COMMANDS
 
+TESTSET = ("generate", "check", "complete", "review")
 SOURCE = Path(fullrecall.__file__).parent
 
 
@@ -38,6 +40,7 @@ def test_the_surface_is_pinned() -> None:
 LAZY = (
     "fullrecall",
     "fullrecall.calibration",
+    "fullrecall.datasets",
     "fullrecall.diagnosis",
     "fullrecall.evaluation",
     "fullrecall.judges",
@@ -94,23 +97,59 @@ print(report.summary())
     assert loaded & asking == set()
 
 
+def after_commands(*commands: list[str]) -> set[str]:
+    """Return the modules that the command line has loaded once it has run these, one by one."""
+    return modules_after(f"""
+import sys
+from fullrecall.cli import main
+for command in {commands!r}:
+    sys.argv = ["fullrecall", *command]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, command
+""")
+
+
 def test_help_loads_no_command() -> None:
     """`fullrecall --help` lists the commands without loading what they need."""
-    program = """
-import sys
-sys.argv = ["fullrecall", "--help"]
-from fullrecall.cli import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code
-"""
-    loaded = modules_after(program)
+    loaded = after_commands(["--help"])
     assert {name for name in loaded if name.startswith("fullrecall.")} == {
         "fullrecall.cli",
         "fullrecall.cli.commands",
+        "fullrecall.cli.exits",
+        "fullrecall.cli.layout",
+        "fullrecall.lazy",
     }
-    assert loaded & {"asyncio", "numpy", "pydantic", "scipy"} == set()
+    assert len(loaded - modules_after("")) <= 130  # 286 when rich laid it out
+
+
+def test_the_help_of_every_command_is_light() -> None:
+    """What reads options, draws tables, and counts is loaded by a command that runs, not by help.
+
+    All in one process: the modules are counted, which no load of the machine changes.
+    """
+    helps = [[name, "--help"] for name in COMMANDS if name != "doctor"]
+    loaded = after_commands(["--help"], *helps, *(["testset", name, "--help"] for name in TESTSET))
+    heavy = "asyncio email jinja2 numpy pydantic rapidfuzz rich scipy sqlite3 tqdm".split()
+    assert loaded & {*heavy, "fullrecall.records", "fullrecall.scorers"} == set()
+    assert len(loaded - modules_after("")) <= 180
+
+
+def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
+    """A file of IDs is scored without an event loop, a judge, what saves, or other readers."""
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}\n' * 10)
+    loaded = after_commands(["evaluate", str(path)])
+    assert "fullrecall.scorers.ids" in loaded
+    unused = {
+        "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
+        "fullrecall.calibration", "fullrecall.datasets.csv_files", "fullrecall.datasets.traces",
+        "fullrecall.distributed", "fullrecall.evaluation.engine", "fullrecall.judges.evidence",
+        "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
+    }  # fmt: skip
+    assert loaded & unused == set()
+    assert len(loaded - modules_after("")) <= 470  # 545 when all readers and scorers came along
 
 
 def test_the_pytest_plug_in_costs_a_run_without_it_nothing() -> None:

@@ -128,7 +128,7 @@ def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
 def test_parts_of_which_one_is_partial(partial: Report) -> None:
     """A whole of parts lacks what a part lacks, with rows and with totals."""
     assert Report.merged([whole(), partial]).stopped == partial.stopped
-    assert Report.of_totals([whole().totals(), partial.totals()]).stopped == partial.stopped
+    assert Report.of_totals([whole().totals("1"), partial.totals("2")]).stopped == partial.stopped
     assert Report.merged([whole(), whole()]).complete
 
 

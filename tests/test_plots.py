@@ -68,7 +68,7 @@ def report_of(shift: int = 0) -> Report:
 
 
 def lines_of(ax: Any) -> dict[str, tuple[list[float], list[float]]]:
-    """Return what each labelled line of axes goes through."""
+    """Return what each labeled line of axes goes through."""
     return {
         line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
         for line in ax.get_lines()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.distributed.batches import BatchScorer
+from fullrecall.distributed.totals.summed_rows import SummedRows
 from fullrecall.errors import InputError, Interrupted
-from fullrecall.evaluation import id_counts
+from fullrecall.evaluation import id_ranks
 from fullrecall.measures import (
     AP,
     F1,
@@ -94,29 +95,33 @@ def test_totals_are_those_of_results() -> None:
         assert counted.totals() == by_results(items, scorers).totals()
 
 
-def test_plain_samples_make_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("keep", ["rows", "summary"])
+def test_plain_samples_make_no_result(
+    keep: Literal["rows", "summary"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither mappings nor samples of plain IDs are scored one by one; the others are."""
     scored = []
     own = IdRecall._find
     monkeypatch.setattr(IdRecall, "_find", lambda *args: scored.append(args[1]) or own(*args))
     fields = {"retrieved_ids": ["a", "b"], "expected_ids": ["b", "c"], "id": "1"}
     items = [fields, Sample(**{**fields, "id": "2"})]
-    graded = Sample(retrieved_ids=["a"], expected_ids={"a": 2})
-    report = evaluate([*items, graded], IdRecall(), keep="summary", progress=False)
-    assert scored == [graded]
+    either = Sample(retrieved_ids=["a"], expected_ids=[["a", "b"]])
+    monkeypatch.setattr(IdRecall, "by_ranks", None)
+    report = evaluate([*items, either], IdRecall(), keep=keep, progress=False)
+    assert scored == [either]
     assert (len(report), report.summary()["id_recall"].mean) == (3, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"sink": print}, {"deadline": 60.0}, {"keep": "rows"}, {"retriever": lambda _: ["a"]}],
-    ids=["sink", "deadline", "rows", "retriever"],
+    [{"sink": print}, {"deadline": 60.0}, {"retriever": lambda _: ["a"]}],
+    ids=["sink", "deadline", "retriever"],
 )
-def test_who_wants_rows_gets_them(
+def test_who_wants_rows_at_once_gets_them(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A sink, a deadline, rows, or a retriever: each sample is scored as ever."""
-    monkeypatch.setattr(id_counts.IdCounts, "add", None)
+    """A sink, a deadline, or a retriever: each sample is scored as it comes."""
+    monkeypatch.setattr(id_ranks, "ranks_of", None)
     samples = [{"user_input": "?", "expected_ids": ["a"]}]
     given = {"keep": "summary", "progress": False, **options}
     assert len(evaluate(samples, IdRecall(), **given)) == 1
@@ -206,7 +211,7 @@ def test_columns_count_as_rows_do(kind: str, monkeypatch: pytest.MonkeyPatch) ->
         for name, table in tables_of(rows).items():
             by_columns = scorer.report(scorer(table), rows=len(rows))
             with monkeypatch.context() as patched:
-                patched.setattr(BatchScorer, "_count_columns", lambda *_: None)
+                patched.setattr(SummedRows, "count_columns", lambda *_: None)
                 by_rows = scorer.report(scorer(table), rows=len(rows))
             assert by_columns.totals() == by_rows.totals(), name
             expected = expected or by_columns.summary(*MEASURES).to_dict()
@@ -242,5 +247,5 @@ def test_a_table_that_is_not_plain_is_read_row_by_row(
             return str(error)
 
     first = outcome()
-    monkeypatch.setattr(BatchScorer, "_count_columns", lambda *_: None)
+    monkeypatch.setattr(SummedRows, "count_columns", lambda *_: None)
     assert outcome() == first

@@ -285,7 +285,10 @@ class TestTampered:
         for change, message in [
             ({**plain, "samples": 3}, "must be 3 in total"),
             ({**plain, "tallies": []}, "tallies"),
-            ({"samples": 2}, "is missing"),
+            ({"samples": 2}, "expected fullrecall totals in version 1"),
+            ({"kind": plain["kind"], "version": 1, "samples": 2}, "is missing"),
+            ({**plain, "parts": []}, "parts"),
+            ({**plain, "version": 0}, "in version 0"),
             ({**plain, "tallies": [{**tally, "counts": {"great": 2}}]}, "counts must be of"),
             (
                 {

@@ -302,7 +302,7 @@ def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
             lambda: Retrieval.from_dict({"calls": [{"source": "a", "recovered": 1}]}),
             "recovered must be true or false",
         ),
-        (lambda: as_contexts([1]), "item 0: a context is a str"),
+        (lambda: as_contexts([1]), "item 0: expected a str, a Context"),
     ],
 )
 def test_what_is_no_record_is_refused(make: Callable[[], object], why: str) -> None:

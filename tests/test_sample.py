@@ -118,7 +118,7 @@ class TestErrors:
             (
                 {"reference_claims": ["a", 1]},
                 "reference_claims",
-                "item 1: a claim is a str or .* got 1",
+                "item 1: expected a claim, a str or .* got 1",
             ),
             ({"reference_claims": "a"}, "reference_claims", r"\['a'\]"),
             ({"metadata": "x"}, "metadata", "expected a mapping"),
@@ -264,7 +264,7 @@ class TestForms:
         ("fields", "why"),
         [
             ({"retrieval": "a"}, "retrieval: expected a Retrieval or a mapping"),
-            ({"retrieval": {"contexts": [1]}}, "retrieval: item 0: a context is"),
+            ({"retrieval": {"contexts": [1]}}, "retrieval: item 0: expected a str, a Context"),
             (
                 {"retrieval": {"contexts": ["a"]}, "retrieved_contexts": ["b"]},
                 "retrieved_contexts and retrieval differ",

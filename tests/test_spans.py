@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import time
 from collections import Counter
@@ -195,11 +196,18 @@ def naive_cover(reference: str, context: str, min_run: int) -> set[int]:
     }
 
 
-TINY = st.text(alphabet="ab", max_size=30)
+EXAMPLES = 8 * int(os.environ.get("FULLRECALL_RUNS", "40"))
+TINY = st.one_of(
+    st.text(alphabet="ab", max_size=30),
+    st.text(alphabet="a", max_size=40),
+    st.text(alphabet="天地玄", max_size=30),
+    st.builds("".join, st.lists(st.sampled_from(["ab" * 4, "a" * 6, "ba"]), max_size=6)),
+)
+"""Texts that are hard to align: of one character, of two by turns, that begin alike at length."""
 
 
 @given(TINY, TINY, st.integers(1, 9))
-@settings(max_examples=500)
+@settings(max_examples=EXAMPLES)
 def test_runs_equal_the_slow_obvious_reference(reference: str, context: str, min_run: int) -> None:
     """Block seeds lose no run: on two-letter texts the cover is that of every window."""
     found = overlap(reference, context, min_run)
@@ -280,12 +288,12 @@ class Plain:
 
 
 @given(
-    st.lists(st.text(alphabet="ab", max_size=24), max_size=6),
-    st.lists(st.text(alphabet="ab", max_size=40), max_size=4),
+    st.lists(TINY, max_size=6),
+    st.lists(TINY, max_size=4),
     st.integers(1, 9),
     st.integers(0, 8),
 )
-@settings(max_examples=300)
+@settings(max_examples=EXAMPLES)
 def test_an_index_of_blocks_finds_what_a_search_for_each_finds(
     references: list[str], contexts: list[str], min_run: int, few: int
 ) -> None:
@@ -313,9 +321,8 @@ PIECES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=8)
 LINE = "".join(random.Random(3).choices("abc", k=90))
 
 
-@given(PIECES, PIECES, st.lists(st.text(alphabet="abc", min_size=1, max_size=12), max_size=4),
-       st.integers(1, 9))  # fmt: skip
-@settings(max_examples=300)
+@given(PIECES, PIECES, st.lists(TINY.filter(bool), max_size=6), st.integers(1, 9))
+@settings(max_examples=EXAMPLES)
 def test_references_are_united_as_if_each_was_held_against_each(
     cuts: list[tuple[int, int]], places: list[tuple[int, int]], others: list[str], min_run: int
 ) -> None:
@@ -352,6 +359,57 @@ def test_work_grows_with_the_references_and_not_with_their_pairs(
     assert result.score == 5 / 200
     assert seen["_joined"] == 0
     assert seen["places"] == len(contexts)
+
+
+def test_references_that_begin_alike_are_not_held_against_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Texts under one long heading are told apart where they part, not pair by pair."""
+    tried: list[tuple[str, str]] = []
+    joined = passages._joined
+
+    def counted(first: Passage, second: Passage, min_run: int) -> Passage | None:
+        tried.append((first.label, second.label))
+        return joined(first, second, min_run)
+
+    monkeypatch.setattr(passages, "_joined", counted)
+    heading = text_of(1, 60)
+    references = [f"{heading} {text_of(seed, 20)}" for seed in range(2, 202)]
+    texts = [*references, heading, references[0] + " and more of it"]
+    units = merged([Passage(text, text) for text in texts], 32)
+    assert [unit.label for unit in units] == [texts[-1], *references[1:]]
+    # The heading is the beginning of each, and whoever takes it up tries each, both ways.
+    assert len(tried) <= 4 * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("." * 22 + "one ", ["." * 22 + "two "]),
+        ("a", ["a"]),
+        ("ab", ["ab", "a"]),
+        ("天地玄黄宇宙洪荒", ["天地玄黄宇宙洪", "天地"]),
+    ],
+)
+def test_repeated_text_is_grown_where_that_may_add_something(
+    text: str, others: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block that stands in a thousand places is not grown around each of them."""
+    grown: list[int] = []
+    maximal = alignment._maximal
+
+    def counted(*given: Any) -> Any:
+        grown.append(given[1])
+        return maximal(*given)
+
+    monkeypatch.setattr(alignment, "_maximal", counted)
+    for size in (2_000, 8_000):
+        grown.clear()
+        reference = (text * size)[:size] + "y"
+        contexts = [(other * size)[: size - n] + "x" for n, other in enumerate(others)]
+        SpanRecall().score(reference_contexts=[reference], retrieved_contexts=contexts)
+        # A block has a place in 64 of each context's; most are idle, however long the texts are.
+        assert len(grown) <= 64 * 4 * len(contexts)
 
 
 @pytest.mark.parametrize("length", [1, 15, 16, 17, 100, 4_000])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import random
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rapidfuzz
@@ -15,14 +17,18 @@ from fullrecall import IdRecall, Sample, TextRecall, cores, evaluate
 from fullrecall.errors import Interrupted
 from fullrecall.findings import Evidence, LateFindings
 from fullrecall.measures import AP, AllFound, Hit, Measure, Precision, Recall, nDCG
+from fullrecall.report import late
+from fullrecall.report.row import Row
 from fullrecall.result import Result
-from fullrecall.scorers import text_matches
+from fullrecall.scorers import similarity, text_matches
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "40"))
 ALPHABETS = (
     "abcde ", "ab", "äöüß éñ", "日本語の文章 ", "עברית العربية ", "👩‍👩‍👧 🇨🇭",
     "\x00\ufeff\u200b \n", "\ud800\udfff a",
 )  # fmt: skip
+LENGTHS = (1, 3, 8, 8, 30, 30, 70, 70, 140, 140, 600)
+"""RapidFuzz takes one way up to 64 characters, and others for longer texts."""
 FUNCTIONS = {
     "levenshtein": rapidfuzz.distance.Levenshtein.normalized_similarity,
     "indel": rapidfuzz.distance.Indel.normalized_similarity,
@@ -44,19 +50,27 @@ MEASURES: tuple[Measure, ...] = (
 
 @pytest.fixture(params=["short", "lengthy"])
 def lengthy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether every text counts as long, so that many are compared in one call."""
+    """Whether every text counts as long: pairs are compared in calls of some, a few texts first."""
     if request.param == "lengthy":
-        monkeypatch.setattr(text_matches, "_LENGTHY", -1)
+        monkeypatch.setattr(similarity, "_LENGTHY", -1)
+        monkeypatch.setattr(similarity, "_ONE_CALL", 3_000)
+        monkeypatch.setattr(text_matches, "_AT_ONCE", 2)
     return bool(request.param == "lengthy")
 
 
 def text_of(rng: random.Random) -> str:
     """Return a text in one of the alphabets."""
-    return "".join(rng.choices(rng.choice(ALPHABETS), k=rng.choice((1, 3, 8, 30, 70, 140))))
+    return "".join(rng.choices(rng.choice(ALPHABETS), k=rng.choice(LENGTHS)))
 
 
 def edited(text: str, rng: random.Random) -> str:
-    """Return a text with some of its characters replaced, removed, or doubled: often half."""
+    """Return a text with some of its characters replaced, removed, or doubled: often half.
+
+    Or shifted: its end before its beginning, or after as much that is new.
+    """
+    if rng.random() < 0.3:
+        cut = rng.randint(0, len(text))
+        return rng.choice((text[cut:] + text[:cut], "#" * cut + text, text[cut:], text * 2))
     share = rng.choice((0.0, 0.1, 0.4, 0.5, 0.5, 0.6))
     acts = (lambda _: "", lambda c: c * 2, lambda _: "#")
     return "".join(rng.choice(acts)(c) if rng.random() < share else c for c in text)
@@ -96,14 +110,14 @@ def evidence_of(scorer: TextRecall, sample: Sample) -> list[list[Evidence]]:
 
 
 @pytest.mark.usefixtures("lengthy")
-@pytest.mark.parametrize("similarity", FUNCTIONS)
-def test_whatever_is_asked_first_the_answers_are_those_of_a_plain_loop(similarity: str) -> None:
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_whatever_is_asked_first_the_answers_are_those_of_a_plain_loop(name: str) -> None:
     """Found, found by k, first ranks, evidence: in any order, on any text, at the threshold too."""
-    rng = random.Random(similarity)
+    rng = random.Random(name)
     for _ in range(RUNS):
         comparison = "gt" if rng.random() < 0.5 else "ge"
         threshold = rng.choice((0.0, 0.3, 0.5, 0.5, 0.9, 1.0))
-        scorer = TextRecall(similarity=similarity, threshold=threshold, comparison=comparison)  # type: ignore[arg-type]
+        scorer = TextRecall(similarity=name, threshold=threshold, comparison=comparison)  # type: ignore[arg-type]
         sample = sample_of(rng)
         expected = evidence_of(scorer, sample)
         findings = scorer.score(sample).findings
@@ -131,14 +145,14 @@ def test_an_equal_text_settles_a_reference_without_a_comparison(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Recall of copies compares nothing; where they stand takes the texts above, up to k."""
-    compared = []
-    call = text_matches.TextMatches._similarities
+    compared: list[str] = []
+    call = similarity.BoundedSimilarity.of_pairs
 
-    def counted(self: text_matches.TextMatches, group: tuple[str, ...], ranks: list[int]) -> object:
-        compared.extend(ranks)
-        return call(self, group, ranks)
+    def counted(self: Any, references: list[str], texts: list[str]) -> Iterator[list[float]]:
+        compared.extend(text[0] for text in texts)
+        return call(self, references, texts)
 
-    monkeypatch.setattr(text_matches.TextMatches, "_similarities", counted)
+    monkeypatch.setattr(similarity.BoundedSimilarity, "of_pairs", counted)
     texts = [f"{letter}" * 30 for letter in "abcdefgh"]
     result = TextRecall().score(retrieved_contexts=texts, reference_contexts=["f" * 30])
     assert result.score == 1.0
@@ -147,9 +161,9 @@ def test_an_equal_text_settles_a_reference_without_a_comparison(
     assert result[Recall @ 6] == 1.0
     assert compared == []
     assert result[Recall @ 2] == 0.0
-    assert compared == [1, 2]
+    assert compared == ["a", "b"]
     assert result[Recall @ 3] == 0.0
-    assert compared == [1, 2, 3]
+    assert compared == ["a", "b", "c"]
 
 
 def many(count: int, seed: int = 5) -> list[Sample]:
@@ -165,13 +179,11 @@ def many(count: int, seed: int = 5) -> list[Sample]:
 
 @pytest.fixture(params=[1, 3])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Scoring by one and by three threads, of samples of which every other one is lengthy."""
+    """Scoring by one and by three threads, in blocks of which some are worked out at once."""
     monkeypatch.setattr(cores, "cores", lambda: request.param)
-    own = TextRecall.lengthy
-    monkeypatch.setattr(
-        TextRecall, "lengthy", lambda scorer, sample: own(scorer, sample) and sample.id != "s4"
-    )
-    monkeypatch.setattr(text_matches, "_LENGTHY", 400)
+    monkeypatch.setattr(similarity, "_LENGTHY", 400)
+    monkeypatch.setattr(late, "_LENGTHY", 2_000)
+    monkeypatch.setattr(late, "_BLOCK", 9_000)
     before = set(threading.enumerate())
     yield request.param
     assert not [one for one in threading.enumerate() if one not in before]
@@ -200,7 +212,7 @@ def test_a_function_of_the_user_meets_no_other_thread() -> None:
     """Neither a similarity that is a callable nor a scorer of one's own is called in a thread."""
     met = set()
 
-    def similarity(reference: str, text: str) -> float:
+    def equal(reference: str, text: str) -> float:
         met.add(threading.current_thread())
         return float(reference == text)
 
@@ -209,7 +221,7 @@ def test_a_function_of_the_user_meets_no_other_thread() -> None:
             met.add(threading.current_thread())
             return super().score(*args, **fields)  # type: ignore[arg-type]
 
-    scorers = [TextRecall(), TextRecall(similarity=similarity, name="mine"), Own()]
+    scorers = [TextRecall(), TextRecall(similarity=equal, name="mine"), Own()]
     evaluate(many(12), scorers, progress=False).summary()
     assert met == {threading.current_thread()}
 
@@ -273,3 +285,115 @@ def test_findings_that_many_threads_read_are_those_of_one() -> None:
         for one in running:
             one.join()
         assert read == [alone] * 6
+
+
+def test_long_texts_are_compared_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All the pairs of a block in one call, away from the thread that reads samples."""
+    monkeypatch.setattr(cores, "cores", lambda: 2)
+    calls = []
+    compared = similarity.BoundedSimilarity._compared
+
+    def watched(self: Any, references: list[str], texts: list[str]) -> list[float]:
+        calls.append((threading.current_thread(), len(texts)))
+        return compared(self, references, texts)
+
+    monkeypatch.setattr(similarity.BoundedSimilarity, "_compared", watched)
+    rng = random.Random(3)
+    texts = ["".join(rng.choices("abcdefgh ", k=900 + n)) for n in range(12)]
+    samples = [
+        Sample(retrieved_contexts=texts[:6], reference_contexts=texts[4:9]) for _ in range(4)
+    ]
+    summary = evaluate(samples, TextRecall(), progress=False).summary(Recall)
+    assert summary[0].mean == pytest.approx(0.4)
+    assert threading.main_thread() not in {thread for thread, _ in calls}
+    # Two equal, three that are not found: the likeliest text of each, then the five others.
+    assert sorted(count for _, count in calls) == [4 * 3, 4 * 3 * 5]
+
+
+def test_a_scorer_that_scores_in_another_way_is_asked_in_that_way() -> None:
+    """What derives from TextRecall and has a `score` of its own is never passed over."""
+
+    class Strict(TextRecall):
+        def score(self, *args: Any, **fields: Any) -> Result:
+            return TextRecall(threshold=1.0, name="strict").score(*args, **fields)
+
+    sample = Sample(retrieved_contexts=["abcd"], reference_contexts=["abce"])
+    report = evaluate([sample], [TextRecall(), Strict(name="strict")], progress=False)
+    assert [result.score for result in report[0].results] == [1.0, 0.0]
+
+
+@pytest.mark.usefixtures("threads")
+def test_rows_do_not_wait_for_a_source_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample that took its time is given on before the next one is read."""
+    monkeypatch.setattr(late, "_SECONDS", -1.0)
+    monkeypatch.setattr(late, "_LENGTHY", 10**9)
+    seen: list[str] = []
+    known: list[int] = []
+
+    def slow() -> Iterator[Sample]:
+        for sample in many(6):
+            known.append(len(seen))
+            yield sample
+
+    evaluate(slow(), TextRecall(), progress=False, sink=lambda row: seen.append(row.label))
+    assert known == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.usefixtures("threads")
+def test_evaluate_within_evaluate_and_within_a_fork() -> None:
+    """A sink may evaluate, in its own process or in a child: no thread waits for another."""
+
+    def mean() -> float | None:
+        return evaluate(many(6), TextRecall(), progress=False).summary(Recall)[0].mean
+
+    expected, inner, codes = mean(), [], []
+
+    def sink(row: Row) -> None:
+        inner.append(mean())
+        if row.position == 2 and hasattr(os, "fork"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads
+                child = os.fork()
+            if child == 0:
+                os._exit(0 if mean() == expected else 1)
+            codes.append(os.waitpid(child, 0)[1])
+
+    evaluate(many(3), TextRecall(), progress=False, sink=sink)
+    assert inner == [expected] * 3
+    assert codes in ([], [0])
+
+
+def test_ctrl_c_ends_comparisons_between_two_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a sample with endless texts, too; what was read is kept, and worked out when asked."""
+    monkeypatch.setattr(cores, "cores", lambda: 2)
+    monkeypatch.setattr(late, "_LENGTHY", -1)
+    monkeypatch.setattr(late, "_BLOCK", -1)
+
+    pressed: list[bool] = []
+
+    def endless(*_: object) -> Iterator[list[float]]:
+        if not pressed:
+            pressed.append(True)
+            os.kill(os.getpid(), 2)
+        while True:
+            yield []
+
+    samples = [Sample(retrieved_contexts=["abcd"], reference_contexts=["abce"])] * 3
+    with monkeypatch.context() as patch:
+        patch.setattr(similarity.BoundedSimilarity, "of_pairs", endless)
+        with pytest.raises(Interrupted) as stopped:
+            evaluate(samples, TextRecall(), progress=False)
+    assert {row.results[0].score for row in stopped.value.report} == {1.0}
+
+
+def test_a_closed_run_takes_no_further_step() -> None:
+    """Steps that never end do not keep their thread once nobody waits for them."""
+
+    def endless() -> Iterator[None]:
+        while True:
+            yield
+
+    done = cores.on_cores([("first", None), ("second", endless())], threads=2)
+    assert next(done) == "first"
+    done.close()
+    assert not [one for one in threading.enumerate() if one.name.startswith("fullrecall")]

@@ -18,7 +18,7 @@ _ENVIRONMENT = {"COLUMNS": "90", "TERM": "dumb", "NO_COLOR": "1", "FORCE_COLOR":
 
 
 def help_of(*command: str) -> str:
-    """Return what `fullrecall COMMAND --help` prints, without colours and trailing blanks."""
+    """Return what `fullrecall COMMAND --help` prints, without colors and trailing blanks."""
     result = CliRunner().invoke(commands, [*command, "--help"], env=_ENVIRONMENT)
     if result.exit_code:
         raise RuntimeError(f"fullrecall {' '.join(command)} --help: {result.output}")

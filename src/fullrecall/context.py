@@ -49,10 +49,12 @@ class Context:
         if text is not None and not isinstance(text, str):
             raise ValueError(f"a context's text must be a str, got {shown(text)}")
         if (start is None) != (end is None):
-            raise ValueError(f"start and end go together: got start={start!r}, end={end!r}")
+            raise ValueError(
+                f"start and end go together, got start={start!r}, end={end!r}: pass both or none"
+            )
         if start is not None and not _is_range(start, end):
             raise ValueError(
-                f"start and end are whole numbers, 0 <= start <= end: got {start!r}, {end!r}"
+                f"start and end must be whole numbers, 0 <= start <= end, got {start!r}, {end!r}"
             )
         put = object.__setattr__
         put(self, "text", text)
@@ -110,7 +112,7 @@ def as_context(value: object) -> Context:
         hint = "; langchain_fullrecall.contexts(documents) converts LangChain documents"
     elif kind.__module__.startswith("llama_index"):
         hint = "; llama_index.evaluation.fullrecall.contexts(nodes) converts LlamaIndex nodes"
-    raise ValueError(f"a context is a str, a Context or a mapping, got {shown(value)}{hint}")
+    raise ValueError(f"expected a str, a Context, or a mapping, got {shown(value)}{hint}")
 
 
 def as_number(value: object, what: str) -> float:

@@ -1,13 +1,13 @@
-"""Several cores for what lets other threads run meanwhile: results in order, little read ahead."""
+"""Several cores for what lets other threads run meanwhile: items in order, little read ahead."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial
+from threading import Event
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ _MOST = 8
 """With more threads, those that hold the interpreter's lock keep the others waiting."""
 
 _AHEAD = 4
-"""Calls for each thread that are begun before the first of them is waited for."""
+"""Items for each thread that are begun before the first of them is waited for."""
 
 
 def cores() -> int:
@@ -26,30 +26,45 @@ def cores() -> int:
     return min(_MOST, usable or 1)
 
 
-def on_cores(calls: Iterable[tuple[Callable[[], T], bool]], threads: int) -> Generator[T]:
-    """Yield what each call returns, in order; those that are marked as lengthy run in threads.
+def on_cores(
+    items: Iterable[tuple[T, Iterator[object] | None]],
+    threads: int,
+    *,
+    stopped: Callable[[], bool] = bool,
+) -> Generator[T]:
+    """Yield each item, in order, once the steps that come with it were taken, in some thread.
 
-    `calls` is read, and the others are called, in the caller's thread. An exception of a call is
-    raised in its place. Nothing is begun any more once the generator is closed.
+    `items` is read in the caller's thread. An exception of a step is raised in its item's place.
+    Once the generator is closed, or `stopped` returns True, no further step is taken.
     """
+    closed = Event()
+
+    def take(steps: Iterator[object]) -> None:
+        for _ in steps:
+            if closed.is_set() or stopped():
+                return
+
     with ThreadPoolExecutor(threads, thread_name_prefix="fullrecall") as pool:
-        pending: deque[Callable[[], T]] = deque()
+        pending: deque[tuple[T, Future[None] | None]] = deque()
         try:
-            for call, lengthy in calls:
-                if lengthy:
-                    # Tracing goes by context variables: hand them on.
-                    pending.append(pool.submit(copy_context().run, call).result)
-                elif pending:
-                    pending.append(partial(_same, call()))
-                else:
-                    yield call()
-                if len(pending) >= _AHEAD * threads:
-                    yield pending.popleft()()
+            for item, steps in items:
+                # Tracing goes by context variables: hand them on.
+                future = None if steps is None else pool.submit(copy_context().run, take, steps)
+                pending.append((item, future))
+                while pending and (len(pending) >= _AHEAD * threads or _is_done(pending[0][1])):
+                    yield _waited_for(*pending.popleft())
             while pending:
-                yield pending.popleft()()
+                yield _waited_for(*pending.popleft())
         finally:
+            closed.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _same(value: T) -> T:
-    return value
+def _is_done(future: Future[None] | None) -> bool:
+    return future is None or future.done()
+
+
+def _waited_for(item: T, future: Future[None] | None) -> T:
+    if future is not None:
+        future.result()
+    return item

@@ -12,8 +12,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
+from operator import length_hint
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
+from fullrecall.identifiers import GivenIds, as_texts
 from fullrecall.sample import Reference
 
 
@@ -234,20 +236,24 @@ class WholeFindings(ColumnFindings):
         return Finding(Target(any_of, grade), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
-def ranks_of(retrieved: Sequence[str | None], ids: Sequence[str]) -> tuple[list[int], bool]:
+def ranks_of(retrieved: GivenIds, ids: tuple[str, ...] | tuple[int, ...]) -> tuple[list[int], bool]:
     """Return the first rank of each of the `ids` that was retrieved, ascending.
 
-    And whether a context stands among them that has no ID.
+    And whether a context stands among them that has no ID: None, or a blank text.
     """
-    sought: set[str | None] = {None, *ids}
+    if retrieved and ids and (type(retrieved[0]) is int) is not (type(ids[0]) is int):
+        retrieved, ids = as_texts(retrieved), as_texts(ids)  # type: ignore[assignment] # no None
+    sought: set[str | int | None] = {None, "", *ids}
+    # Most of what was retrieved is not sought, and is passed over without a step of Python. The
+    # iterator, of a list or a tuple, knows how much is left, and so where it stands.
+    size, rest = len(retrieved), iter(retrieved)
     hits, some_without = [], False
-    for rank, one in enumerate(retrieved, start=1):
-        if one in sought:
-            sought.remove(one)  # of several equal IDs the first is the one that counts
-            if one is None:
-                some_without = True
-            else:
-                hits.append(rank)
+    for one in filter(sought.__contains__, rest):
+        sought.remove(one)  # of several equal IDs the first is the one that counts
+        if one is None or one == "":
+            some_without = True
+        else:
+            hits.append(size - length_hint(rest))
     return hits, some_without
 
 
@@ -255,7 +261,8 @@ class SingleFindings(WholeFindings):
     """Findings of single IDs: a run over ten thousand samples makes no object for any of them.
 
     `ids` are distinct, and are found at `hits`: ranks of `retrieved`, ascending, one for each ID
-    that was found. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None.
+    that was found. `grades[i]` is that of `ids[i]`, all of them 1.0 if `grades` is None. Whole
+    numbers among IDs stand for their texts.
     """
 
     __slots__ = ("grades", "hits", "ids", "retrieved")
@@ -266,9 +273,9 @@ class SingleFindings(WholeFindings):
 
     def __init__(
         self,
-        ids: Sequence[str],
+        ids: tuple[str, ...] | tuple[int, ...],
         hits: list[int],
-        retrieved: Sequence[str | None],
+        retrieved: GivenIds,
         grades: Sequence[float] | None,
     ) -> None:
         self.ids = ids
@@ -279,14 +286,19 @@ class SingleFindings(WholeFindings):
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The IDs as texts."""
+        return [f"{one}" for one in self.ids]
+
     def __getattr__(self, name: str) -> Any:
         # What is rarely read is made when it is.
         if name == "references":
             grades = repeat(1.0) if self.grades is None else self.grades
-            self.references = [Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)]
+            pairs = zip(self.ids, grades, strict=False)
+            self.references = [Reference((f"{one}",), grade) for one, grade in pairs]
         elif name == "ranks":
-            rank_of = {self.retrieved[rank - 1]: (rank,) for rank in self.hits}
-            self.ranks = tuple([rank_of.get(one, ()) for one in self.ids])
+            self.ranks = tuple([() if rank is None else (rank,) for rank in self._ranks_in_order()])
         else:
             raise AttributeError(name)
         return getattr(self, name)
@@ -309,29 +321,43 @@ class SingleFindings(WholeFindings):
         return self.hits
 
     def _ranks_in_order(self) -> Iterable[int | None]:
-        rank_of = {self.retrieved[rank - 1]: rank for rank in self.hits}
-        return map(rank_of.get, self.ids)
+        rank_of = {f"{self.retrieved[rank - 1]}": rank for rank in self.hits}
+        return [rank_of.get(f"{one}") for one in self.ids]
+
+
+class Criterion(Protocol):
+    """What works out several matches together."""
+
+    def settle(self, several: Any, cuts: Iterable[int | None], /) -> Iterator[None]:
+        """Have them know what is found within each cut, None among them: at all; step by step."""
+        ...
 
 
 class Matches(Protocol):
-    """Where the targets of one sample are found, worked out when it is asked; must not raise.
-
-    `lengthy` tells whether that takes long, and lets other threads run meanwhile.
-    """
+    """Where the targets of one sample are found, worked out when it is asked; must not raise."""
 
     @property
-    def lengthy(self) -> bool: ...  # noqa: D102 - above
-
-    def found_by(self, place: int, k: int | None, /) -> bool:
-        """Return whether the target at this place is found whole within `k` ranks, or at all."""
+    def criterion(self) -> Criterion:
+        """What works out several of them together."""
         ...
 
-    def first(self, place: int, /) -> int | None:
-        """Return the rank at which it is found first; None if it is not found."""
+    def work(self, *, whole: bool) -> int:
+        """Return how long it may take to know the ranks, or else the whole, that is not known yet.
+
+        In units of some 10 ps, during which other threads run.
+        """
+        ...
+
+    def found_within(self, k: int | None, /) -> int:
+        """Return how many targets are found whole within `k` ranks, or at all."""
+        ...
+
+    def first_ranks(self) -> list[int | None]:
+        """Return the rank at which each target is found first; None if it is not found."""
         ...
 
     def finding(self, place: int, /) -> Finding:
-        """Return its finding."""
+        """Return the finding of the target at this place."""
         ...
 
 
@@ -342,11 +368,11 @@ class LateFindings(ColumnFindings):
     and evidence need to look at every context.
     """
 
-    __slots__ = ("_made", "_matches", "_targets")
+    __slots__ = ("_made", "_targets", "matches")
 
     def __init__(self, targets: Sequence[Target], matches: Matches) -> None:
         self._targets = targets
-        self._matches = matches
+        self.matches = matches
         self._made: dict[int, Finding] = {}
         self._sorted = None
 
@@ -359,30 +385,29 @@ class LateFindings(ColumnFindings):
         return self._targets
 
     @property
-    def lengthy(self) -> bool:
-        """Whether it takes long to work out what is not known yet, beside other threads."""
-        return self._matches.lengthy
-
-    @property
     def relevant_ranks(self) -> Sequence[int]:
         """The ranks that support any target, ascending, each once: makes the findings."""
         return sorted({rank for finding in self for rank in finding.ranks})
 
+    def work(self, *, whole: bool) -> int:
+        """Return how long it may take to read ranks, or the whole findings; as `Matches.work`."""
+        if whole and len(self._made) == len(self._targets):
+            return 0
+        return self.matches.work(whole=whole)
+
     def found_within(self, k: int | None) -> int:
         """Return how many targets are found in full within the first `k` ranks."""
-        found_by = self._matches.found_by
-        return sum([found_by(place, k) for place in range(len(self._targets))])
+        return self.matches.found_within(k)
 
     def _first_ranks(self) -> list[int]:
-        firsts = map(self._matches.first, range(len(self._targets)))
-        return [first for first in firsts if first is not None]
+        return [first for first in self.matches.first_ranks() if first is not None]
 
     def _ranks_in_order(self) -> Iterable[int | None]:
-        return map(self._matches.first, range(len(self._targets)))
+        return self.matches.first_ranks()
 
     def _finding(self, position: int) -> Finding:
         if position not in self._made:
-            self._made[position] = self._matches.finding(position)
+            self._made[position] = self.matches.finding(position)
         return self._made[position]
 
 
@@ -460,6 +485,8 @@ def same_targets(findings: Findings, others: Findings) -> bool:
         return findings.references == others.references
     if type(findings) is LateFindings and type(others) is LateFindings:
         return findings.targets == others.targets
+    if type(findings) is tuple and type(others) is tuple:
+        return [finding.target for finding in findings] == [finding.target for finding in others]
     return False
 
 

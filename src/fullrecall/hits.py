@@ -208,7 +208,7 @@ def _whole(value: object) -> int | None:
 
 def _position(number: int) -> int:
     if number == -1:
-        raise ValueError("-1 is FAISS's sign of no result: leave it out")
+        raise ValueError("-1 means no result in FAISS: leave it out")
     return number
 
 

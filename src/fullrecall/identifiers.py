@@ -7,11 +7,15 @@ with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from operator import index
-from typing import TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 from uuid import UUID
+
+GivenIds: TypeAlias = tuple[str | None, ...] | tuple[int, ...]
+"""IDs as they were given: texts, of which a blank one may stand for None, or whole numbers."""
 
 
 def as_id(value: object) -> str:
@@ -31,7 +35,7 @@ def as_id(value: object) -> str:
     hint = ""
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
-    raise ValueError(f"{value!r} is not an ID: an ID is a str or an int{hint}")
+    raise ValueError(f"{value!r} is not an ID: expected a str or an int{hint}")
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:
@@ -42,6 +46,11 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     """
     if type(value) is list:  # nearly always, and the checks below take longer than the copy
         return value.copy()
+    if type(value) is tuple:
+        return list(value)
+    array = of_array(value)
+    if array is not None:
+        return array
     if isinstance(value, (str, bytes, bytearray)):
         raise ValueError(
             f"expected a list, got the {type(value).__name__} {shown(value)}: wrap it, "
@@ -54,12 +63,63 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     return list(value)
 
 
-def as_ranked_ids(value: object) -> tuple[str | None, ...]:
-    """Return retrieved IDs in rank order; None stands at the rank of a context without an ID."""
-    ids = value if type(value) is list else as_list(value, ordered=True)
-    if is_texts(ids) and all(ids):
-        return tuple(ids)
-    return tuple(None if item is None else as_id(item) or None for item in ids)
+def of_array(value: object) -> list[object] | None:
+    """Return a list as NumPy, Arrow, or polars has it as one of Python's values; None for others.
+
+    Raises `ValueError` for what is no list.
+    """
+    package = type(value).__module__.partition(".")[0]
+    if package == "numpy" and getattr(value, "ndim", None) == 1:
+        if value.dtype.kind in "iuUO":  # type: ignore[attr-defined]
+            return list(value.tolist())  # type: ignore[attr-defined]
+    elif package == "polars" and hasattr(value, "to_list"):
+        return list(value.to_list())
+    elif package == "pyarrow":
+        read = getattr(value, "as_py", None) or getattr(value, "to_pylist", None)
+        given = None if read is None else read()
+        if type(given) is list:
+            return given
+        raise ValueError(f"expected a list, got {type(value).__name__} {shown(given)}")
+    return None
+
+
+def as_listed_ids(value: object) -> GivenIds:
+    """Return retrieved IDs in rank order; None or a blank text where a context has no ID.
+
+    Whole numbers stay what they are, where all are.
+    """
+    ids: Any = value if type(value) is list else as_list(value, ordered=True)
+    try:
+        "".join(ids)  # what `is_texts` does, without a call of its own
+    except TypeError:
+        numbers = whole_numbers(ids)
+        if numbers is not None:
+            return numbers
+        return tuple(None if item is None else as_id(item) or None for item in ids)
+    return tuple(ids)
+
+
+def whole_numbers(items: Collection[Any]) -> tuple[int, ...] | None:
+    """Return items that are whole numbers of 64 bits, NumPy's included; None for any others.
+
+    Their texts are what `as_id` makes of them.
+    """
+    kinds = {*map(type, items)}
+    if any(issubclass(kind, bool) for kind in kinds):
+        return None
+    try:
+        numbers = items if kinds == {int} else [*map(index, items)]
+        array("q", numbers)  # raises for larger ones, of which some have no text
+    except (TypeError, OverflowError):
+        return None
+    return tuple(numbers)
+
+
+def as_texts(ids: GivenIds) -> tuple[str | None, ...]:
+    """Return IDs as a sample has them: texts, and None for a blank one."""
+    if ids and type(ids[0]) is int:
+        return tuple([f"{one}" for one in ids])
+    return ids if all(ids) else tuple([one or None for one in ids])  # type: ignore[misc,return-value]
 
 
 def is_texts(items: list[object]) -> TypeGuard[list[str]]:

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fullrecall.errors import FullrecallError, InputError, ReportError
-from fullrecall.findings import Evidence, Finding, Step, Target
+from fullrecall.findings import Evidence, Finding, Step, Target, WholeFindings
 from fullrecall.identifiers import shown
 from fullrecall.measures import parse
 from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Sample
+from fullrecall.sample import Reference, Sample
 from fullrecall.usage import Usage
 
 Rank = Annotated[int, Field(ge=1)]
@@ -264,6 +264,80 @@ class RowRecord(Record):
         return sample, tuple(results)
 
 
+def content_of(plain: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
+    """Return the sample and the results of a row; `ReportError` for what is no row of the methods.
+
+    What most rows are is read in half the time that `RowRecord` takes, which says what is wrong
+    with all others.
+    """
+    made = _usual_row(plain, methods)
+    return RowRecord.read(plain).content(methods) if made is None else made
+
+
+_ROW = frozenset({"sample", "results"})
+_SCORED = frozenset({"status", "score", "targets", "retrieved", "findings"})
+_FOUND = frozenset({"target", "steps", "ranks"})
+
+
+def _usual_row(plain: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]] | None:
+    """Return the content of a row of scored results; None if any is of another kind, or wrong."""
+    if type(plain) is not dict or plain.keys() != _ROW:
+        return None
+    given, listed = plain["sample"], plain["results"]
+    if type(given) is not dict or type(listed) is not list or len(listed) != len(methods):
+        return None
+    results = []
+    for one, method in zip(listed, methods, strict=True):
+        result = _usual_result(one, method)
+        if result is None or result.digest != one["targets"] or result.score != one["score"]:
+            return None
+        results.append(result)
+    try:
+        sample = Sample(**given)
+    except (InputError, TypeError):
+        return None
+    ids = sample.retrieved_context_ids
+    most = len(ids) if ids is not None else 0
+    if any(result.retrieved > most for result in results):
+        return None
+    return sample, tuple(results)
+
+
+def _usual_result(plain: Any, method: Method) -> Result | None:
+    """Return a result of targets that are found whole or not at all; None for any other."""
+    if type(plain) is not dict or plain.keys() != _SCORED or plain["status"] != Status.SCORED:
+        return None
+    retrieved, findings = plain["retrieved"], plain["findings"]
+    types = type(plain["score"]), type(retrieved), type(findings)
+    if types != (float, int, list) or not all(_is_whole(one, retrieved) for one in findings):
+        return None
+    references = [Reference(tuple(one["target"]), 1.0) for one in findings]
+    if not references or len({one.any_of for one in references}) < len(references):
+        return None
+    ranks = [tuple(one["ranks"]) for one in findings]
+    return Result(method, Status.SCORED, WholeFindings(references, ranks), retrieved)
+
+
+def _is_whole(finding: Any, retrieved: int) -> bool:
+    """Whether a finding is of a target that its first rank, if there is one, finds whole."""
+    if type(finding) is not dict or finding.keys() != _FOUND:
+        return False
+    target, steps, ranks = finding["target"], finding["steps"], finding["ranks"]
+    if type(ranks) is not list or type(target) is not list or not target:
+        return False
+    for name in target:
+        if type(name) is not str:
+            return False
+    last = 0
+    for rank in ranks:
+        if type(rank) is not int or not last < rank <= retrieved:
+            return False
+        last = rank
+    if not ranks:
+        return bool(steps == [])
+    return bool(steps == [[ranks[0], 1.0]]) and type(steps[0][0]) is int
+
+
 class ValuesRecord(Record):
     """One `ValueCounts`."""
 
@@ -349,10 +423,9 @@ class TallyRecord(Record):
         return self
 
 
-class PartRecord(Record):
-    """What `Report.totals` returns."""
+class TalliesRecord(Record):
+    """What samples come to, without them."""
 
-    stopped: str | None
     samples: Count
     ids: list[Count]
     retrievals: dict[str, Count]
@@ -365,6 +438,30 @@ class PartRecord(Record):
                 raise ValueError(
                     f"the counts of {tally.method.name} must be {self.samples} in total"
                 )
+        return self
+
+
+class PortionRecord(Record):
+    """A part that totals count."""
+
+    name: Text
+    samples: Count
+    digest: Text
+    unlike: bool
+
+
+class PortionsRecord(TalliesRecord):
+    """What `Report.totals` returns."""
+
+    kind: str
+    version: int
+    stopped: str | None
+    parts: Annotated[list[PortionRecord], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _of_parts(self) -> Self:
+        if sum(part.samples for part in self.parts) != self.samples:
+            raise ValueError(f"the parts must have {self.samples} samples in total")
         return self
 
 

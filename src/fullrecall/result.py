@@ -102,14 +102,13 @@ class Result:
         fields["status"] = status
         fields["findings"] = findings
         fields["retrieved"] = retrieved
+        fields["ranks"] = ranks  # each measure that is read reads it
         if note:
             fields["note"] = note
         if unmeasured:
             fields["unmeasured"] = unmeasured
         if usage is not _FREE:
             fields["usage"] = usage
-        if ranks is not None:
-            fields["ranks"] = ranks
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.

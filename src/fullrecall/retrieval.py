@@ -357,7 +357,7 @@ def calls_of(
     calls: dict[str | None, list[Call]] = {}
     for position, (name, brought, into) in enumerate(given):
         if names.count(name) > 1:
-            raise ValueError(f"two stages are named {name!r}: give each a unique name")
+            raise ValueError(f"two stages are named {name!r}: use unique names")
         if into is not None and into not in names[position + 1 :]:
             raise ValueError(f"stage {name!r} goes into {into!r}, which is not a later stage")
         made = Call(name, contexts=brought, children=tuple(calls.pop(name, ())))

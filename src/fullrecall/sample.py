@@ -6,11 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from math import isfinite
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fullrecall.context import ID, Context, ContextLike, as_context, as_metadata, as_number, listed
 from fullrecall.errors import InputError
-from fullrecall.identifiers import as_id, as_list, as_ranked_ids, is_texts, shown
+from fullrecall.identifiers import (
+    GivenIds,
+    as_id,
+    as_list,
+    as_listed_ids,
+    as_texts,
+    is_texts,
+    shown,
+    whole_numbers,
+)
 from fullrecall.retrieval import Retrieval, Stage, as_contexts
 
 
@@ -48,22 +57,42 @@ def _reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
 
 
 class SingleIds(NamedTuple):
-    """Reference IDs without alternatives, distinct; `grades` is None where all are 1.0."""
+    """Reference IDs without alternatives, distinct; `grades` is None where all are 1.0.
 
-    ids: tuple[str, ...]
+    They are texts, or all are whole numbers that stand for theirs.
+    """
+
+    ids: tuple[str, ...] | tuple[int, ...]
     grades: tuple[float, ...] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The IDs as texts."""
+        return [f"{one}" for one in self.ids]
 
     def references(self) -> tuple[Reference, ...]:
         """Return them as references."""
         grades = repeat(1.0) if self.grades is None else self.grades
-        return tuple([Reference((i,), g) for i, g in zip(self.ids, grades, strict=False)])
+        return tuple([Reference((f"{i}",), g) for i, g in zip(self.ids, grades, strict=False)])
+
+
+_new_tuple = tuple.__new__
+
+
+def _single_of(references: tuple[Reference, ...] | None) -> SingleIds | None:
+    """Return references as single IDs; None where one has alternatives, or there are none given."""
+    if references is None or any(len(any_of) > 1 for any_of, _ in references):
+        return None
+    grades = tuple([grade for _, grade in references])
+    equal = all(grade == 1.0 for grade in grades)
+    return SingleIds(tuple([one for (one,), _ in references]), None if equal else grades)
 
 
 def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
     if type(value) is list and is_texts(value):  # nearly always, and told soonest
         distinct = dict.fromkeys(value)
         distinct.pop("", None)
-        return SingleIds(tuple(distinct))
+        return _new_tuple(SingleIds, (tuple(distinct), None))  # without a call of its own
     if isinstance(value, Mapping):
         plain = _plain_grades(value)
         if plain is not None:
@@ -73,6 +102,9 @@ def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
         items = as_list(value, ordered=False)
         if is_texts(items):
             return SingleIds(tuple(filter(None, dict.fromkeys(items))))
+        numbers = whole_numbers(items)
+        if numbers is not None:
+            return SingleIds(tuple(dict.fromkeys(numbers)))
         references = [_at(position, _reference, item) for position, item in enumerate(items)]
     best: dict[tuple[str, ...], Reference] = {}
     for reference in references:
@@ -83,9 +115,13 @@ def _reference_ids(value: object) -> tuple[Reference, ...] | SingleIds:
 
 
 def _plain_grades(graded: Mapping[Any, Any]) -> SingleIds | None:
-    """Return IDs that are texts with grades that are numbers; None for others."""
-    ids, grades = list(graded), list(graded.values())
-    if not (_NUMBERS.issuperset(map(type, grades)) and is_texts(ids) and all(ids)):
+    """Return IDs, all texts or all whole numbers, with grades that are numbers; None for others."""
+    grades = list(graded.values())
+    if not _NUMBERS.issuperset(map(type, grades)):
+        return None
+    keys = list(graded)
+    ids = (tuple(keys) if all(keys) else None) if is_texts(keys) else whole_numbers(keys)
+    if ids is None:
         return None
     try:
         numbers = list(map(float, grades))
@@ -93,20 +129,20 @@ def _plain_grades(graded: Mapping[Any, Any]) -> SingleIds | None:
         return None
     if not all(map(isfinite, numbers)):
         return None
-    return SingleIds(tuple(ids), tuple(numbers))
+    return SingleIds(ids, tuple(numbers))
 
 
 _NUMBERS = frozenset({int, float})
 
 
 def _reference(item: object) -> Reference:
+    if type(item) is list and is_texts(item):
+        return Reference(tuple(item))
     if isinstance(item, Reference):
         return Reference(tuple(map(as_id, item.any_of)), _grade(item.grade))
     if isinstance(item, Mapping):
         if "any_of" not in item or item.keys() - {"any_of", "grade"}:
-            raise ValueError(
-                f'a graded group is {{"any_of": [ids], "grade": n}}, got {shown(item)}'
-            )
+            raise ValueError(f'expected a group {{"any_of": [ids], "grade": n}}, got {shown(item)}')
         members = as_list(item["any_of"], ordered=False)
         return Reference(tuple(map(as_id, members)), _grade(item.get("grade", 1.0)))
     if isinstance(item, Iterable) and not isinstance(item, (str, bytes)):
@@ -147,7 +183,8 @@ def _claim(item: object) -> Claim:
         if importance in ("vital", "okay") and not item.keys() - {"text", "importance"}:
             return Claim(item["text"], vital=importance == "vital")
     raise ValueError(
-        f'a claim is a str or {{"text": …, "importance": "vital" or "okay"}}, got {shown(item)}'
+        'expected a claim, a str or {"text": …, "importance": "vital" or "okay"}, got '
+        f"{shown(item)}"
     )
 
 
@@ -185,16 +222,22 @@ def _plain_references(references: tuple[Reference, ...]) -> object:
     return [{"any_of": list(r.any_of), "grade": r.grade} for r in references]
 
 
-class _Single:
-    """Room for single reference IDs, which a sample keeps as they are until they are read."""
+class _Given:
+    """IDs as they were given, which a sample brings into their form when that is read.
 
-    __slots__ = ("_single",)
+    - `listed_ids`: `retrieved_context_ids`, but that a blank text may stand for None, and whole
+      numbers for their texts.
+    - `single_ids`: the reference IDs where none is an any-of group; None where there are groups.
+    """
 
-    _single: SingleIds | None
+    __slots__ = ("listed_ids", "single_ids")
+
+    listed_ids: GivenIds | None
+    single_ids: SingleIds | None
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Sample(_Single):
+class Sample(_Given):
     """One question with what was retrieved for it and what should have been; immutable.
 
     A field that is None is *missing*: a scorer that needs it answers `unscored`. An empty list
@@ -228,50 +271,53 @@ class Sample(_Single):
     retrieval: Retrieval | None
     metadata: Mapping[str, Any]
 
-    def __init__(
-        self,
-        /,
-        *,
-        id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
-        user_input: str | None = None,
-        retrieved_contexts: Iterable[ContextLike] | None = None,
-        retrieved_context_ids: Iterable[ID | None] | None = None,
-        reference: str | None = None,
-        reference_contexts: Iterable[ContextLike | Sequence[ContextLike]] | None = None,
-        reference_context_ids: ReferenceIds | None = None,
-        reference_claims: Iterable[str | Claim | Mapping[str, Any]] | None = None,
-        reference_entities: Iterable[str] | None = None,
-        response: str | None = None,
-        group: ID | None = None,
-        retrieval: Retrieval | Mapping[str, Any] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        **names_of_other_tools: Any,
-    ) -> None:
-        # One is made for each row of a data set: fields that are not given cost next to nothing.
-        values: tuple[Any, ...] = (
-            id,
-            user_input,
-            retrieved_contexts,
-            retrieved_context_ids,
-            reference,
-            reference_contexts,
-            reference_context_ids,
-            reference_claims,
-            reference_entities,
-            response,
-            group,
-            retrieval,
-            metadata,
-        )
-        if names_of_other_tools:
-            fields = dict(zip(_CONVERT, values, strict=True))
-            _translate(names_of_other_tools, fields)
-            values = tuple(fields.values())
-        _put_retrieval(self, None)
-        _put_contexts(self, None)
-        self._convert(values)
-        if self.retrieved_contexts is None and self.retrieval is None:
-            return
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            /,
+            *,
+            id: ID | None = None,  # noqa: A002 - the field's name everywhere in this trade
+            user_input: str | None = None,
+            retrieved_contexts: Iterable[ContextLike] | None = None,
+            retrieved_context_ids: Iterable[ID | None] | None = None,
+            reference: str | None = None,
+            reference_contexts: Iterable[ContextLike | Sequence[ContextLike]] | None = None,
+            reference_context_ids: ReferenceIds | None = None,
+            reference_claims: Iterable[str | Claim | Mapping[str, Any]] | None = None,
+            reference_entities: Iterable[str] | None = None,
+            response: str | None = None,
+            group: ID | None = None,
+            retrieval: Retrieval | Mapping[str, Any] | None = None,
+            metadata: Mapping[str, Any] | None = None,
+            **names_of_other_tools: Any,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, /, **given: Any) -> None:
+            # One is made for each row of a data set. What is not given costs nothing, but for
+            # what every scorer and report reads; the rest is None when it is read.
+            plan = _PLANS.get(tuple(given))
+            if plan is None:
+                given, plan = _planned(given)
+            for put in _READ_ALWAYS:
+                put(self, None)
+            problems: dict[str, str] = {}
+            for (name, convert, put), value in zip(plan, given.values()):  # noqa: B905 - it takes time
+                if value is None:
+                    continue
+                try:
+                    put(self, convert(value))
+                except ValueError as error:
+                    problems[name] = str(error)
+            if problems:
+                raise _problem(problems)
+            if self.retrieved_contexts is not None or self.retrieval is not None:
+                self._unite()
+
+    def _unite(self) -> None:
+        """Bring together what contexts, their IDs, and the record of their retrieval say."""
         if self.retrieved_contexts is not None:
             contexts = _identified(self.retrieved_contexts, self.retrieved_context_ids)
             object.__setattr__(self, "retrieved_contexts", contexts)
@@ -279,47 +325,25 @@ class Sample(_Single):
             self._take(self.retrieval)
         if self.retrieved_contexts is not None:
             ids = tuple(context.id for context in self.retrieved_contexts)
-            object.__setattr__(self, "retrieved_context_ids", ids)
-
-    def _convert(self, values: Sequence[Any]) -> None:
-        """Set each field; raise `InputError` that names all values of the wrong form."""
-        problems: dict[str, str] = {}
-        for value, (name, convert, put) in zip(values, _FIELDS, strict=False):
-            if value is None:
-                continue  # what is not given is None when it is read
-            try:
-                converted = convert(value)
-            except ValueError as error:
-                problems[name] = str(error)
-            else:
-                # Single IDs stay what they are until someone reads them as references.
-                (_put_single if type(converted) is SingleIds else put)(self, converted)
-        if problems:
-            raise InputError(
-                "; ".join(f"{name}: {problem}" for name, problem in problems.items()),
-                field=next(iter(problems)),
-            )
+            _put_listed(self, ids)
+            _put_ids(self, ids)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_single":
-            _put_single(self, None)
+        if name == "single_ids":
+            _put_single(self, _single_of(self.reference_context_ids))
+        elif name == "listed_ids":
+            _put_listed(self, _ids_of(self))
+        elif name == "retrieved_context_ids":
+            listed = self.listed_ids
+            _put_ids(self, None if listed is None else as_texts(listed))
         elif name == "reference_context_ids":
-            single = self._single
-            made = None if single is None else single.references()
-            object.__setattr__(self, name, made)
+            given = _given_single(self)
+            _put_references(self, None if given is None else given.references())
         elif name in _CONVERT:
             object.__setattr__(self, name, {} if name == "metadata" else None)
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self, name)
-
-    @property
-    def single_reference_ids(self) -> SingleIds | None:
-        """The reference IDs where none is an any-of group, cheaper to read than `Reference`s.
-
-        None where there are groups, or the references were given as `Reference`s or mappings.
-        """
-        return self._single
 
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
@@ -416,7 +440,7 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "id": as_id,
     "user_input": _one_text,
     "retrieved_contexts": as_contexts,
-    "retrieved_context_ids": as_ranked_ids,
+    "retrieved_context_ids": as_listed_ids,
     "reference": _one_text,
     "reference_contexts": _reference_contexts,
     "reference_context_ids": _reference_ids,
@@ -429,15 +453,58 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
 }
 """Each field of a `Sample` with what brings a user's value into its one form."""
 
-_FIELDS = tuple(
-    (name, convert, getattr(Sample, name).__set__) for name, convert in _CONVERT.items()
+
+def _slot(owner: type, name: str) -> Any:
+    """Return what reads and sets a field of a frozen sample, without looking anything up."""
+    return vars(owner)[name]
+
+
+_put_listed, _put_single = (_slot(_Given, name).__set__ for name in ("listed_ids", "single_ids"))
+_put_ids, _put_references = (
+    _slot(Sample, name).__set__ for name in ("retrieved_context_ids", "reference_context_ids")
 )
+_get_single, _get_ids = (
+    _slot(_Given, "single_ids").__get__,
+    _slot(Sample, "retrieved_context_ids").__get__,
+)
+
+
+def _ids_of(sample: Sample) -> tuple[str | None, ...] | None:
+    """Return the retrieved IDs of a sample that was unpickled; None where none are given."""
+    try:
+        ids: tuple[str | None, ...] | None = _get_ids(sample, Sample)
+    except AttributeError:
+        return None
+    return ids
+
+
+def _given_single(sample: Sample) -> SingleIds | None:
+    """Return the reference IDs as they were given, where none is an any-of group."""
+    try:
+        single: SingleIds | None = _get_single(sample, Sample)
+    except AttributeError:
+        return None
+    return single
+
+
+def _put_reference_ids(sample: Sample, converted: tuple[Reference, ...] | SingleIds) -> None:
+    (_put_single if type(converted) is SingleIds else _put_references)(sample, converted)
+
+
+_Field: TypeAlias = tuple[str, Callable[[Any], Any], Callable[[Sample, Any], None]]
+
+_FIELDS: dict[str, _Field] = {
+    name: (name, convert, _slot(Sample, name).__set__) for name, convert in _CONVERT.items()
+}
 """The same with what sets the field of a frozen sample."""
 
-_put_single = vars(_Single)["_single"].__set__  # of a frozen class's slot
-_put_retrieval, _put_contexts = (
-    getattr(Sample, name).__set__ for name in ("retrieval", "retrieved_contexts")
+_FIELDS["retrieved_context_ids"] = ("retrieved_context_ids", as_listed_ids, _put_listed)
+_FIELDS["reference_context_ids"] = ("reference_context_ids", _reference_ids, _put_reference_ids)
+
+_READ_ALWAYS = tuple(
+    _slot(Sample, name).__set__ for name in ("id", "group", "retrieval", "retrieved_contexts")
 )
+"""What sets the fields that are read of every sample, and are cheaper to set than to make up."""
 
 _PLAIN: dict[str, Callable[[Any], object]] = {
     "retrieved_contexts": lambda contexts: [context.to_dict() for context in contexts],
@@ -485,33 +552,69 @@ _CARRIED = frozenset({
 """Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
 
 
-def _translate(names: Mapping[str, Any], fields: dict[str, Any]) -> None:
-    unknown = names.keys() - _OTHER_NAMES.keys() - _CARRIED
-    if unknown:
-        own = ", ".join(fields)
-        others = ", ".join(_OTHER_NAMES)
-        from difflib import get_close_matches
+_PLANS: dict[tuple[str, ...], tuple[_Field, ...]] = {}
+"""What becomes of fields of these names: the rows of a data set mostly have the same."""
 
-        near = get_close_matches(min(unknown), [*fields, *_OTHER_NAMES], n=1)
-        meant = f" (did you mean {near[0]!r}?)" if near else ""
-        raise InputError(
-            f"unknown field {listed(unknown)}{meant}. A sample takes {own}; and for these the "
-            f"names {others}. Anything else belongs in metadata",
-            field=min(unknown),
-        )
-    for name, value in names.items():
-        if value is None:
+_MOST_PLANS = 100
+
+
+def _planned(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[_Field, ...]]:
+    """Return fields, by their own names where names alone do not tell, and what becomes of each."""
+    names = tuple(given)
+    own = [_OTHER_NAMES.get(name, name) for name in names]
+    if len(set(own)) < len(own) or not _FIELDS.keys() >= set(own):
+        given = _translated(given)
+        return given, tuple([_FIELDS[name] for name in given])
+    if len(_PLANS) >= _MOST_PLANS:
+        _PLANS.clear()
+    plan = _PLANS[names] = tuple([_FIELDS[name] for name in own])
+    return given, plan
+
+
+def _translated(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields by their own names; raise `InputError` for an unknown name, and for two."""
+    unknown = [
+        name
+        for name in given
+        if name not in _CONVERT and name not in _OTHER_NAMES and name not in _CARRIED
+    ]
+    if unknown:
+        raise _unknown(unknown)
+    fields = {name: value for name, value in given.items() if name in _CONVERT}
+    for name, value in given.items():
+        if value is None or name in _CONVERT:
             continue
         if name in _CARRIED:
-            fields["metadata"] = {**(fields["metadata"] or {}), name: value}
+            fields["metadata"] = {**(fields.get("metadata") or {}), name: value}
             continue
         field = _OTHER_NAMES[name]
-        if fields[field] is not None and fields[field] is not value and fields[field] != value:
+        known = fields.get(field)
+        if known is not None and known is not value and known != value:
             raise InputError(
-                f"{name} means {field}, which is given too, with another value: give one",
+                f"{name} means {field}, which has another value: pass one of them",
                 field=name,
             )
         fields[field] = value
+    return fields
+
+
+def _unknown(names: list[str]) -> InputError:
+    from difflib import get_close_matches
+
+    first = min(names)
+    near = get_close_matches(first, [*_CONVERT, *_OTHER_NAMES], n=1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    return InputError(
+        f"unknown field {listed(names)}{meant}. A sample takes {', '.join(_CONVERT)}; and for "
+        f"these the names {', '.join(_OTHER_NAMES)}. Anything else belongs in metadata",
+        field=first,
+    )
+
+
+def _problem(problems: Mapping[str, str]) -> InputError:
+    """Return the error that names all values of the wrong form, in the order of the fields."""
+    first = [name for name in _CONVERT if name in problems]
+    return InputError("; ".join(f"{name}: {problems[name]}" for name in first), field=first[0])
 
 
 def _identified(
@@ -522,7 +625,7 @@ def _identified(
         return contexts
     if len(ids) != len(contexts):
         raise InputError(
-            f"{len(contexts)} retrieved_contexts but {len(ids)} retrieved_context_ids: give one "
+            f"{len(contexts)} retrieved_contexts but {len(ids)} retrieved_context_ids: pass one "
             "ID for each context, in the same order",
             field="retrieved_context_ids",
         )

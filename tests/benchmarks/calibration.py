@@ -1,11 +1,11 @@
 """Measure how often calibrated intervals cover the truth, with people's labels on real claims.
 
-    python tests/benchmarks/calibration.py LABELLED.jsonl
+    python tests/benchmarks/calibration.py LABELED.jsonl
 
 Each row of the file is `{claim, contexts, label, dataset, source_id, question}`, label 1 where the
 contexts support the claim. `LexicalJudge` judges those in English, and the mean of their labels is
 taken for the truth. In each round `--samples` rows are drawn with replacement for a report (0: all
-rows, as they are), `--labels` of its claims are labelled, and the judged mean and both corrections
+rows, as they are), `--labels` of its claims are labeled, and the judged mean and both corrections
 are compared with the truth. Rows that share a question share a group.
 """
 
@@ -154,7 +154,7 @@ def table(found: Mapping[str, Sequence[Tried]], truth: float) -> str:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path, help="labelled pairs, JSONL")
+    parser.add_argument("data", type=Path, help="labeled pairs, JSONL")
     parser.add_argument("--samples", type=int, default=500, help="rows of a report; 0: all")
     parser.add_argument("--threshold", type=float, help="the judge's; else its own")
     parser.add_argument("--labels", type=int, default=200)

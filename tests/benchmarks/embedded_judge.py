@@ -1,6 +1,6 @@
 """Measure the shipped embedded judge: agreement with labels, and pairs judged per second.
 
-    python tests/benchmarks/embedded_judge.py LABELLED.jsonl [--only-speed]
+    python tests/benchmarks/embedded_judge.py LABELED.jsonl [--only-speed]
 
 Each row of the file is `{claim, contexts, label, dataset, …}`, label 1 where the contexts support
 the claim. The thresholds are the shipped ones: nothing is tuned here. Agreement needs
@@ -84,7 +84,7 @@ def details(judge: LexicalJudge, pairs: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Measure both models."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path, help="labelled pairs, JSONL")
+    parser.add_argument("data", type=Path, help="labeled pairs, JSONL")
     parser.add_argument("--only-speed", action="store_true")
     parser.add_argument("--details", action="store_true")
     options = parser.parse_args()

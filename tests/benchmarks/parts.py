@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from fullrecall import BatchScorer, IdRecall
-from fullrecall.distributed.batches import BatchScorer as Scorer
+from fullrecall.distributed.totals.summed_rows import SummedRows
 
 ROWS = 100_000
 
@@ -58,10 +58,10 @@ def rows() -> None:
                 totals(some.slice(start, size))
 
         print(f"totals, batches of {size:,}: {seconds(act) / 20_000 * 1e6:.1f} us a row")
-    counting = Scorer._count_columns
-    Scorer._count_columns = lambda *_: None  # type: ignore[method-assign]
+    counting = SummedRows.count_columns
+    SummedRows.count_columns = lambda *_: None  # type: ignore[method-assign]
     took = seconds(lambda: totals(some), 1) / 20_000 * 1e6
-    Scorer._count_columns = counting  # type: ignore[method-assign]
+    SummedRows.count_columns = counting  # type: ignore[method-assign]
     print(f"totals, row by row: {took:.1f} us a row")
     scores = full(some)
     took = seconds(lambda: full(some), 1) / 20_000 * 1e6

@@ -5,9 +5,10 @@
 
 needs pyarrow. The rows of the first are made by columns: 10 retrieved and 1 to 3 reference IDs of
 1,000,000 documents, as `IdRecall` scores them, which is checked against `evaluate`. The second
-report is of the same samples, with another list for one in five, and in random order if --shuffle
-is given. The second command saves and loads a report that `evaluate` made, as one file and as a
-directory. Each act is a process of its own; memory is the most that it had at a time.
+report is of the same samples, with another list for one in five, and with --shuffle in an order
+that is random throughout. The second command saves a report that `evaluate` made as one file and as
+a directory, and asks both the same. Each act is a process of its own, which opens the report first;
+memory is the most that it had at a time.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
@@ -28,8 +32,8 @@ import pyarrow as pa
 from side_by_side import say, setting, table
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
-from fullrecall.distributed.columns import schema
-from fullrecall.distributed.dataset import Writer
+from fullrecall.distributed.parquet.columns import schema
+from fullrecall.distributed.parquet.directory import Writer
 from fullrecall.measures import Recall, nDCG
 
 RETRIEVED = 10
@@ -39,7 +43,7 @@ BATCH = 100_000
 METHODS = [IdRecall().method]
 
 
-def columns(first: int, rows: int, changed: float, order: Any = None) -> pa.Table:
+def columns(first: int, rows: int, changed: float) -> pa.Table:
     """Return rows as the columns of a part: the same targets whatever share has `changed`."""
     rng = np.random.default_rng(first)
     sizes = rng.integers(1, MOST_TARGETS + 1, rows)
@@ -56,9 +60,7 @@ def columns(first: int, rows: int, changed: float, order: Any = None) -> pa.Tabl
     for target in range(MOST_TARGETS):
         there = ranks[:, target] > 0
         lists[there, ranks[there, target] - 1] = references[there, target]
-    if order is None:
-        order = np.arange(rows)
-    return _table(first, sizes[order], lists[order], references[order], ranks[order], order)
+    return _table(first, sizes, lists, references, ranks)
 
 
 def _ranks(rng: Any, rows: int) -> Any:
@@ -68,17 +70,14 @@ def _ranks(rng: Any, rows: int) -> Any:
     return ranks
 
 
-def _table(  # noqa: PLR0917 - what rows are made of
-    first: int, sizes: Any, lists: Any, references: Any, ranks: Any, order: Any
-) -> pa.Table:
+def _table(first: int, sizes: Any, lists: Any, references: Any, ranks: Any) -> pa.Table:
     rows, found = len(sizes), (ranks > 0).sum(axis=1)
     texts, codes = _found(sizes, ranks)
     inside = np.arange(MOST_TARGETS) < sizes[:, None]
     wanted = _lists(references[inside], np.concatenate([[0], np.cumsum(sizes)]))
     scores = found / sizes
-    numbers = (order + first).tolist()
     made = {
-        "id": pa.array([f"q{n:08}" for n in numbers]),
+        "id": pa.array([f"q{first + n:08}" for n in range(rows)]),
         "retrieved_context_ids": _lists(lists.ravel(), np.arange(rows + 1) * RETRIEVED),
         "reference_context_ids": wanted,
         "id_recall_status": pa.array(["scored"]).take(pa.array(np.zeros(rows, np.int64))),
@@ -125,19 +124,34 @@ def check(folder: Path) -> None:
 def made(path: str, rows: int, changed: float, *, shuffle: bool) -> dict[str, Any]:
     """Write a report of so many rows and return the CPU seconds of making and of writing it."""
     making = writing = 0.0
-    firsts = list(range(0, rows, BATCH))
-    rng = np.random.default_rng(3)
-    if shuffle:
-        rng.shuffle(firsts)
-    with Writer(path, METHODS) as writer:
-        for first in firsts:
-            begin = process_time()
-            size = min(BATCH, rows - first)
-            batch = columns(first, size, changed, rng.permutation(size) if shuffle else None)
+    with TemporaryDirectory() as folder, Writer(path, METHODS) as writer:
+        batches = (columns(n, min(BATCH, rows - n), changed) for n in range(0, rows, BATCH))
+        batches = shuffled(batches, Path(folder), -(-rows // BATCH)) if shuffle else batches
+        begin = process_time()
+        for batch in batches:
             between = process_time()
             writer.write_table(batch)
-            making, writing = making + between - begin, writing + process_time() - between
+            end = process_time()
+            making, writing, begin = making + between - begin, writing + end - between, end
     return {"making": making, "writing": writing}
+
+
+def shuffled(batches: Iterator[pa.Table], folder: Path, files: int) -> Iterator[pa.Table]:
+    """Yield the rows of all batches in random order: drawn into files, and shuffled in each."""
+    rng = np.random.default_rng(3)
+    with ExitStack() as opened:
+        writers = [
+            opened.enter_context(pa.ipc.new_stream(str(folder / str(n)), schema(METHODS)))
+            for n in range(files)
+        ]
+        for batch in batches:
+            drawn = rng.integers(files, size=batch.num_rows)
+            for n, writer in enumerate(writers):
+                writer.write_table(batch.filter(pa.array(drawn == n)).combine_chunks())
+    for n in range(files):
+        with pa.OSFile(str(folder / str(n))) as file, pa.ipc.open_stream(file) as stream:
+            table = stream.read_all()
+        yield table.take(pa.array(rng.permutation(table.num_rows)))
 
 
 def act(  # noqa: C901 - a case for each
@@ -196,28 +210,42 @@ ACTS = (
 )
 
 
+FORMS = ("file", "directory")
+ASKED = ("summary", "by ID", "missed", "compare", "rows")
+
+
 def _size(row: Any) -> str:
     return str(len(row.results[0].findings))
 
 
-def small(name: str, path: str, rows: int) -> dict[str, Any]:
-    """Save or load a report that was evaluated, as a file or a directory."""
+def small(name: str, path: str, other: str, rows: int) -> dict[str, Any]:
+    """Save a report that was evaluated, or ask one that is a file or a directory."""
+    said: Any = ""
     if name.startswith("save"):
-        table_of = columns(0, rows, 0.0).select(["id", *_LISTS]).to_pylist()
-        report = evaluate((Sample(**row) for row in table_of), IdRecall(), progress=False)
-        begin = process_time()
-        report.save(path)
-        seconds = process_time() - begin
+        for place, changed in ((path, 0.0), (other, 0.2)):
+            plain = columns(0, rows, changed).select(["id", *_LISTS]).to_pylist()
+            report = evaluate((Sample(**row) for row in plain), IdRecall(), progress=False)
+            begin = process_time()
+            report.save(place)
+            seconds = process_time() - begin
         there = [*Path(path).iterdir()] if Path(path).is_dir() else [Path(path)]
-        return {"seconds": seconds, "peak": 0, "said": sum(one.stat().st_size for one in there)}
+        said = f"{sum(one.stat().st_size for one in there) / 1e6:.1f} MB"
+        return {"seconds": seconds, "peak": 0, "said": said}
     begin = process_time()
     report = Report.load(path) if name.startswith("load") else Report.open(path)
-    if name.endswith("summary"):
-        report.summary()
-    if name.endswith("rows"):
-        sum(1 for _ in report)
+    match name.rsplit(", ", maxsplit=1)[-1]:
+        case "summary":
+            said = f"{report.summary()['id_recall'].mean:.6f}"
+        case "rows":
+            said = f"{sum(1 for _ in report):,}"
+        case "by ID":
+            said = report[f"q{rows // 2:08}"].label
+        case "missed":
+            said = len(report.missed()[:10])
+        case "compare":
+            said = f"{compare(report, Report.open(other))['id_recall'].main.difference:+.6f}"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": process_time() - begin, "peak": peak, "said": ""}
+    return {"seconds": process_time() - begin, "peak": peak, "said": said}
 
 
 _LISTS = ("retrieved_context_ids", "reference_context_ids")
@@ -245,8 +273,9 @@ def main() -> None:
         folder = options.folder or Path(temporary)
         before, after = str(folder / "before.parquet"), str(folder / "after.parquet")
         if options.once and options.small:
-            path = before if "directory" in options.once else str(folder / "before.jsonl")
-            say(json.dumps(small(options.once, path, options.small)))
+            ending = "parquet" if "directory" in options.once else "jsonl"
+            paths = (str(folder / f"{name}.{ending}") for name in ("before", "after"))
+            say(json.dumps(small(options.once, *paths, options.small)))
             return
         if options.once:
             given = act(options.once, before, after, options.rows, shuffle=options.shuffle)
@@ -256,8 +285,10 @@ def main() -> None:
         same += ["--shuffle"] * options.shuffle
         if options.small:
             same += ["--small", str(options.small)]
-            names = ["save file", "load file", "save directory", "load directory"]
-            names += ["open directory, summary", "open directory, rows"]
+            asked = ["", *(f", {what}" for what in ASKED)]
+            names = [f"{act} {form}" for form in FORMS for act in ("save", "load")]
+            names += [f"open {form}{what}" for form in FORMS for what in asked]
+
         else:
             check(Path(temporary) / "check.parquet")
             names = [name for name in ACTS if name.split(":")[0] in options.acts]

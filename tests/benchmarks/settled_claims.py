@@ -1,6 +1,6 @@
 """Measure what the first judges of a `Cascade` settle, and how often they are wrong.
 
-    python tests/benchmarks/settled_claims.py LABELLED.jsonl
+    python tests/benchmarks/settled_claims.py LABELED.jsonl
 
 needs SciPy beside fullrecall and its extra `embedded`. Each row of the file is
 `{claim, contexts, label, dataset, source_id, question}`, label 1 where the contexts support the
@@ -81,7 +81,7 @@ def wilson(hits: int, count: int, z: float = 1.96) -> tuple[float, float]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path, help="labelled pairs, JSONL")
+    parser.add_argument("data", type=Path, help="labeled pairs, JSONL")
     options = parser.parse_args()
     measured, rows = training.read(options.data)
     print("| first judge | share settled | claims | wrong | worst data set |")

@@ -1,6 +1,6 @@
 """Train the embedded judge's weights, and print how well they agree on data sets left out.
 
-    python tests/benchmarks/train_embedded_judge.py LABELLED.jsonl [--write]
+    python tests/benchmarks/train_embedded_judge.py LABELED.jsonl [--write]
 
 needs SciPy beside fullrecall and its extra `embedded`. Each row of the file is
 `{claim, contexts, label, dataset, source_id, question}`, label 1 where the contexts support the
@@ -319,7 +319,7 @@ def read(path: Path) -> tuple[list[dict[str, float]], Rows]:
 def main() -> None:
     """Train, print, and write if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path, help="labelled pairs, JSONL")
+    parser.add_argument("data", type=Path, help="labeled pairs, JSONL")
     parser.add_argument("--write", action="store_true", help="replace the shipped weights.json")
     parser.add_argument("--curve", action="store_true", help="print the learning curves")
     parser.add_argument("--vetoes", action="store_true", help="print what each veto denies")

@@ -21,7 +21,7 @@ def by_the_judge(claim: ToLabel) -> str:
     return claim.verdict
 
 
-def labelled(report: Report, n: int = 1_000, says: Says = by_the_judge) -> list[Label]:
+def labeled(report: Report, n: int = 1_000, says: Says = by_the_judge) -> list[Label]:
     """Return the labels that somebody gives to `n` claims drawn."""
     return [
         Label(claim.sample, claim.claim, says(claim), claim.probability, claim.item)  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ class TestMeans:
 
     def test_a_judge_who_is_always_right(self, report: Report) -> None:
         """All labels agree: the corrected mean is the judged one, and agreement is complete."""
-        found = calibrate(report, labelled(report))
+        found = calibrate(report, labeled(report))
         assert found.judged == pytest.approx(report.summary()["claim_recall"].mean)
         assert found.corrected.value == pytest.approx(found.judged)
         assert found.corrected.interval == pytest.approx(found.judged_interval)
@@ -63,7 +63,7 @@ class TestMeans:
     def test_every_sample_counts_the_same(self, make_report: MakeReport) -> None:
         """A mean over samples of shares of claims: a sample of one claim weighs as one of four."""
         of = make_report(["n", "ssss"] * 10)
-        flipped = calibrate(of, labelled(of, says=lambda _: "supported"))
+        flipped = calibrate(of, labeled(of, says=lambda _: "supported"))
         assert flipped.judged == pytest.approx(0.5)
         assert flipped.corrected.value == pytest.approx(1)
         assert flipped.confusion == (40, 0, 10, 0)
@@ -73,8 +73,8 @@ class TestMeans:
     def test_what_nothing_was_retrieved_for_is_0(self, make_report: MakeReport) -> None:
         """It is part of the mean, needs no label, and is no credit to the judge."""
         of = make_report(["s", "0n"] * 12)
-        found = calibrate(of, labelled(of))
-        assert found.labelled == 12
+        found = calibrate(of, labeled(of))
+        assert found.labeled == 12
         assert found.claims == 24
         assert found.corrected.value == pytest.approx(0.5)
         assert found.rogan_gladen is None
@@ -82,7 +82,7 @@ class TestMeans:
     def test_labels_that_are_all_alike(self, make_report: MakeReport) -> None:
         """No rate of the judge follows from them, so no Rogan-Gladen; the mean does follow."""
         of = make_report(["ss", "sn"] * 10)
-        found = calibrate(of, labelled(of, 16, says=lambda _: "supported"))
+        found = calibrate(of, labeled(of, 16, says=lambda _: "supported"))
         assert found.corrected.value == pytest.approx(1)
         assert found.corrected.interval is not None
         assert found.corrected.interval.low < 0.99
@@ -104,7 +104,7 @@ class TestMeans:
         letters = ["sn", "sn", "ss", "ss", "nn", "nn"] * 8
         alone = make_report(letters)
         together = make_report(letters, groups=[f"g{n // 2}" for n in range(48)])
-        wide, narrow = (calibrate(of, labelled(of)) for of in (together, alone))
+        wide, narrow = (calibrate(of, labeled(of)) for of in (together, alone))
         assert (wide.groups, narrow.groups) == (24, 48)
         assert wide.corrected.variance > 1.5 * narrow.corrected.variance
         assert "in 24 groups" in next(wide.notes())
@@ -112,7 +112,7 @@ class TestMeans:
     def test_one_group_has_no_interval(self, make_report: MakeReport) -> None:
         """Of one independent sample nothing is known of the others."""
         of = make_report(["sn"] * 12, groups=["g"] * 12)
-        found = calibrate(of, labelled(of))
+        found = calibrate(of, labeled(of))
         assert found.corrected.interval is None
         assert found.judged_interval is None
         assert found.corrected.value == pytest.approx(0.5)
@@ -124,13 +124,13 @@ class TestPartialCredit:
     def test_is_worth_what_the_scorer_says(self, make_report: MakeReport) -> None:
         """In the mean a partial label earns what a partial verdict does."""
         strict, half = (make_report(["sp", "n"] * 10, partial_credit=c) for c in (0.0, 0.5))
-        found = calibrate(half, labelled(half))
+        found = calibrate(half, labeled(half))
         assert found.judged == pytest.approx(0.375)
         assert found.corrected.value == pytest.approx(0.375)
         assert found.graded
         assert found.rogan_gladen is None
         assert "gives partial credit" in " ".join(found.notes())
-        found = calibrate(strict, labelled(strict))
+        found = calibrate(strict, labeled(strict))
         assert found.corrected.value == pytest.approx(0.25)
         assert not found.graded
 
@@ -138,7 +138,7 @@ class TestPartialCredit:
         """Partial is not supported, whoever says so and whatever it is worth."""
         for credit in (0.0, 0.5):
             of = make_report(["sp", "n"] * 10, partial_credit=credit)
-            found = calibrate(of, labelled(of))
+            found = calibrate(of, labeled(of))
             assert found.confusion == (10, 0, 0, 20)
             assert found.agreement.kappa is not None
             assert found.agreement.kappa.value == pytest.approx(1)
@@ -150,7 +150,7 @@ class TestWhatIsMissing:
     def test_is_counted_and_said(self, make_report: MakeReport) -> None:
         """Neither mean has it, and the bounds say what it could change."""
         of = make_report(["sn", "s?", None, "n"] * 10)
-        found = calibrate(of, labelled(of))
+        found = calibrate(of, labeled(of))
         assert (found.samples, found.unscored, found.unmeasured) == (30, 10, 10)
         assert found.judged == pytest.approx(0.5)
         assert found.bounds == pytest.approx((15 / 40, 25 / 40))
@@ -160,16 +160,16 @@ class TestWhatIsMissing:
         assert "10 claims without a verdict" in notes
 
     def test_labels_left_empty_are_like_the_others(self, make_report: MakeReport) -> None:
-        """A drawing labelled in part: the mean stands, the interval is wider, and it is said."""
+        """A drawing labeled in part: the mean stands, the interval is wider, and it is said."""
         of = make_report(["sn", "sns", "nn", "s"] * 20)
 
         def wrong(claim: ToLabel) -> str:
             return "not_supported" if claim.item[-1] in "01234" else claim.verdict
 
-        drawn = labelled(of, says=wrong)
+        drawn = labeled(of, says=wrong)
         half = [label._replace(label=None) if n % 2 else label for n, label in enumerate(drawn)]
         whole, part = calibrate(of, drawn), calibrate(of, half)
-        assert part.unlabelled == len(drawn) // 2
+        assert part.unlabeled == len(drawn) // 2
         assert "not labeled: taken to be like the others" in " ".join(part.notes())
         assert part.corrected.variance > 1.2 * whole.corrected.variance
         assert part.corrected.sampling > 0
@@ -177,24 +177,24 @@ class TestWhatIsMissing:
         # To delete the rows comes to the same, but for the count.
         without = calibrate(of, [label for label in half if label.label])
         assert without.corrected == part.corrected
-        assert without.unlabelled == 0
+        assert without.unlabeled == 0
 
     def test_too_few_are_refused(self, make_report: MakeReport) -> None:
         """With what it takes: two of each verdict, and ten samples."""
         of = make_report(["sn"] * 30)
         with pytest.raises(InputError, match="labels in 10 samples, got 1"):
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
-        drawn = labelled(of, 40)
+        drawn = labeled(of, 40)
         only = [label for label in drawn if label.label == "supported"]
-        with pytest.raises(InputError, match="2 labels among the 30 claims of the stratum 'not_su"):
+        with pytest.raises(InputError, match="2 labels of the 30 claims judged 'not_su"):
             calibrate(of, only)
-        with pytest.raises(InputError, match="too few labels"):
+        with pytest.raises(InputError, match="no claim is labeled"):
             calibrate(of, [])
 
     def test_ten_samples_are_not_asked_of_fewer(self, make_report: MakeReport) -> None:
         """All labels that there can be are enough."""
         of = make_report(["sn"] * 4)
-        assert calibrate(of, labelled(of)).corrected.value == pytest.approx(0.5)
+        assert calibrate(of, labeled(of)).corrected.value == pytest.approx(0.5)
 
 
 class TestLabels:
@@ -208,7 +208,7 @@ class TestLabels:
         assert not found.drawn
         assert "came without probabilities" in " ".join(found.notes())
         assert f"λ = {found.power:.2f}" in " ".join(found.notes())
-        assert found.labelled == 26
+        assert found.labeled == 26
         assert found.corrected.value == pytest.approx(found.judged)
 
     def test_of_no_claim(self, report: Report, make_report: MakeReport) -> None:
@@ -217,17 +217,17 @@ class TestLabels:
             calibrate(report, {("q0", "something else"): "supported"})
         others = make_report(["s", "sn"] * 12, contexts=["Other."])
         with pytest.raises(InputError, match="of another report, or of another score"):
-            calibrate(report, labelled(others))
+            calibrate(report, labeled(others))
 
     def test_twice(self, report: Report) -> None:
         """One rater's two labels of one claim: which is meant is not guessed."""
-        labels = labelled(report)
+        labels = labeled(report)
         with pytest.raises(InputError, match="is labeled twice: keep one"):
             calibrate(report, [*labels, labels[0]])
 
     def test_of_two_drawings(self, report: Report) -> None:
         """Labels with and without chances do not go together."""
-        labels = labelled(report)
+        labels = labeled(report)
         mixed = [labels[0]._replace(probability=None), *labels[1:]]
         with pytest.raises(InputError, match="labels of one draw"):
             calibrate(report, mixed)
@@ -236,8 +236,8 @@ class TestLabels:
         ("labels", "problem"),
         [
             ({("q0", "claim 0 of 0"): "perhaps"}, "got 'perhaps'"),
-            ({"q0": "supported"}, "key is"),
-            (["supported"], "labels are Label objects or a mapping"),
+            ({"q0": "supported"}, "key must be"),
+            (["supported"], "labels must be Label objects or a mapping"),
             ([Label("q0", "claim 0 of 0", "supported", 1.5)], "above 0 and at most 1"),
         ],
     )
@@ -252,14 +252,14 @@ class TestLabels:
         for row in of:
             one, other = row.results[0].findings
             object.__setattr__(row.results[0], "findings", (one, other._replace(target=one.target)))
-        with pytest.raises(InputError, match="more than once: give the label's item"):
+        with pytest.raises(InputError, match="more than once: set the label's item"):
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
-        assert calibrate(of, labelled(of)).labelled == 24
+        assert calibrate(of, labeled(of)).labeled == 24
 
     def test_of_another_judge(self, make_report: MakeReport) -> None:
         """Labels are of claims in contexts: they serve to calibrate any judge of these."""
         one, other = make_report(["sn", "ss"] * 15), make_report(["ss", "sn"] * 15)
-        labels = labelled(one)
+        labels = labeled(one)
         found = calibrate(other, labels, strata=one_stratum)
         assert found.corrected.value == pytest.approx(0.75)
         assert found.confusion == (30, 15, 15, 0)
@@ -270,7 +270,7 @@ class TestRaters:
 
     def test_agree_so_and_so(self, report: Report) -> None:
         """κ between them is reported, and a claim counts as the mean of both."""
-        ann = [label._replace(rater="ann") for label in labelled(report)]
+        ann = [label._replace(rater="ann") for label in labeled(report)]
         bob = [
             label._replace(rater="bob", label="supported" if n < 4 else label.label)
             for n, label in enumerate(ann)
@@ -292,7 +292,7 @@ class TestRaters:
     def test_who_give_one_label_only(self, make_report: MakeReport) -> None:
         """Chance makes them agree: κ is undefined, not 1."""
         of = make_report(["ss"] * 12)
-        both = [label._replace(rater=name) for name in ("a", "") for label in labelled(of)]
+        both = [label._replace(rater=name) for name in ("a", "") for label in labeled(of)]
         (pair,) = calibrate(of, both).raters
         assert pair.kappa is None
         assert "someone unnamed and a agree on 24 of 24" in " ".join(calibrate(of, both).notes())
@@ -303,7 +303,7 @@ class TestShown:
 
     def test_prints_as_a_table(self, report: Report) -> None:
         """Both means with their intervals, the agreement, the confusion table, the notes."""
-        found = calibrate(report, labelled(report, 40))
+        found = calibrate(report, labeled(report, 40))
         assert isinstance(found, Calibration)
         lines = str(found).splitlines()
         assert any(line.split()[:1] == ["judged"] for line in lines)
@@ -313,18 +313,18 @@ class TestShown:
 
     def test_is_plain_json(self, report: Report) -> None:
         """`to_dict` has all figures, and nothing that JSON lacks."""
-        found = calibrate(report, labelled(report, 40), confidence=0.9)
+        found = calibrate(report, labeled(report, 40), confidence=0.9)
         plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert plain["confidence"] == plain["corrected"]["interval"]["confidence"] == 0.9
         assert plain["corrected"]["value"] == found.corrected.value
         assert plain["agreement"]["kappa"]["value"] == pytest.approx(1)
         assert plain["confusion"]["judge_alone"] == 0
-        assert (plain["labelled"], plain["claims"], plain["drawn"]) == (40, 52, True)
+        assert (plain["labeled"], plain["claims"], plain["drawn"]) == (40, 52, True)
 
     def test_clipping_is_said(self, make_report: MakeReport) -> None:
         """An interval that would leave 0 to 1 is cut off there."""
         of = make_report(["ssss"] * 20 + ["n"])
-        found = calibrate(of, labelled(of, 15))
+        found = calibrate(of, labeled(of, 15))
         assert found.corrected.clipped
         assert found.corrected.interval is not None
         assert found.corrected.interval.high == 1.0
@@ -339,7 +339,7 @@ class TestWidths:
         of = make_report(["sn", "ss", "nn", "sns"] * 25)
         found = calibrate(
             of,
-            labelled(of, 60, says=lambda c: "supported" if c.item[-1] < "8" else "not_supported"),
+            labeled(of, 60, says=lambda c: "supported" if c.item[-1] < "8" else "not_supported"),
         )
         wide, narrow = found.labels_needed(0.3), found.labels_needed(0.22)
         assert wide is not None
@@ -358,7 +358,7 @@ class TestWidths:
         with pytest.raises(ParameterError, match="width must be a number between 0 and 1"):
             labels_for_width(report, width)
         with pytest.raises(ParameterError, match="width must be a number between 0 and 1"):
-            calibrate(report, labelled(report)).labels_needed(width)
+            calibrate(report, labeled(report)).labels_needed(width)
 
 
 class TestRefusals:
@@ -367,8 +367,8 @@ class TestRefusals:
     def test_bad_arguments(self, report: Report) -> None:
         """Each error names its value."""
         with pytest.raises(ParameterError, match="confidence"):
-            calibrate(report, labelled(report), confidence=95)
+            calibrate(report, labeled(report), confidence=95)
         with pytest.raises(ReportError, match="no score 'claims'"):
-            calibrate(report, labelled(report), score="claims")
+            calibrate(report, labeled(report), score="claims")
         with pytest.raises(ReportError, match="keeps no rows"):
             calibrate(Report.of_totals([report.totals()]), [])

@@ -29,7 +29,7 @@ def run(*words: str | Path, code: int = 0) -> str:
 
 
 def fill(path: Path, label: str = "supported") -> None:
-    """Label the claims that a drawing has not labelled yet."""
+    """Label the claims that a drawing has not labeled yet."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -88,7 +88,7 @@ def test_no_file_is_lost(saved: Path) -> None:
     Path("labels.csv").write_text("hours of work", "utf-8")
     assert "may hold labels" in run("label", saved, "-n", "5", "-o", "labels.csv", code=2)
     assert Path("labels.csv").read_text("utf-8") == "hours of work"
-    assert "written as .csv or" in run("label", saved, "-n", "5", "-o", "a.xlsx", code=2)
+    assert "end in .csv or" in run("label", saved, "-n", "5", "-o", "a.xlsx", code=2)
     assert "no directory" in run("label", saved, "-n", "5", "-o", "no/a.csv", code=2)
 
 
@@ -98,7 +98,9 @@ def test_wrong_usage_and_input(saved: Path) -> None:
     both = ("label", saved, "-n", "5", "--width", "0.1", "-o", "labels.csv")
     assert "either -n or --width" in run(*both, code=2)
     run("label", saved, "-n", "30", "-o", "labels.csv")
-    assert "Error: labels.csv too few labels" in run("calibrate", saved, "labels.csv", code=2)
+    assert "Error: labels.csv no claim is labeled: fill in the column label" in run(
+        "calibrate", saved, "labels.csv", code=2
+    )
     Path("bad.csv").write_text("item,label\nc1,maybe\n", "utf-8")
     assert "bad.csv, line 2" in run("calibrate", saved, "bad.csv", code=2)
     Path("other.csv").write_text("item,label\nc1,yes\n", "utf-8")

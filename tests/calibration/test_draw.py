@@ -201,7 +201,7 @@ class TestFile:
         with pytest.raises(ParameterError, match="exists and may hold labels"):
             report.to_label(5, path)
         assert path.read_text("utf-8") == "hours of work"
-        with pytest.raises(ParameterError, match=r"as \.csv or \.jsonl, got 'labels\.xlsx'"):
+        with pytest.raises(ParameterError, match=r"end in \.csv or \.jsonl, got 'labels\.xlsx'"):
             report.to_label(5, tmp_path / "labels.xlsx")
         with pytest.raises(ParameterError, match="n must be a whole number of at least 1, got 0"):
             report.to_label(0)

@@ -68,7 +68,7 @@ def test_tabs_and_json_lines(tmp_path: Path) -> None:
 
 
 def test_each_file_is_a_rater(tmp_path: Path) -> None:
-    """Of several files each is by who it is called after, unless it says who labelled."""
+    """Of several files each is by who it is called after, unless it says who labeled."""
     head = "item,label,rater\n"
     ann = written(tmp_path / "ann.csv", f"{head}c1,yes,\nc2,no,cleo\n")
     bob = written(tmp_path / "bob.csv", f"{head}c1,no,\n")
@@ -84,7 +84,7 @@ BAD = {
     "a chance that is none": ("item,label,probability\nc1,yes,0\n", 2, "above 0 and at most 1"),
     "a percentage": ("item,label,probability\nc1,yes,8%\n", 2, "got '8%'"),
     "twice": ("item,label\nc1,yes\nc2,yes\nc1,no\n", 4, "labeled on line 2 already"),
-    "no claim": ("item,sample,claim,label\n,q1,,yes\n", 2, "which claim"),
+    "no claim": ("item,sample,claim,label\n,q1,,yes\n", 2, "no claim named"),
     "no labels": ("item,verdict\nc1,yes\n", 1, "got item, verdict"),
     "no header": ("", 1, "got none"),
     "a column twice": ("item,label,Label\nc1,yes,no\n", 1, "'label' twice"),
@@ -105,7 +105,7 @@ def test_what_is_no_label_is_refused(tmp_path: Path, text: str, line: int, probl
 def test_json_lines_are_checked_too(tmp_path: Path) -> None:
     """A row without a label, and a claim that is no text."""
     path = written(tmp_path / "a.jsonl", '{"item": "c1", "verdict": "yes"}\n')
-    with pytest.raises(InputError, match="no label: got item, verdict"):
+    with pytest.raises(InputError, match="no label: expected the field label, got item, verdict"):
         read_labels(path)
     path = written(tmp_path / "b.jsonl", '{"item": 7, "label": "yes"}\n')
     with pytest.raises(InputError, match="item must be a text, got 7"):

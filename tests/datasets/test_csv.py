@@ -136,7 +136,7 @@ class TestFormat:
     @pytest.mark.parametrize("delimiter", ["", ",,", "\n", '"'])
     def test_the_delimiter_is_one_character(self, write: Write, delimiter: str) -> None:
         """A delimiter that cannot part cells is refused by name."""
-        with pytest.raises(ParameterError, match="delimiter is one character"):
+        with pytest.raises(ParameterError, match="delimiter must be one character"):
             read_csv(write("a.csv", HEADER), delimiter=delimiter)
 
     @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ class TestEmbeddingQA:
             (
                 {"relevant_docs": {"q2": ["n1"]}, "corpus": {"n1": {"text": "t"}}},
                 "corpus",
-                "the corpus holds texts, got dict",
+                "expected a text for 'n1', got dict",
             ),
         ],
     )

@@ -6,12 +6,14 @@ import gzip
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fullrecall import Sample
+from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.datasets import read
+from fullrecall.datasets.row_count import row_count
 from fullrecall.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ class TestJsonArrays:
 
 
 class TestLlamaIndexFiles:
-    """LlamaIndex's objects are recognised by their keys."""
+    """LlamaIndex's objects are recognized by their keys."""
 
     def test_embedding_qa(self, write: Write) -> None:
         """The keys `queries`, `corpus` and relevant_docs make an EmbeddingQA set."""
@@ -149,6 +151,28 @@ class TestLlamaIndexFiles:
         path = write("a.json", '{"examples": [{"query": "q"}]}')
         _, error = until_error(read(path, rename={"x": "reference"}))
         assert "rename is for an array of rows" in error.problem
+
+
+class TestSavedReports:
+    """A saved report holds samples: to score them again, or to complete their references."""
+
+    @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
+    def test_the_samples_of_a_report(self, tmp_path: Path, name: str) -> None:
+        """All of them, with what was retrieved."""
+        samples = [
+            Sample(id=f"q{n}", user_input="q", retrieved_ids=["a"], expected_ids=["b"])
+            for n in range(3)
+        ]
+        evaluate(samples, IdRecall(), progress=False).save(tmp_path / name)
+        assert list(read(tmp_path / name)) == samples
+        assert row_count(tmp_path / name) is None
+        with pytest.raises(ParameterError, match="rename is for files of samples"):
+            read(tmp_path / name, rename={"x": "id"})
+
+    def test_another_directory_is_none(self, tmp_path: Path) -> None:
+        """A directory without a manifest is no report."""
+        with pytest.raises(InputError, match="is a directory: name one file in it"):
+            read(tmp_path)
 
 
 def test_importing_the_readers_loads_nothing_heavy() -> None:

@@ -29,7 +29,7 @@ class TestSamples:
     """One sample per query."""
 
     def test_queries_in_the_order_of_the_qrels(self, write: Write) -> None:
-        """Judgements keep their grades, those of 0 and below too, for `min_grade` to decide."""
+        """Judgments keep their grades, those of 0 and below too, for `min_grade` to decide."""
         assert list(read_trec(write("qrels", QRELS), write("run", RUN))) == [
             Sample(
                 id="q2",
@@ -54,7 +54,7 @@ class TestSamples:
         assert IdRecall().score(last).status == "undefined"
 
     def test_a_query_of_irrelevant_documents_is_undefined(self, write: Write) -> None:
-        """Grades of 0 are judgements, not targets."""
+        """Grades of 0 are judgments, not targets."""
         (sample,) = read_trec(write("qrels", "q 0 a 0\n"), write("run", "q Q0 a 1 1 t\n"))
         assert IdRecall().score(sample).status == "undefined"
 
@@ -86,8 +86,8 @@ class TestSamples:
         )
         assert second.id == "q2"
 
-    def test_a_judgement_that_stands_twice(self, write: Write) -> None:
-        """The same grade twice is one judgement."""
+    def test_a_judgment_that_stands_twice(self, write: Write) -> None:
+        """The same grade twice is one judgment."""
         (sample,) = read_trec(write("qrels", "q 0 a 1\n" * 2), write("run", "q Q0 a 1 1 t\n"))
         assert sample.reference_context_ids == Sample(reference_ids=["a"]).reference_context_ids
 
@@ -219,7 +219,7 @@ class TestErrors:
         """Neither file may hold nothing."""
         good_qrels, good_run, bad = write("q", QRELS), write("r", RUN), write("e", empty)
         _, error = until_error(read_trec(bad, good_run))
-        assert str(error) == f"{bad}: holds no judgements"
+        assert str(error) == f"{bad}: holds no judgments"
         _, error = until_error(read_trec(good_qrels, bad))
         assert str(error) == f"{bad}: holds no results"
 

@@ -81,14 +81,14 @@ def test_unknown_says_what_would_tell() -> None:
     """With nothing to look into, the way out is to give a corpus or a retriever."""
     miss = one(diagnose(report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))))
     assert (miss.cause, miss.rank) == (Cause.UNKNOWN, None)
-    assert miss.detail == "to tell, give corpus= and retriever="
+    assert miss.detail == "to find the cause, pass corpus= and retriever="
 
 
 def test_a_corpus_without_ids_cannot_tell_of_ids() -> None:
     """Texts alone say nothing of an item that is known by its ID."""
     report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))
     miss = one(diagnose(report, corpus=["one text"], retriever=lambda _, __: []))
-    assert (miss.cause, miss.detail) == (Cause.UNKNOWN, "to tell, give a corpus with IDs")
+    assert (miss.cause, miss.detail) == (Cause.UNKNOWN, "to find the cause, pass a corpus with IDs")
 
 
 def test_in_the_corpus_and_never_brought() -> None:
@@ -313,10 +313,10 @@ class TestJudged:
         report = report_of(scorer, self.claim("Rome is old.", reference_contexts=["Rome."]))
         miss = one(diagnose(report, corpus=["Rome is old."], retriever=lambda _, __: []))
         assert miss.cause is Cause.UNKNOWN
-        assert miss.detail.startswith("to tell, give scorers=[…]")
+        assert miss.detail.startswith("to find the cause, pass scorers=[…]")
         assert "scorers" not in one(diagnose(report, scorers=scorer)).detail
         without = report_of(scorer, self.claim("Rome is old."))
-        assert "give the sample reference_contexts" in one(diagnose(without)).detail
+        assert "pass reference_contexts in the sample" in one(diagnose(without)).detail
 
     def test_the_reference_context_is_what_is_looked_for(self) -> None:
         """The judge finds the claim in a reference context, which the corpus lacks."""
@@ -427,7 +427,7 @@ def test_what_it_adds_up_to() -> None:
         ({"deep_k": 0}, ParameterError, "deep_k must be"),
         ({"near_duplicate": 90}, ParameterError, "near_duplicate must be a number from 0 to 1"),
         ({"corpus": "file.jsonl"}, InputError, "corpus must be an iterable of contexts"),
-        ({"corpus": [1]}, InputError, "corpus, item 0: a context is a str"),
+        ({"corpus": [1]}, InputError, "corpus, item 0: expected a str, a Context"),
         ({"corpus": {"a": None}}, InputError, "corpus, item 'a'"),
         ({"scorers": TextRecall()}, ParameterError, "the report has no score 'text_recall'"),
     ],

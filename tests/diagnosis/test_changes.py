@@ -160,7 +160,7 @@ def test_bounds_say_so() -> None:
     (change,) = found.changes
     assert (change.kind, change.at_most, change.gain) == (ChangeKind.INDEX_MISSING, True, 0.5)
     assert change.text.startswith(
-        "index what the corpus does not have (1 target): at most +0.50 (up to +"
+        "index what the corpus does not have (1 target): at most +0.50 (interval up to +"
     )
     assert change.interval.low == 0.0
 

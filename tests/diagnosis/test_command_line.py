@@ -56,7 +56,7 @@ def test_options_are_named_and_not_parameters(report: Path) -> None:
     code, output = run(report)
     assert code == 0
     assert "Add --corpus, --retriever, or --judge to find more causes." in output
-    assert "to tell, give --corpus and --retriever" in output
+    assert "to find the cause, pass --corpus and --retriever" in output
     assert not re.search(r"\w=", output)
 
 

@@ -58,7 +58,7 @@ def contexts(draw: st.DrawFn) -> Context:
 def test_the_index_finds_what_looking_into_each_context_finds(
     corpus: list[Context], wanted: Context, min_run: int
 ) -> None:
-    """Runs, texts that stand whole in the other, borders and their neighbours, places: all."""
+    """Runs, texts that stand whole in the other, borders and their neighbors, places: all."""
     passage = Passage.of(wanted)
     check(corpus, passage, min_run)
 

@@ -132,8 +132,29 @@ def test_spark_s_own_rows(spark: Any, job: Job) -> None:
     job.check(report)
 
 
-def test_a_frame_as_rows(spark: Any, job: Job) -> None:
-    """The whole frame, collected to this process: the report is the plain one."""
-    frame = spark.read.parquet(str(job.path)).orderBy("row")
-    samples = from_rows(frame, rename={"row": None})
-    job.check(evaluate(samples, job.scorers, progress=False))
+def test_the_frames_of_six_libraries_are_one_set(
+    spark: Any, job: Job, installed: Callable[..., None]
+) -> None:
+    """One file as a frame of each, read in this process: each report is the plain one."""
+    for package in ("polars", "datasets", "dask"):
+        installed(package, package)
+    import dask
+    import dask.dataframe as dd
+    import datasets
+    import pandas as pd
+    import polars as pl
+
+    table = pq.read_table(job.path)
+    frame = pd.read_parquet(job.path, dtype_backend="pyarrow")
+    with dask.config.set({"dataframe.convert-string": False}):
+        frames = {
+            "pandas": frame,
+            "polars": pl.from_arrow(table),
+            "pyarrow": table,
+            "Hugging Face": datasets.Dataset(table),
+            "Dask": dd.from_pandas(frame, npartitions=3),
+            "Spark": spark.read.parquet(str(job.path)).orderBy("row"),
+        }
+        for one in frames.values():
+            samples = from_rows(one, rename={"row": None})
+            job.check(evaluate(samples, job.scorers, progress=False))

@@ -17,7 +17,8 @@ import pytest
 
 from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import InputError, Interrupted, ParameterError
-from fullrecall.evaluation.retrievers import Asker, as_retriever
+from fullrecall.evaluation.asker import Asker
+from fullrecall.evaluation.retrievers import as_retriever
 from fullrecall.retrieval import Call, Retrieval
 from fullrecall.testing import ScriptedChatModel
 
@@ -234,6 +235,51 @@ def test_what_belongs_to_the_callers_thread_is_asked_there(run: Evaluate, tmp_pa
     else:
         connections.append(database(tmp_path / "a.db"))
         report = run(questions(40), find)
+    assert [row.results[0].score for row in report] == [1.0] * 40
+    connections[0].close()
+
+
+class Recorder:
+    """A retriever as an adapter makes one: what a call raises stands in its record."""
+
+    def __init__(self, find: Callable[[str], Any]) -> None:
+        self._find = find
+
+    def retrieve(self, sample: Sample) -> Retrieval:
+        """Return the record of one call."""
+        try:
+            found = tuple(self._find(str(sample.user_input)))
+        except sqlite3.Error as error:
+            call = Call("search", error=f"{type(error).__name__}: {error}")
+            # Another search answers in its place: no error of the whole, and the wrong documents.
+            return Retrieval([Context(id="other")], calls=[call])
+        return Retrieval(found, calls=[Call("search", contexts=found)])
+
+    async def aretrieve(self, sample: Sample) -> Retrieval:
+        """Return the same, from some thread."""
+        return await asyncio.to_thread(self.retrieve, sample)
+
+
+@WAYS
+def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
+    run: Evaluate, tmp_path: Path
+) -> None:
+    """LangChain's retriever over a connection of SQLite raises nothing: its record says why."""
+    connections: list[sqlite3.Connection] = []
+
+    def find(question: str) -> list[Context]:
+        rows = connections[0].execute("select id from documents where id = ?", (question,))
+        return [Context(id=row[0]) for row in rows]
+
+    async def inside() -> Report:
+        connections.append(database(tmp_path / "a.db"))
+        return await aevaluate(questions(40), IdRecall(), retriever=Recorder(find), progress=False)
+
+    if run is arun:
+        report = asyncio.run(inside())
+    else:
+        connections.append(database(tmp_path / "a.db"))
+        report = run(questions(40), Recorder(find))
     assert [row.results[0].score for row in report] == [1.0] * 40
     connections[0].close()
 

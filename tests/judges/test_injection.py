@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import random
 import re
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from tests.judges.attacks import DENIALS, FORMS, TONGUES
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
-from fullrecall.judges.injection import instructions, without_instructions
+from fullrecall.judges.injection import _SEGMENT, _SIGNS, instructions, without_instructions
 from fullrecall.result import Result, Status
 from fullrecall.testing import ScriptedChatModel
 
@@ -72,6 +74,9 @@ ENOUGH = 100
 def words(text: str) -> set[str]:
     """Return the words that tell something, in lower case."""
     return set(re.findall(r"\w{4,}|\d+", text.lower()))
+
+
+RUNS = int(os.environ.get("FULLRECALL_RUNS", "10"))
 
 
 class Obedient:
@@ -207,6 +212,22 @@ def test_denials_in_other_tongues_and_forms_take_nothing_unsaid(attack: str, lab
 def test_ordinary_sentences_are_no_instructions(text: str) -> None:
     """Rules, judges, claims and models are talked about in ordinary texts, too."""
     assert instructions(text) == ()
+
+
+def test_what_is_looked_for_first_hides_nothing() -> None:
+    """Words that a sign needs spare most texts its pattern; where they do not, it is as found."""
+    rng = random.Random(5)
+    told = [*TONGUES, *FORMS, *DENIALS]
+    words = sorted({word for text in map(str, told) for word in text.split()})
+    texts = [str(text) for text in told]
+    texts += [" ".join(rng.choices(words, k=12)) for _ in range(RUNS * 50)]
+    found = [any(_has_a_sign(part) for part in _SEGMENT.findall(text)) for text in texts]
+    assert [bool(instructions(text)) for text in texts] == found
+    assert 0.1 < sum(found) / len(found) < 0.9
+
+
+def _has_a_sign(segment: str) -> bool:
+    return any(re.search(pattern, segment, re.IGNORECASE) for *_, pattern in _SIGNS)
 
 
 def test_only_the_instruction_is_taken_out() -> None:

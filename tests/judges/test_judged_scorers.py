@@ -1,4 +1,4 @@
-"""Relevance, utilisation, judged entities, panels and replaced prompts."""
+"""Relevance, utilization, judged entities, panels and replaced prompts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class TestRelevance:
         assert "to answer the question" in sent[0].content
 
     def test_by_the_response(self) -> None:
-        """Utilisation: the response stands in for the reference, and is required."""
+        """Utilization: the response stands in for the reference, and is required."""
         model = ScriptedChatModel([HELPFUL])
         scorer = ContextUtilization(judge=LLMJudge(model))
         sample = Sample(
@@ -120,7 +120,7 @@ class TestRelevance:
 
     def test_judge_and_by_exclude_each_other(self) -> None:
         """Two ways to say what is relevant are one too many."""
-        with pytest.raises(ParameterError, match="give one"):
+        with pytest.raises(ParameterError, match="pass one"):
             ContextPrecision(by=ClaimRecall(), judge=LLMJudge(ScriptedChatModel([""])))
 
     def test_by_a_judged_scorer(self) -> None:
@@ -136,7 +136,7 @@ class TestRelevance:
 
 
 class TestEntities:
-    """Entities listed and recognised by a judge."""
+    """Entities listed and recognized by a judge."""
 
     def test_other_names_count(self) -> None:
         """The judge lists the entities once and tells which are mentioned."""
@@ -375,7 +375,7 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
         ({"depth": 0}, "depth"),
         ({"judge": LLMJudge}, "instance"),
         ({"judge": ScriptedChatModel([""])}, "wrap it, LLMJudge"),
-        ({"judge": "openai:gpt"}, "split, attribute and relevance"),
+        ({"judge": "openai:gpt"}, "split, attribute, and relevance"),
     ],
 )
 def test_bad_scorer_parameters_are_named(parameters: dict[str, Any], name: str) -> None:

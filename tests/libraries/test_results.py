@@ -162,7 +162,7 @@ def test_faiss_found_too_few() -> None:
 
     index = faiss.IndexFlatL2(2)
     index.add(np.array(VECTORS[:1], dtype="float32"))
-    with pytest.raises(InputError, match="-1 is FAISS's sign of no result"):
+    with pytest.raises(InputError, match="-1 means no result in FAISS"):
         contexts_of(index.search(np.array([[1.0, 0.0]], dtype="float32"), 2))
 
 

@@ -95,7 +95,7 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
 
 
 def _shown(cell: Any) -> str:
-    """Return the outputs of a cell as text, without the colours of a terminal."""
+    """Return the outputs of a cell as text, without the colors of a terminal."""
     texts = [
         output.get("text") or output.get("data", {}).get("text/plain", "")
         for output in cell.outputs

@@ -96,7 +96,7 @@ def world(kind: Kind, rng: Any) -> World:
 
 
 def design(of: World, items: Sequence[str], chances: Sequence[float] | None) -> Design:
-    """Return the design in which these claims are labelled by the truth."""
+    """Return the design in which these claims are labeled by the truth."""
     truth = {claim.item: value for claim, value in zip(of.judged.claims, of.truth, strict=True)}
     labels = {
         item: [
@@ -175,13 +175,13 @@ def test_intervals_of_a_drawing_cover_the_truth(kind: Kind, n: int) -> None:
     for repetition in range(400):
         rng = np.random.default_rng([repetition, n, kind.samples])
         of = world(kind, rng)
-        labelled = drawn(of, n, repetition)
-        corrected, _ = prediction_powered(labelled, 0.95)
+        labeled = drawn(of, n, repetition)
+        corrected, _ = prediction_powered(labeled, 0.95)
         powered.of(corrected)
         judged_mean(of, judged)
-        known = rates(labelled)
+        known = rates(labeled)
         if known is not None and repetition % 20 == 0:
-            same = rogan_gladen(labelled, known, 0.95)
+            same = rogan_gladen(labeled, known, 0.95)
             assert same is not None
             assert same.value == pytest.approx(corrected.value, abs=1e-9)
             assert same.interval == pytest.approx(corrected.interval, abs=1e-9)
@@ -202,11 +202,11 @@ def test_intervals_of_a_simple_random_sample_cover_the_truth() -> None:
     for repetition in range(400):
         rng = np.random.default_rng([repetition, 5])
         of = world(kind, rng)
-        labelled = simple(of, 150, rng)
-        powered.of(prediction_powered(labelled, 0.95)[0])
-        known = rates(labelled)
+        labeled = simple(of, 150, rng)
+        powered.of(prediction_powered(labeled, 0.95)[0])
+        known = rates(labeled)
         assert known is not None
-        by_rates.of(rogan_gladen(labelled, known, 0.95))
+        by_rates.of(rogan_gladen(labeled, known, 0.95))
         judged_mean(of, judged)
     assert 0.93 <= powered.share <= 0.97
     assert 0.93 <= by_rates.share <= 0.97
@@ -224,11 +224,11 @@ def test_intervals_of_the_agreement_cover_the_truth() -> None:
     kappas = Coverage((right - by_chance) / (1 - by_chance))
     for repetition in range(400):
         of = world(kind, np.random.default_rng([repetition, 6]))
-        labelled = drawn(of, 100, repetition)
-        known = rates(labelled)
+        labeled = drawn(of, 100, repetition)
+        known = rates(labeled)
         assert known is not None
-        balanced.of(rate_estimates(labelled, known, 0.95)[2])
-        kappas.of(kappa(labelled, 0.95))
+        balanced.of(rate_estimates(labeled, known, 0.95)[2])
+        kappas.of(kappa(labeled, 0.95))
     assert 0.93 <= balanced.share <= 0.97
     assert 0.93 <= kappas.share <= 0.97
 
@@ -241,12 +241,12 @@ def test_a_drawing_is_unbiased_and_its_bare_mean_is_not() -> None:
     """
     of = world(Kind(40), np.random.default_rng(8))
     everything = design(of, [claim.item for claim in of.judged.claims], None)
-    truth = everything.mean(one.label for one in everything.labelled)
+    truth = everything.mean(one.label for one in everything.labeled)
     values, bare = [], []
     for seed in range(800):
-        labelled = drawn(of, 24, seed)
-        values.append(labelled.mean(one.label for one in labelled.labelled))
-        bare.append(np.mean([one.label for one in labelled.labelled]))
+        labeled = drawn(of, 24, seed)
+        values.append(labeled.mean(one.label for one in labeled.labeled))
+        bare.append(np.mean([one.label for one in labeled.labeled]))
     error = float(np.std(values)) / sqrt(len(values))
     assert abs(np.mean(values) - truth) < 3 * error
     assert abs(np.mean(bare) - truth) > 6 * error
@@ -290,7 +290,7 @@ TABLES = {
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
 def test_kappa_is_that_of_statsmodels(table: Any) -> None:
-    """With one claim a sample, all of them labelled, κ and its variance are the known ones.
+    """With one claim a sample, all of them labeled, κ and its variance are the known ones.
 
     The variance has n - 1 for n, and a pseudo-label in each cell: up to 2% apart for 1,200.
     """
@@ -309,10 +309,10 @@ def test_rates_are_those_counted_by_hand() -> None:
     """Sensitivity, specificity and balanced accuracy are the shares of the confusion table."""
     labels = [1] * 30 + [0] * 20 + [1] * 10 + [0] * 40
     of = one_each(labels, [1] * 50 + [0] * 50)
-    labelled = design(of, [claim.item for claim in of.judged.claims], None)
-    known = rates(labelled)
+    labeled = design(of, [claim.item for claim in of.judged.claims], None)
+    known = rates(labeled)
     assert known is not None
-    sensitivity, specificity, balanced = rate_estimates(labelled, known, 0.95)
+    sensitivity, specificity, balanced = rate_estimates(labeled, known, 0.95)
     assert sensitivity.value == pytest.approx(30 / 40)
     assert specificity.value == pytest.approx(40 / 60)
     assert balanced.value == pytest.approx((30 / 40 + 40 / 60) / 2)
@@ -320,19 +320,19 @@ def test_rates_are_those_counted_by_hand() -> None:
     assert sensitivity.variance == pytest.approx(0.75 * 0.25 / 40, rel=0.1)
 
 
-def slow_prediction_powered(labels: Any, judged: Any, unlabelled: Any) -> tuple[float, float]:
+def slow_prediction_powered(labels: Any, judged: Any, unlabeled: Any) -> tuple[float, float]:
     """Return PPI++'s mean and its λ, written out from Angelopoulos, Duchi and Zrnic, 2023."""
-    n, more = len(labels), len(unlabelled)
-    power = np.cov(labels, judged)[0, 1] / ((1 + n / more) * np.var([*judged, *unlabelled], ddof=1))
-    return float(power * np.mean(unlabelled) + np.mean(labels - power * judged)), float(power)
+    n, more = len(labels), len(unlabeled)
+    power = np.cov(labels, judged)[0, 1] / ((1 + n / more) * np.var([*judged, *unlabeled], ddof=1))
+    return float(power * np.mean(unlabeled) + np.mean(labels - power * judged)), float(power)
 
 
 def test_prediction_powered_mean_is_the_published_one() -> None:
     """With one claim a sample and a simple random sample of labels it is PPI++'s closed formula.
 
-    Theirs has the unlabelled apart, ours all samples together: λ is theirs · all / unlabelled.
+    Theirs has the unlabeled apart, ours all samples together: λ is theirs · all / unlabeled.
     The value agrees to a twentieth of its standard error (their λ has the variance of the verdicts
-    from all samples, ours leans on the labelled), and the variance with that of two-phase sampling,
+    from all samples, ours leans on the labeled), and the variance with that of two-phase sampling,
     S²(label)/N + (1/n - 1/N) · S²(label - λ · verdict).
     """
     rng = np.random.default_rng(11)
@@ -360,23 +360,23 @@ def test_rogan_gladen_is_the_published_one() -> None:
     labels = np.where(rng.random(500) < 0.8, verdicts, 1 - verdicts)
     of = one_each(labels.tolist(), verdicts.tolist())
     chosen = rng.choice(500, 150, replace=False)
-    labelled = design(of, [f"c{at}" for at in chosen], None)
-    known = rates(labelled)
+    labeled = design(of, [f"c{at}" for at in chosen], None)
+    known = rates(labeled)
     assert known is not None
     yes = labels[chosen] == 1
     sensitivity = verdicts[chosen][yes].mean()
     specificity = 1 - verdicts[chosen][~yes].mean()
-    ours = rogan_gladen(labelled, known, 0.95)
+    ours = rogan_gladen(labeled, known, 0.95)
     assert ours is not None
     expected = (verdicts.mean() + specificity - 1) / (sensitivity + specificity - 1)
     assert ours.value == pytest.approx(expected, rel=1e-9)
 
 
-def test_all_labelled_is_the_mean_of_the_labels() -> None:
+def test_all_labeled_is_the_mean_of_the_labels() -> None:
     """With nothing left to label, the correction is the labels' mean, and its interval theirs."""
     of = world(Kind(60), np.random.default_rng(13))
-    labelled = design(of, [claim.item for claim in of.judged.claims], None)
-    corrected, _ = prediction_powered(labelled, 0.95)
+    labeled = design(of, [claim.item for claim in of.judged.claims], None)
+    corrected, _ = prediction_powered(labeled, 0.95)
     recalls = [0.0] * 60
     for claim, label in zip(of.judged.claims, of.truth, strict=True):
         recalls[claim.row] += claim.share * label

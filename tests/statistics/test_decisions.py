@@ -369,7 +369,7 @@ class TestIdentity:
         parts = [
             evaluate(each, IdRecall(), progress=False, keep="summary").totals() for each in streams
         ]
-        with pytest.raises(ValueError, match=r"IDs occur more than once.*give them a group"):
+        with pytest.raises(ValueError, match=r"IDs occur more than once.*set their group"):
             Report.of_totals(parts).summary()
         whole = evaluate(samples, IdRecall(), progress=False, keep="summary")
         assert whole.summary()[0].scored == 3_000

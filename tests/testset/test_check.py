@@ -83,6 +83,13 @@ def test_document_ids_for_chunks_are_another_level() -> None:
     assert not audit.is_valid
 
 
+def test_a_dotted_name_is_no_chunk_where_the_corpus_has_dotted_names() -> None:
+    """`csv.writer` is just missing where `csv` has `csv.reader` beside it; `csv#3` is a chunk."""
+    pages = {"csv": "Reads and writes tables.", "csv.reader": "Reads each line of a file of rows."}
+    assert found([sample("a", "csv.writer")], pages) == {(Problem.UNKNOWN_ID, "a")}
+    assert found([sample("a", "csv#3")], pages) == {(Problem.LEVEL, "a")}
+
+
 def test_a_question_asked_twice_is_found() -> None:
     """In other order or form; not with another number, name or opposite."""
     asked = Questions()

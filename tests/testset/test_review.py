@@ -178,7 +178,7 @@ def test_what_is_no_review_of_this_set_is_refused(tmp_path: Path) -> None:
         apply_review(given, saved)
     with pytest.raises(InputError, match="no such file"):
         apply_review(given, tmp_path / "none.json")
-    with pytest.raises(InputError, match="needs an ID"):
+    with pytest.raises(InputError, match="needs a unique ID"):
         to_review([Sample(user_input="q")], tmp_path / "a.html")
     with pytest.raises(ParameterError, match="n must be from 1 to 4, got 5"):
         to_review(given, tmp_path / "a.html", n=5)

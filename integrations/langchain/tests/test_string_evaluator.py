@@ -414,7 +414,7 @@ def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> Non
     without = [Document(d.page_content, metadata=d.metadata) for d in documents]
     returned = evaluator.evaluate_strings(prediction=without, reference=["x"])
     assert returned["score"] is None
-    assert "pass id_key= to name the field with the ID" in returned["reasoning"]
+    assert "id_key=; the documents' metadata has" in returned["reasoning"]
     assert "'source', 'page'" in returned["reasoning"]
     returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
     assert returned["reasoning"].endswith(

@@ -1,15 +1,13 @@
-"""`RecallEvaluator` with LlamaIndex's own engines, responses and batch runner."""
+"""The evaluator of responses: every kind of response, every form of references, batches."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
-import json
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
+from known_nodes import PLACE, QUESTION, Answer, Nodes, OnlyScore, in_a_loop, tokens
 from llama_index.core import Settings, SummaryIndex, VectorStoreIndex
 from llama_index.core.base.response.schema import (
     AsyncStreamingResponse,
@@ -17,13 +15,11 @@ from llama_index.core.base.response.schema import (
     Response,
     StreamingResponse,
 )
-from llama_index.core.bridge.pydantic import BaseModel
 from llama_index.core.chat_engine.types import AgentChatResponse, StreamingAgentChatResponse
 from llama_index.core.evaluation import BaseEvaluator, BatchEvalRunner, EvaluationResult
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.query_engine import CustomQueryEngine
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import (
     MetadataMode,
@@ -38,29 +34,14 @@ from llama_index.core.tools import ToolOutput
 from fullrecall import Context, IdRecall, Sample, SpanRecall, TextRecall
 from fullrecall.errors import ParameterError
 from fullrecall.measures import RR, Recall
-from fullrecall.result import Method, Result, Status
+from fullrecall.result import Result, Status
 from llama_index.evaluation.fullrecall import RecallEvaluationResult, RecallEvaluator
 
-QUESTION = "Where in Paris does the Eiffel Tower stand?"
 TOP_3 = ["place", "height", "capital"]
-
-PLACE = "The Eiffel Tower stands in Paris."
 HEIGHT = "The Eiffel Tower is 330 metres high."
 CAPITAL = "Paris is the capital of France."
 ROME = "Rome is the capital of Italy."
 BANANA = "Bananas hold much potassium."
-
-Nodes: TypeAlias = Callable[..., list[NodeWithScore]]
-
-
-def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run an async test in an event loop of its own."""
-
-    @functools.wraps(test)
-    def run(*arguments: Any, **fixtures: Any) -> None:
-        asyncio.run(test(*arguments, **fixtures))  # type: ignore[arg-type]
-
-    return run
 
 
 class LastTwoFirst(BaseNodePostprocessor):
@@ -70,25 +51,6 @@ class LastTwoFirst(BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         return nodes[::-1][:2]
-
-
-class OnlyScore:
-    """A user's own scorer: the protocol and no more, and it may raise."""
-
-    method = Method("own")
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error = error
-        self.calls = 0
-        self.threads: set[int] = set()
-
-    def score(self, sample: Sample) -> Result:
-        """Count the call and the thread, then raise or answer."""
-        self.calls += 1
-        self.threads.add(threading.get_ident())
-        if self.error is not None:
-            raise self.error
-        return Result(self.method, Status.UNDEFINED, note="scored by the user's own")
 
 
 class AlsoAsync(OnlyScore):
@@ -171,18 +133,6 @@ def test_a_reranker_shows(index: VectorStoreIndex, llm: MockLLM) -> None:
     )
     assert by_ids.score == 1.0
     assert by_ids.contexts is None
-
-
-class Answer(BaseModel):
-    """A structured answer that has a field of its own named like the response's."""
-
-    city: str
-    source_nodes: tuple[str, ...] = ()
-
-
-async def tokens() -> Any:
-    """Stream an answer."""
-    yield "Paris"
 
 
 @pytest.mark.parametrize(
@@ -403,197 +353,6 @@ def test_what_is_not_a_scorer_or_a_measure_is_refused(scorer: Any) -> None:
         RecallEvaluator(IdRecall(), 5)  # type: ignore[arg-type]
 
 
-def test_an_undefined_measure_is_invalid() -> None:
-    """The score is that of the first measure; where it cannot be counted, there is none."""
-    answer = RecallEvaluator(IdRecall(), Recall(min_grade=2) @ 1).evaluate(
-        retrieved_ids=["a"], expected_ids={"a": 1}
-    )
-    assert (answer.score, answer.invalid_result) == (None, True)
-
-
-def test_an_empty_retrieval_scores_zero_and_a_missing_one_is_unscored() -> None:
-    """An empty list is an answer of the retriever; no response is none."""
-    evaluator = RecallEvaluator()
-    missing = evaluator.evaluate_response(QUESTION, None, expected_ids=["a"])
-    assert (missing.score, missing.invalid_result, missing.contexts) == (None, True, None)
-    assert missing.result.status is Status.UNSCORED
-    nothing = evaluator.evaluate(QUESTION, [], expected_ids=["a"])
-    assert (nothing.score, nothing.contexts) == (0.0, [])
-    given = evaluator.evaluate(QUESTION, Response("x"), retrieved_nodes=[], expected_ids=["a"])
-    assert (given.score, given.contexts) == (0.0, [])
-
-
-@pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
-@pytest.mark.parametrize("streaming", [False, True], ids=["text", "stream"])
-def test_an_engine_that_found_nothing_scores_zero(
-    llm: MockLLM, *, streaming: bool, awaited: bool
-) -> None:
-    """LlamaIndex's synthesizers say that they were given no nodes: nothing was retrieved."""
-    engine = SummaryIndex([]).as_query_engine(llm=llm, streaming=streaming)
-    response: Any = asyncio.run(engine.aquery("q")) if awaited else engine.query("q")
-    answer = RecallEvaluator().evaluate_response("q", response, expected_ids=["a"])
-    assert (answer.score, answer.invalid_result, answer.contexts) == (0.0, False, [])
-
-
-@pytest.mark.parametrize("way", ["chat", "stream_chat", "achat", "astream_chat"])
-@pytest.mark.parametrize("mode", ["context", "condense_plus_context", "condense_question"])
-def test_a_chat_engine_that_found_nothing_scores_zero(llm: MockLLM, mode: Any, way: str) -> None:
-    """Chat engines name their retriever, or the response of their query engine, as a source."""
-    memory = ChatMemoryBuffer.from_defaults(llm=llm)
-    chat = SummaryIndex([]).as_chat_engine(chat_mode=mode, llm=llm, memory=memory)
-
-    async def awaited() -> Any:
-        response = await getattr(chat, way)("q")
-        if way == "astream_chat":
-            assert [token async for token in response.async_response_gen()]
-        return response
-
-    if way.startswith("a"):
-        response = asyncio.run(awaited())
-    else:
-        response = getattr(chat, way)("q")
-        if way == "stream_chat":
-            assert list(response.response_gen)
-    answer = RecallEvaluator().evaluate_response("q", response, expected_ids=["a"])
-    assert (answer.score, answer.contexts) == (0.0, []), answer.invalid_reason
-
-
-class AnswersWith(CustomQueryEngine):
-    """An engine of the user's own that names no sources, whatever it has retrieved."""
-
-    answer: Any
-
-    def custom_query(self, query_str: str) -> Any:
-        """Answer."""
-        return self.answer
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "a text alone",
-        Response("x", []),
-        Response("x", None),  # type: ignore[arg-type]
-        Response(None, []),
-        PydanticResponse(Answer(city="Paris")),
-        StreamingResponse(iter(["Paris"])),
-        AsyncStreamingResponse(tokens()),
-        AgentChatResponse("Paris"),
-        AgentChatResponse(
-            "Paris",
-            [ToolOutput(tool_name="t", raw_input={}, content="", raw_output=Response("x", []))],
-        ),
-        StreamingAgentChatResponse(),
-    ],
-    ids=lambda answer: type(answer).__name__,
-)
-def test_a_response_without_source_nodes_tells_nothing_of_the_retrieval(answer: Any) -> None:
-    """That an engine names no sources is not that it found none: unscored, with the way out."""
-    response = AnswersWith(answer=answer).query(QUESTION)
-    told = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
-    assert (told.score, told.result.status, told.contexts) == (None, Status.UNSCORED, None)
-    assert told.invalid_reason == (
-        "no retrieval: the response names no source nodes, so what was retrieved is unknown: "
-        "attach(engine), or pass retrieved_nodes=[…]"
-    )
-
-
-INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
-    "no references": ({"expected_ids": []}, Status.UNDEFINED, "no reference items"),
-    "references missing": ({}, Status.UNSCORED, "reference_context_ids is missing"),
-    "references misspelt": (
-        {"expected_id": ["a"], "sleep_time_in_seconds": 0},
-        Status.UNSCORED,
-        "reference_context_ids is missing; not used: expected_id",
-    ),
-    "nothing but what LlamaIndex passes": (
-        {"sleep_time_in_seconds": 0},
-        Status.UNSCORED,
-        "reference_context_ids is missing",
-    ),
-    "a bare string": ({"expected_ids": "place"}, Status.UNSCORED, "invalid input: reference"),
-    "a float": ({"expected_ids": [1.0]}, Status.UNSCORED, "1.0 is not an ID"),
-    "two questions": ({"user_input": 7}, Status.UNSCORED, "expected one str"),
-    "two retrievals": (
-        {"contexts": ["x"], "retrieved_nodes": [], "expected_ids": ["a"]},
-        Status.UNSCORED,
-        "contexts and retrieved_nodes mean the same: pass one",
-    ),
-    "unequal lists": (
-        {"contexts": ["x"], "retrieved_ids": ["a", "b"], "expected_ids": ["a"]},
-        Status.UNSCORED,
-        "1 retrieved_contexts but 2 retrieved_context_ids",
-    ),
-    "contexts no list": ({"contexts": "text", "expected_ids": ["a"]}, Status.UNSCORED, "a list"),
-    "text among nodes": (
-        {"contexts": [TextNode(text="x"), "text"], "expected_ids": ["a"]},
-        Status.UNSCORED,
-        "rank 2: expected a node, got str",
-    ),
-    "retriever failed": (
-        {"retrieval": {"error": "timeout"}, "expected_ids": ["a"]},
-        Status.UNSCORED,
-        "no retrieval: timeout",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", INVALID)
-@in_a_loop
-async def test_what_cannot_be_measured_is_a_result(case: str, scored: Nodes) -> None:
-    """All four methods return an invalid result with the reason, and raise for nothing."""
-    fields, status, reason = INVALID[case]
-    response = Response("said", scored("place"))
-    evaluator = RecallEvaluator()
-    answers = [
-        evaluator.evaluate(QUESTION, response, **fields),
-        evaluator.evaluate_response(QUESTION, response, **fields),
-        await evaluator.aevaluate(QUESTION, response, **fields),
-        await evaluator.aevaluate_response(QUESTION, response, **fields),
-    ]
-    for answer in answers:
-        assert (answer.score, answer.passing, answer.invalid_result) == (None, None, True)
-        assert answer.result.status is status
-        assert answer.invalid_reason is not None
-        assert reason in answer.invalid_reason
-        assert "sleep" not in answer.invalid_reason
-        assert answer.feedback == answer.invalid_reason == answer.result.reason
-    assert all(answer == answers[0] for answer in answers)
-
-
-def test_a_query_that_is_no_text_is_a_result() -> None:
-    """A wrong type in a column of queries costs that one sample, and its answer is kept."""
-    answer = RecallEvaluator().evaluate(5, "said", expected_ids=["a"])  # type: ignore[arg-type]
-    assert (answer.invalid_result, answer.query, answer.response) == (True, None, "said")
-
-
-def test_a_node_that_cannot_be_read_is_a_result(scored: Nodes) -> None:
-    """An ID function that fails, and a node class of the user's own, cost one sample."""
-
-    class Broken(TextNode):
-        def get_content(self, metadata_mode: MetadataMode = MetadataMode.NONE) -> str:
-            raise RuntimeError("the blob store is closed")
-
-    by_page = RecallEvaluator(id_key=lambda node: node.metadata["page"])
-    answer = by_page.evaluate(contexts=scored("place"), expected_ids=["a"])
-    assert "KeyError: 'page'" in (answer.invalid_reason or "")
-    answer = RecallEvaluator().evaluate(contexts=[Broken()], expected_ids=["a"])
-    reason = "invalid input: RuntimeError: the blob store is closed"
-    assert answer.invalid_reason == reason
-
-
-@pytest.mark.parametrize("error", [RuntimeError("the pool is closed"), ValueError("boom")])
-@in_a_loop
-async def test_a_scorer_that_raises_is_a_result_with_its_own_words(error: Exception) -> None:
-    """Sync or async, in a running loop, a RuntimeError never turns into advice on nested loops."""
-    reason = f"own raised {type(error).__name__}: {error}"
-    evaluator = RecallEvaluator(OnlyScore(error))
-    assert evaluator.evaluate(QUESTION).invalid_reason == reason
-    assert evaluator.evaluate_response(QUESTION).invalid_reason == reason
-    assert (await evaluator.aevaluate(QUESTION)).invalid_reason == reason
-    assert (await evaluator.aevaluate_response(QUESTION)).invalid_reason == reason
-
-
 @in_a_loop
 async def test_sync_methods_need_no_loop_and_no_thread() -> None:
     """In a notebook, where a loop is running, they score right here, without nest_asyncio."""
@@ -613,87 +372,6 @@ async def test_async_methods_await_the_scorer_and_never_block() -> None:
     answer = await RecallEvaluator(only_score).aevaluate(QUESTION)
     assert answer.feedback == "scored by the user's own"
     assert threading.get_ident() not in only_score.threads
-
-
-def test_feedback_lists_what_was_missed_in_readable_length() -> None:
-    """Long texts and long lists are cut in the feedback; the result holds them whole."""
-    long = "word " * 100
-    answer = RecallEvaluator(TextRecall()).evaluate(
-        contexts=["x"], reference_contexts=[long, *(f"text number {n}" for n in range(14))]
-    )
-    assert answer.feedback is not None
-    assert answer.feedback.startswith("0 of 15 found in 1 retrieved; missed: word word")
-    assert answer.feedback.endswith(
-        "…, " + ", ".join(f"text number {n}" for n in range(9)) + " and 5 more"
-    )
-    assert len(answer.result.missed) == 15
-    assert answer.result.missed[0] == long
-
-
-@pytest.mark.parametrize(
-    ("id_key", "expected", "hint"),
-    [
-        (
-            "node_id",
-            "doc-tower",
-            "expected IDs match ref_doc_id, not node_id: use id_key='ref_doc_id'",
-        ),
-        ("ref_doc_id", "place", "expected IDs match node_id, not ref_doc_id: use id_key='node_id'"),
-        (
-            "none",
-            "place",
-            "expected IDs match node_id, not none: use id_key='node_id'",
-        ),
-        (
-            lambda node: "x",
-            "place",
-            "expected IDs match node_id, not what id_key returns: use id_key='node_id'",
-        ),
-    ],
-)
-def test_ids_of_another_kind_are_told(id_key: Any, expected: str, hint: str, scored: Nodes) -> None:
-    """Document IDs never match node IDs: a working retriever scores 0, and the result says why."""
-    evaluator = RecallEvaluator(id_key=id_key)
-    answer = evaluator.evaluate(contexts=scored("place", "rome"), expected_ids=[expected])
-    assert not answer.score
-    assert answer.feedback is not None
-    assert hint in answer.feedback
-    assert hint in answer.result.reason
-
-
-@pytest.mark.parametrize(
-    "expected", [["unknown"], ["place", "doc-tower"], ["place"]], ids=["neither", "both", "own"]
-)
-def test_ids_of_the_right_kind_are_not_doubted(expected: list[str], scored: Nodes) -> None:
-    """No hint where an expected ID was retrieved, nor where it is none of the nodes' at all."""
-    answer = RecallEvaluator().evaluate(contexts=scored("place"), expected_ids=expected)
-    assert answer.feedback is not None
-    assert "id_key" not in answer.feedback
-
-
-def test_ids_beside_a_score_by_text_are_not_doubted(scored: Nodes) -> None:
-    """Where texts were found, expected IDs of another kind are beside the point."""
-    answer = RecallEvaluator(TextRecall()).evaluate(
-        contexts=scored("place"), reference_contexts=[PLACE], expected_ids=["doc-tower"]
-    )
-    assert answer.feedback == "1 of 1 found in 1 retrieved"
-
-
-def test_the_result_survives_pydantic(scored: Nodes) -> None:
-    """Copied, dumped to JSON and read again, a result keeps its findings, status and method."""
-    answer = RecallEvaluator(IdRecall()).evaluate(
-        QUESTION, scored("place", "rome"), expected_ids=["place", "height"]
-    )
-    assert answer.model_copy(deep=True) == answer
-    again = RecallEvaluationResult.model_validate_json(answer.model_dump_json())
-    assert again == answer
-    assert again.result.missed == ("height",)
-    assert json.loads(answer.model_dump_json())["result"]["method"]["name"] == "id_recall"
-    invalid = RecallEvaluator().evaluate(QUESTION)
-    assert RecallEvaluationResult.model_validate(invalid.model_dump()) == invalid
-    with pytest.raises(ValueError, match="expected a fullrecall Result, got int"):
-        RecallEvaluationResult(result=7)  # type: ignore[arg-type]
-    assert "result" in RecallEvaluationResult.model_json_schema()["properties"]
 
 
 @pytest.fixture

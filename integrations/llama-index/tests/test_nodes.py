@@ -128,7 +128,7 @@ def test_a_node_without_the_key_has_no_id_and_is_counted(id_key: Any) -> None:
     result = IdRecall().score(retrieved_contexts=[context], reference_context_ids=[node.node_id])
     assert (result.status, result.reason) == (
         "unscored",
-        "none of the 1 retrieved contexts has an ID",
+        "the retrieved context has no ID: return the id of each, or name its field with id_key=",
     )
 
 
@@ -254,7 +254,7 @@ def test_offsets_that_are_not_those_of_the_text_are_left_out(node: Any) -> None:
 )
 def test_what_is_no_list_of_nodes_is_refused(nodes: Any) -> None:
     """One node alone can be iterated over, as a pydantic model: it is no list of its fields."""
-    with pytest.raises(InputError, match="nodes is a list of nodes"):
+    with pytest.raises(InputError, match="nodes must be a list of nodes"):
         contexts(nodes)
 
 
@@ -374,7 +374,7 @@ def test_nodes_that_were_not_cut_stay_as_they_are() -> None:
 @pytest.mark.parametrize("expand", [True, {}, "docstore"])
 def test_what_is_no_docstore_is_refused(expand: Any) -> None:
     """The error says where a docstore is found."""
-    with pytest.raises(ParameterError, match="expand is a docstore, such as storage_context"):
+    with pytest.raises(ParameterError, match="expand must be a docstore, such as storage_context"):
         contexts([], expand=expand)
 
 

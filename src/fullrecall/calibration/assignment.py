@@ -44,6 +44,6 @@ def _item(claims: Sequence[JudgedClaim]) -> str:
     if len(claims) > 1:
         raise InputError(
             f"the sample {claims[0].sample!r} has the claim {claims[0].target!r} more than once: "
-            "give the label's item, as Report.to_label does"
+            "set the label's item, as Report.to_label does"
         )
     return claims[0].item if claims else ""

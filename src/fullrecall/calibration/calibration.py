@@ -15,7 +15,7 @@ from fullrecall.report.bounds import Interval
 
 
 class Confusion(NamedTuple):
-    """Labelled claims by the judge's verdict and the label; where raters differ, in parts.
+    """Labeled claims by the judge's verdict and the label; where raters differ, in parts.
 
     Plain counts: claims were drawn with different chances, so no rate follows from them.
     """
@@ -50,8 +50,8 @@ class Calibration:
     tuned `power` in [0, 1] tells how much of the judge it uses, `rogan_gladen` by the judge's
     rates: None where these are no better than chance, or the judge gives partial credit. Where
     the labels are drawn by verdict, both corrections are one and the same. `samples` and `claims`
-    count what was judged, `groups` the independent samples among them, `labelled` the claims with
-    a label, `unlabelled` those drawn without. `unscored` samples and
+    count what was judged, `groups` the independent samples among them, `labeled` the claims with
+    a label, `unlabeled` those drawn without. `unscored` samples and
     `unmeasured` claims are in neither mean; see `bounds` for the first. `graded` says that the
     judge gives partial credit, `drawn` that the labels came with probabilities.
     """
@@ -69,9 +69,9 @@ class Calibration:
     samples: int
     groups: int
     claims: int
-    labelled: int
-    labelled_samples: int
-    unlabelled: int
+    labeled: int
+    labeled_samples: int
+    unlabeled: int
     unscored: int
     unmeasured: int
     graded: bool
@@ -92,11 +92,11 @@ class Calibration:
     def labels_needed(self, width: float) -> int | None:
         """Return how many labels would make the corrected mean's interval `width` wide at most.
 
-        Drawn as these were, in all, these included; None if all claims labelled would not do,
+        Drawn as these were, in all, these included; None if all claims labeled would not do,
         since the samples are too few. Raises `ParameterError` for a width out of (0, 1).
         """
         return labels_needed(
-            self.corrected, width, self.confidence, labelled=self.labelled, claims=self.claims
+            self.corrected, width, self.confidence, labeled=self.labeled, claims=self.claims
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,9 +126,9 @@ class Calibration:
             "samples": self.samples,
             "groups": self.groups,
             "claims": self.claims,
-            "labelled": self.labelled,
-            "labelled_samples": self.labelled_samples,
-            "unlabelled": self.unlabelled,
+            "labeled": self.labeled,
+            "labeled_samples": self.labeled_samples,
+            "unlabeled": self.unlabeled,
             "unscored": self.unscored,
             "unmeasured": self.unmeasured,
             "drawn": self.drawn,
@@ -138,12 +138,12 @@ class Calibration:
         """Yield one sentence for all that the figures stand on, and for what they leave out."""
         in_groups = f" in {counted(self.groups, 'group')}" if self.groups < self.samples else ""
         yield (
-            f"{self.labelled:,} of {counted(self.claims, 'claim')} labeled, in "
-            f"{self.labelled_samples:,} of {counted(self.samples, 'sample')}{in_groups}"
+            f"{self.labeled:,} of {counted(self.claims, 'claim')} labeled, in "
+            f"{self.labeled_samples:,} of {counted(self.samples, 'sample')}{in_groups}"
         )
-        if self.unlabelled:
+        if self.unlabeled:
             yield (
-                f"{self.unlabelled:,} drawn and not labeled: taken to be like the others of "
+                f"{self.unlabeled:,} drawn and not labeled: taken to be like the others of "
                 "their verdict"
             )
         if not self.drawn:
@@ -186,7 +186,7 @@ class Calibration:
         return terminal.printed(console, tables(self))
 
     def __repr__(self) -> str:
-        return f"Calibration({self.score}, {self.labelled} labels)\n{self}"
+        return f"Calibration({self.score}, {self.labeled} labels)\n{self}"
 
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:

@@ -9,7 +9,7 @@ from fullrecall.calibration.assignment import labels_by_item
 from fullrecall.calibration.calibration import Agreement, Calibration, Confusion
 from fullrecall.calibration.estimation import (
     Design,
-    Labelled,
+    Labeled,
     kappa,
     prediction_powered,
     rate_estimates,
@@ -27,6 +27,7 @@ from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.calibration.needed import FEWEST
 from fullrecall.calibration.raters import rater_agreements
 from fullrecall.calibration.spread import mean_interval, spread_of
+from fullrecall.counts import counted
 from fullrecall.errors import InputError
 from fullrecall.parameters import check_share
 from fullrecall.report.bounds import CONFIDENCE
@@ -94,9 +95,9 @@ def calibrate(
         samples=len(judged.rows),
         groups=len(set(judged.cluster)),
         claims=len(judged.claims),
-        labelled=len(design.labelled),
-        labelled_samples=len({one.claim.row for one in design.labelled}),
-        unlabelled=sum(all(label.label is None for label in group) for group in by_item.values()),
+        labeled=len(design.labeled),
+        labeled_samples=len({one.claim.row for one in design.labeled}),
+        unlabeled=sum(all(label.label is None for label in group) for group in by_item.values()),
         unscored=judged.unscored,
         unmeasured=judged.unmeasured,
         graded=graded,
@@ -119,38 +120,38 @@ def design_of(
         for item, group in labels.items()
     }
     count = sum(bool(said.get(claim.item)) for _, claim in can)
-    labelled = []
+    labeled = []
     for at, claim in can:
         if values := said.get(claim.item):
             drawn = labels[claim.item][0].probability
             chance = count / len(can) if drawn is None else drawn
             mean = fsum(values) / len(values)
-            labelled.append(Labelled(at, claim, strata(claim), mean, claim.share / chance, chance))
+            labeled.append(Labeled(at, claim, strata(claim), mean, claim.share / chance, chance))
     if any(label.probability is not None for group in labels.values() for label in group):
-        labelled = _answered(labelled, shares)
-    return Design(judged, labelled, shares)
+        labeled = _answered(labeled, shares)
+    return Design(judged, labeled, shares)
 
 
 def _answered(
-    labelled: Sequence[Labelled], shares: Mapping[str, Mapping[int, float]]
-) -> list[Labelled]:
-    """Return drawn claims with the chance to be drawn *and* labelled, where not all are labelled.
+    labeled: Sequence[Labeled], shares: Mapping[str, Mapping[int, float]]
+) -> list[Labeled]:
+    """Return drawn claims with the chance to be drawn *and* labeled, where not all are labeled.
 
     What the drawn claims of a stratum stand for adds up to the stratum, if each has a label.
     """
     stood: dict[str, float] = {}
-    for one in labelled:
+    for one in labeled:
         stood[one.stratum] = stood.get(one.stratum, 0.0) + one.weight
     rates = {
         stratum: min(1.0, total / fsum(shares[stratum].values()))
         for stratum, total in stood.items()
     }
     return [
-        # Sums of floats: where all are labelled, the rate is 1 but for rounding.
+        # Sums of floats: where all are labeled, the rate is 1 but for rounding.
         one._replace(probability=one.probability * rate)
         if (rate := rates[one.stratum]) < 1 - 1e-9
         else one
-        for one in labelled
+        for one in labeled
     ]
 
 
@@ -162,19 +163,21 @@ def _check_enough(design: Design, strata: Strata) -> None:
             claim for claim in design.judged.claims if not claim.known and strata(claim) == stratum
         ]
         needed = min(2, len(all_claims))
-        have = sum(one.stratum == stratum for one in design.labelled)
+        have = sum(one.stratum == stratum for one in design.labeled)
         if have < needed:
             problems.append(
-                f"{needed} labels among the {len(all_claims):,} claims of the stratum "
+                f"{counted(needed, 'label')} of the {counted(len(all_claims), 'claim')} judged "
                 f"{stratum!r}, got {have}"
             )
     samples = len({claim.row for claim in design.judged.claims if not claim.known})
     fewest = min(FEWEST, samples)
-    have = len({one.claim.row for one in design.labelled})
+    have = len({one.claim.row for one in design.labeled})
     if have < fewest:
-        problems.append(f"labels in {fewest} samples, got {have}")
+        problems.append(f"labels in {counted(fewest, 'sample')}, got {have}")
+    if problems and not design.labeled:
+        raise InputError("no claim is labeled: fill in the column label")
     if problems:
-        raise InputError(f"too few labels to calibrate: expected {'; and '.join(problems)}")
+        raise InputError(f"too few labels to calibrate: expected {'; '.join(problems)}")
 
 
 def _agreement(design: Design, confidence: float) -> Agreement:
@@ -186,7 +189,7 @@ def _agreement(design: Design, confidence: float) -> Agreement:
 
 
 def _confusion(design: Design) -> Confusion:
-    both = fsum(one.label for one in design.labelled if one.claim.found)
-    found = sum(one.claim.found for one in design.labelled)
-    missed = fsum(one.label for one in design.labelled if not one.claim.found)
-    return Confusion(both, found - both, missed, len(design.labelled) - found - missed)
+    both = fsum(one.label for one in design.labeled if one.claim.found)
+    found = sum(one.claim.found for one in design.labeled)
+    missed = fsum(one.label for one in design.labeled if not one.claim.found)
+    return Confusion(both, found - both, missed, len(design.labeled) - found - missed)

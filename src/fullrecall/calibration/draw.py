@@ -25,7 +25,7 @@ FEWEST = 2
 
 
 class ToLabel(NamedTuple):
-    """A claim to be labelled, with what a person needs to decide.
+    """A claim to be labeled, with what a person needs to decide.
 
     `label` is to become "supported", "not_supported" or "partial", by whether the `contexts`,
     in their order, support the `claim`. `probability` is the chance that the claim had to be

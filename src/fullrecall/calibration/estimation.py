@@ -1,8 +1,8 @@
 """From labels of some claims to the mean of all: corrected means and agreement, with intervals.
 
 The labels are the second of two phases. First there are samples, a draw from the questions that
-users may ask, with a verdict on each claim; then some of their claims are labelled. `expanded`
-stretches what is known of the labelled claims over all samples, one value for each sample whose
+users may ask, with a verdict on each claim; then some of their claims are labeled. `expanded`
+stretches what is known of the labeled claims over all samples, one value for each sample whose
 mean is the estimate, and the spread of these values between groups of samples has both phases in
 it: Särndal, Swensson, Wretman, "Model Assisted Survey Sampling", 1992, chapters 5 and 9.
 Everything that is estimated here is such a mean, or a smooth function of some, put into a line.
@@ -23,10 +23,10 @@ from fullrecall.report.bounds import Interval
 K = TypeVar("K")
 
 
-class Labelled(NamedTuple):
-    """A labelled claim: `at` is its place among the judged, `label` in [0, 1] what people say.
+class Labeled(NamedTuple):
+    """A labeled claim: `at` is its place among the judged, `label` in [0, 1] what people say.
 
-    `probability` is its chance to be labelled, `weight` how much of the mean it stands for before
+    `probability` is its chance to be labeled, `weight` how much of the mean it stands for before
     strata are made to add up.
     """
 
@@ -39,7 +39,7 @@ class Labelled(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """What one labelled claim adds to an estimate: `base` + `slope` · its label."""
+    """What one labeled claim adds to an estimate: `base` + `slope` · its label."""
 
     base: float
     slope: float
@@ -48,7 +48,7 @@ class Linear(NamedTuple):
 class Estimate(NamedTuple):
     """A figure with its interval, None where there is none, and the spread that it comes from.
 
-    `sampling` is what of the variance is due to which claims were labelled: more labels make it
+    `sampling` is what of the variance is due to which claims were labeled: more labels make it
     smaller, the rest takes more samples. `clipped` says that the figure or an end of its interval
     lay outside the range of what it estimates.
     """
@@ -63,13 +63,13 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """The judged claims with those of them that are labelled, stratum by stratum.
+    """The judged claims with those of them that are labeled, stratum by stratum.
 
     `shares[stratum][row]` is what a stratum has of a row's recall, in [0, 1].
     """
 
     judged: JudgedClaims
-    labelled: Sequence[Labelled]
+    labeled: Sequence[Labeled]
     shares: Mapping[str, Mapping[int, float]]
 
     @cached_property
@@ -80,49 +80,49 @@ class Design:
 
     @cached_property
     def whole(self) -> float:
-        """What all claims that can be labelled have of the mean; the rest is known to be 0."""
+        """What all claims that can be labeled have of the mean; the rest is known to be 0."""
         return fsum(self.sizes.values())
 
     @cached_property
     def weights(self) -> Sequence[float]:
-        """What each labelled claim stands for of the mean; those of a stratum add up to it."""
-        totals = _sums((one.stratum, one.weight) for one in self.labelled)
-        return [one.weight * self.sizes[one.stratum] / totals[one.stratum] for one in self.labelled]
+        """What each labeled claim stands for of the mean; those of a stratum add up to it."""
+        totals = _sums((one.stratum, one.weight) for one in self.labeled)
+        return [one.weight * self.sizes[one.stratum] / totals[one.stratum] for one in self.labeled]
 
     @cached_property
     def complete(self) -> bool:
-        """Whether all claims that can be labelled are: chance is in the samples alone."""
-        return all(one.probability >= 1 for one in self.labelled)
+        """Whether all claims that can be labeled are: chance is in the samples alone."""
+        return all(one.probability >= 1 for one in self.labeled)
 
     @cached_property
     def df(self) -> float:
         """Degrees of freedom: the groups that have labels, less one for each stratum."""
         cluster = self.judged.cluster
-        groups = len({cluster[one.claim.row] for one in self.labelled})
+        groups = len({cluster[one.claim.row] for one in self.labeled})
         return max(1.0, groups - len(self.shares))
 
     @cached_property
     def _corrections(self) -> Mapping[str, float]:
         """What makes up for residuals being taken from a mean of the same few labels."""
-        counts = _sums((one.stratum, 1.0) for one in self.labelled)
-        chances = _sums((one.stratum, one.probability) for one in self.labelled)
+        counts = _sums((one.stratum, 1.0) for one in self.labeled)
+        chances = _sums((one.stratum, one.probability) for one in self.labeled)
         return {
             stratum: sqrt(1 + (1 - chances[stratum] / count) / max(1.0, count - 1))
             for stratum, count in counts.items()
         }
 
     def mean(self, values: Iterable[float]) -> float:
-        """Return the estimate of what the values of the labelled come to over all claims."""
+        """Return the estimate of what the values of the labeled come to over all claims."""
         return fsum(w * value for w, value in zip(self.weights, values, strict=True))
 
     def expanded(self, values: Sequence[float]) -> list[float]:
         """Return one value for each row, whose mean estimates the same as `mean`.
 
-        A row has the means of its claims' strata, and what its own labelled claims differ by.
+        A row has the means of its claims' strata, and what its own labeled claims differ by.
         """
         sums = _sums(
             (one.stratum, w * value)
-            for one, w, value in zip(self.labelled, self.weights, values, strict=True)
+            for one, w, value in zip(self.labeled, self.weights, values, strict=True)
         )
         means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
         parts: list[list[float]] = [[] for _ in self.judged.rows]
@@ -134,15 +134,15 @@ class Design:
         return [fsum(part) for part in parts]
 
     def sampling(self, values: Sequence[float]) -> float:
-        """Return the variance of their mean that is due to which claims were labelled."""
+        """Return the variance of their mean that is due to which claims were labeled."""
         sums = _sums(
             (one.stratum, w * value)
-            for one, w, value in zip(self.labelled, self.weights, values, strict=True)
+            for one, w, value in zip(self.labeled, self.weights, values, strict=True)
         )
         means = {stratum: sums[stratum] / size for stratum, size in self.sizes.items()}
         by_group: dict[int, float] = {}
         residuals = self._residuals(values, means)
-        for one, (row, residual) in zip(self.labelled, residuals, strict=True):
+        for one, (row, residual) in zip(self.labeled, residuals, strict=True):
             group = self.judged.cluster[row]
             missing = residual * sqrt(1 - one.probability)
             by_group[group] = by_group.get(group, 0.0) + missing
@@ -156,7 +156,7 @@ class Design:
                 one.claim.row,
                 self._corrections[one.stratum] * w * (value - means[one.stratum]),
             )
-            for one, w, value in zip(self.labelled, self.weights, values, strict=True)
+            for one, w, value in zip(self.labeled, self.weights, values, strict=True)
         ]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
@@ -164,13 +164,13 @@ class Design:
 
         Where all labels of a verdict agree, their spread is 0 and their mean is not certain. So
         each verdict of each stratum counts as if one more label of either kind had been seen,
-        where that makes the variance larger. A claim that was certain to be labelled hides nothing
+        where that makes the variance larger. A claim that was certain to be labeled hides nothing
         of the mean, but it does `of_judge`, who has others to judge. Source: Agresti and Coull,
         "Approximate is better than 'exact' for interval estimation of binomial proportions",
         American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
         """
         cells: dict[tuple[str, bool], list[tuple[float, float, float]]] = {}
-        for one, w, part in zip(self.labelled, self.weights, parts, strict=True):
+        for one, w, part in zip(self.labeled, self.weights, parts, strict=True):
             if of_judge or one.probability < 1:
                 cell = cells.setdefault((one.stratum, one.claim.found), [])
                 cell.append((w, one.label, part.slope))
@@ -196,10 +196,10 @@ def estimate(
     least: float = 0.0,
     of_judge: bool = False,
 ) -> Estimate:
-    """Return the estimate whose line is `rows` for each row and `parts` for each labelled claim.
+    """Return the estimate whose line is `rows` for each row and `parts` for each labeled claim.
 
     Its value is their mean, or `value` where the line only tells how it varies. The interval is
-    Student's, clipped to the range from `least` to 1; with all claims labelled it is that of any
+    Student's, clipped to the range from `least` to 1; with all claims labeled it is that of any
     mean. `of_judge` says that the estimate is not of the mean, but of who judged.
     """
     lines = [part.base + part.slope * one.label for one, part in _zip(design, parts)]
@@ -231,27 +231,27 @@ def estimate(
 def prediction_powered(design: Design, confidence: float) -> tuple[Estimate, float]:
     """Return the corrected mean by prediction-powered inference, and its tuned power λ.
 
-    λ · (judged mean) + (mean of label - λ · verdict over the labelled claims), where λ in [0, 1]
+    λ · (judged mean) + (mean of label - λ · verdict over the labeled claims), where λ in [0, 1]
     makes the variance least: 1 trusts the judge to tell claims apart, 0 leaves it aside. It has
     no bias to speak of, whatever the judge is worth. Sources: Angelopoulos, Bates, Fannjiang,
     Jordan, Zrnic, "Prediction-powered inference", Science 382, 2023; for λ, Angelopoulos, Duchi,
     Zrnic, "PPI++: Efficient prediction-powered inference", 2023, arXiv 2311.01453, section 6. The
-    labelled claims are among all, as in a two-phase sample, and weigh what they stand for.
+    labeled claims are among all, as in a two-phase sample, and weigh what they stand for.
     """
     credits_ = design.judged.credits
-    labels = design.expanded([one.label for one in design.labelled])
-    judged = design.expanded([one.claim.credit for one in design.labelled])
+    labels = design.expanded([one.label for one in design.labeled])
+    judged = design.expanded([one.claim.credit for one in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
-    parts = [Linear(-power * one.claim.credit, 1.0) for one in design.labelled]
+    parts = [Linear(-power * one.claim.credit, 1.0) for one in design.labeled]
     rows = [power * credit for credit in credits_]
     return estimate(design, rows, parts, confidence), power
 
 
 class Rates(NamedTuple):
-    """The judge's sensitivity and specificity, and how far each labelled claim moves them."""
+    """The judge's sensitivity and specificity, and how far each labeled claim moves them."""
 
     sensitivity: float
     specificity: float
@@ -262,12 +262,12 @@ class Rates(NamedTuple):
 
 def rates(design: Design) -> Rates | None:
     """Return the judge's rates; None where the labels are all of one kind."""
-    yes = design.mean(one.label for one in design.labelled)
-    no = design.mean(1 - one.label for one in design.labelled)
+    yes = design.mean(one.label for one in design.labeled)
+    no = design.mean(1 - one.label for one in design.labeled)
     if yes <= 0 or no <= 0:
         return None
-    found = design.mean(one.label * one.claim.found for one in design.labelled)
-    missed = design.mean((1 - one.label) * (not one.claim.found) for one in design.labelled)
+    found = design.mean(one.label * one.claim.found for one in design.labeled)
+    missed = design.mean((1 - one.label) * (not one.claim.found) for one in design.labeled)
     return Rates(found / yes, missed / no, yes, no)
 
 
@@ -300,7 +300,7 @@ def rogan_gladen(design: Design, known: Rates, confidence: float) -> Estimate | 
     ]
     parts = [
         _of_rates(one.claim.found, known, -mean / power / yes, (whole - mean) / power / no)
-        for one in design.labelled
+        for one in design.labeled
     ]
     return estimate(design, line, parts, confidence, value=mean)
 
@@ -314,7 +314,7 @@ def rate_estimates(
     def made(value: float, of_yes: float, of_no: float) -> Estimate:
         parts = [
             _of_rates(one.claim.found, known, of_yes / known.supported, of_no / known.not_supported)
-            for one in design.labelled
+            for one in design.labeled
         ]
         return estimate(design, still, parts, confidence, value=value, of_judge=True)
 
@@ -330,15 +330,15 @@ def kappa(design: Design, confidence: float) -> Estimate | None:
     Psychological Bulletin 72(5), 1969, here between groups of samples.
     """
     whole = design.whole
-    yes = design.mean(one.label for one in design.labelled) / whole
-    found = design.mean(one.claim.found for one in design.labelled) / whole
-    agreed = design.mean(_agreed(one.claim.found, one.label) for one in design.labelled) / whole
+    yes = design.mean(one.label for one in design.labeled) / whole
+    found = design.mean(one.claim.found for one in design.labeled) / whole
+    agreed = design.mean(_agreed(one.claim.found, one.label) for one in design.labeled) / whole
     chance = yes * found + (1 - yes) * (1 - found)
     if chance >= 1:
         return None
     value = (agreed - chance) / (1 - chance)
     parts = []
-    for one in design.labelled:
+    for one in design.labeled:
         judged = float(one.claim.found)
         # d agreed · (1 - chance) - (1 - agreed) · d chance, over (1 - chance)²
         base = (1 - judged - agreed) * (1 - chance)
@@ -351,7 +351,7 @@ def kappa(design: Design, confidence: float) -> Estimate | None:
 
 
 def _of_rates(found: bool, known: Rates, of_yes: float, of_no: float) -> Linear:  # noqa: FBT001
-    """Return how a labelled claim moves `of_yes` · sensitivity + `of_no` · specificity."""
+    """Return how a labeled claim moves `of_yes` · sensitivity + `of_no` · specificity."""
     yes = of_yes * (found - known.sensitivity)
     no = of_no * ((not found) - known.specificity)
     return Linear(no, yes - no)
@@ -382,5 +382,5 @@ def _sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
     return sums
 
 
-def _zip(design: Design, parts: Sequence[Linear]) -> Iterable[tuple[Labelled, Linear]]:
-    return zip(design.labelled, parts, strict=True)
+def _zip(design: Design, parts: Sequence[Linear]) -> Iterable[tuple[Labeled, Linear]]:
+    return zip(design.labeled, parts, strict=True)

@@ -23,7 +23,7 @@ class Label(NamedTuple):
     """What one person says of one claim: is it supported by the contexts that were judged?
 
     The claim is named by `item`, as `Report.to_label` gives it, or by its `sample` (as in
-    `Row.label`) and `target`. `label` is None for a claim that was drawn and is not yet labelled.
+    `Row.label`) and `target`. `label` is None for a claim that was drawn and is not yet labeled.
     `probability`, in (0, 1], is the chance that the claim had to be drawn; None where it came from
     no drawing. `rater` names the person where there are several.
     """
@@ -49,7 +49,7 @@ def as_label(value: object) -> Word | None:
         return None
     if word not in _WORDS:
         raise InputError(
-            f"a label is supported, not_supported, partial or empty, got {shown(value)}",
+            f"label must be supported, not_supported, partial, or empty, got {shown(value)}",
             field="label",
         )
     return _WORDS[word]
@@ -61,7 +61,7 @@ def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
         return tuple(map(_checked, labels))
     for key in labels:
         if not isinstance(key, tuple) or len(key) != 2:  # noqa: PLR2004 - a pair
-            raise InputError(f"a label's key is (sample, claim), got {shown(key)}")
+            raise InputError(f"a label's key must be (sample, claim), got {shown(key)}")
     return tuple(
         Label(str(sample), target, as_label(value)) for (sample, target), value in labels.items()
     )
@@ -76,7 +76,7 @@ def as_probability(value: object) -> float:
         number = 0.0
     if not 0 < number <= 1:
         raise InputError(
-            f"a probability is above 0 and at most 1, got {shown(value)}: leave the column as "
+            f"probability must be above 0 and at most 1, got {shown(value)}: leave the column as "
             "Report.to_label wrote it",
             field="probability",
         )
@@ -86,7 +86,7 @@ def as_probability(value: object) -> float:
 def _checked(label: object) -> Label:
     if not isinstance(label, Label):
         raise InputError(
-            f"labels are Label objects or a mapping from (sample, claim), got {shown(label)}: "
+            f"labels must be Label objects or a mapping from (sample, claim), got {shown(label)}: "
             "fullrecall.datasets.read_labels reads a file of them"
         )
     drawn = label.probability

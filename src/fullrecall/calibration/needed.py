@@ -18,7 +18,7 @@ FEWEST = 10
 
 
 def labels_needed(
-    estimate: Estimate, width: float, confidence: float, *, labelled: int, claims: int
+    estimate: Estimate, width: float, confidence: float, *, labeled: int, claims: int
 ) -> int | None:
     """Return how many labels make the interval `width` wide at most; None if no number does.
 
@@ -26,9 +26,9 @@ def labels_needed(
     """
     check_share(width, "width", whole=False)
     fixed = max(0.0, estimate.variance - estimate.sampling)
-    left = 1 / labelled - 1 / claims
+    left = 1 / labeled - 1 / claims
     per_label = estimate.sampling / left if left > 0 else 0.0
-    share = estimate.df / labelled
+    share = estimate.df / labeled
 
     def wide(n: int) -> float:
         variance = fixed + per_label * (1 / n - 1 / claims)
@@ -49,7 +49,7 @@ def labels_for_width(
     """Return how many labels `to_label` should draw for an interval `width` wide at most.
 
     Before there are any: `agreement` is a guess, in [0.5, 1), of the share of each verdict that
-    people will share. None if all claims labelled would not do, since the samples are too few.
+    people will share. None if all claims labeled would not do, since the samples are too few.
     Raises `ParameterError` for values out of range, and what `Report.to_label` raises.
     """
     check_share(width, "width", whole=False)

@@ -14,7 +14,7 @@ from fullrecall.report.bounds import Interval
 
 
 class RaterAgreement(NamedTuple):
-    """Cohen's κ of two raters over the claims that both have labelled; None where it has none.
+    """Cohen's κ of two raters over the claims that both have labeled; None where it has none.
 
     κ is over the three labels, each claim counting the same, and its interval over samples.
     """
@@ -29,7 +29,7 @@ class RaterAgreement(NamedTuple):
 def rater_agreements(
     labels: Mapping[str, Sequence[Label]], judged: JudgedClaims, confidence: float
 ) -> tuple[RaterAgreement, ...]:
-    """Return the agreement of each two raters who have both labelled a claim; labels by item."""
+    """Return the agreement of each two raters who have both labeled a claim; labels by item."""
     said: dict[str, dict[str, str]] = {}
     for item, group in labels.items():
         for label in group:

@@ -18,9 +18,7 @@ LONGEST_CELL = 32_767
 def check(path: str | Path) -> None:
     """Raise `ParameterError` where `path` has no known ending, or something is there."""
     if Path(path).suffix not in (".csv", ".jsonl"):
-        raise ParameterError(
-            f"claims to label are written as .csv or .jsonl, got {Path(path).name!r}"
-        )
+        raise ParameterError(f"path must end in .csv or .jsonl, got {Path(path).name!r}")
     if Path(path).exists():
         raise ParameterError(f"{path} exists and may hold labels: name another file")
 

@@ -18,7 +18,7 @@ LABEL_HELP = """\
 Fill in the column label: supported, not_supported or partial, by what the contexts say and not by \
 what you know. The judge's verdicts are hidden, so that they do not sway you. Then calibrate.
 
-[bold]Examples[/]
+Examples:
   fullrecall label report.jsonl -n 100 --output labels.csv
   fullrecall label report.jsonl --width 0.1 --output labels.csv
   fullrecall label report.jsonl -n 200 --labels labels.csv --output more.csv
@@ -27,7 +27,7 @@ what you know. The judge's verdicts are hidden, so that they do not sway you. Th
 CALIBRATE_HELP = """\
 LABELS is a file of `fullrecall label`, filled in; with several files, one per rater.
 
-[bold]Examples[/]
+Examples:
   fullrecall label report.jsonl -n 100 --output labels.csv
   fullrecall calibrate report.jsonl labels.csv
   fullrecall calibrate report.jsonl ann.csv bob.csv --width 0.05
@@ -84,7 +84,7 @@ def label(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Fill in these earlier labels; repeatable.",
+            help="Copy the labels of this earlier file; repeatable.",
         ),
     ] = None,
     score: _Score = None,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+
+from fullrecall.cli.exits import reader_may_leave
+from fullrecall.cli.layout import Command, Group
 
 
 class Entry(NamedTuple):
@@ -72,11 +74,11 @@ COMMANDS: Mapping[str, Entry] = {
 `LABEL_HELP` for the command `label`: what its help says below the summary."""
 
 
-class Deferred(TyperCommand):
+class Deferred(Command):
     """A command as the list of commands shows it; its module is loaded when it is run."""
 
     def __init__(self, name: str, entry: Entry) -> None:
-        super().__init__(name, help=entry.summary)
+        super().__init__(name, help=entry.summary, rich_markup_mode=None)
         self._entry = entry
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
@@ -89,20 +91,72 @@ class Deferred(TyperCommand):
         module = import_module(f"fullrecall.cli.{self._entry.module}")
         below = getattr(module, f"{name.upper()}_HELP", None) or module.HELP
         told = f"{self._entry.summary}\n\n{below}"
-        app = getattr(module, "app", None)
-        if app is not None:
-            app.info.help = told
+        own = getattr(module, "app", None)
+        if own is not None:
+            own.info.help = told
         else:
-            app = typer.Typer(
-                add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
+            own = typer.Typer(
+                add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
             )
-            app.command(name, help=told)(getattr(module, name))
-        return typer.main.get_command(app)
+            own.command(name, cls=Command, help=told)(getattr(module, name))
+        return typer.main.get_command(own)
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """The group of all commands."""
 
     def __init__(self, **attributes: Any) -> None:
         commands = {name: Deferred(name, entry) for name, entry in COMMANDS.items()}
         super().__init__(**{**attributes, "commands": commands})
+
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        """Return the context; print what `--help` and `--version` ask for."""
+        with reader_may_leave():
+            return super().make_context(*arguments, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        with reader_may_leave():
+            return super().invoke(ctx)
+
+
+_HELP = """\
+How much of what a question needs does your retriever find?
+
+Measures context recall: by document ID, text, characters, entities, and claims.
+
+Start here:
+  fullrecall demo
+  fullrecall evaluate answers.jsonl --k 5 --missed 20
+  fullrecall gate report.jsonl --min-recall 0.9 --k 10
+"""
+
+app = typer.Typer(
+    name="fullrecall",
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if asked:
+        from fullrecall import __version__
+
+        typer.echo(f"fullrecall {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=_HELP)
+def _fullrecall(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""

@@ -13,7 +13,7 @@ HELP = """\
 Prints the mean difference, its interval, and p (sign-flip test). Samples are paired by their \
 IDs, by position where none has one; samples that share a group count together.
 
-[bold]Examples[/]
+Examples:
   fullrecall compare before.jsonl after.jsonl
   fullrecall compare before.jsonl after.jsonl --k 5 --measure ndcg@10
   fullrecall compare before.jsonl after.jsonl --margin 0.02 --flips 20
@@ -43,7 +43,7 @@ def compare(
             metavar="0…1",
             callback=share,
             show_default=False,
-            help="Say whether a larger drop than this is ruled out.",
+            help="Test whether a drop larger than this is ruled out.",
         ),
     ] = None,
     confidence: Confidence = 0.95,

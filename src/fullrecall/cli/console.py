@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,15 +10,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from fullrecall.cli.exits import WRONG_INPUT, reader_may_leave
 from fullrecall.cli.problems import as_options
 from fullrecall.report import terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-WRONG_INPUT = 2
-INTERRUPTED = 130
-PIPE_CLOSED = 141  # 128 + SIGPIPE, what the shell gives for any program that this ends
 
 
 def show(*parts: RenderableType) -> None:
@@ -31,13 +27,9 @@ def write(text: str) -> None:
     """Write `text` to standard output; exit quietly where its reader has gone (`… | head`)."""
     if sys.stdout is None:  # closed by whatever started this
         return
-    try:
+    with reader_may_leave():
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Python flushes once more at exit, which would fail again, and aloud.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(PIPE_CLOSED) from None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ Documents: your Python's standard library docs, with 77 questions as people ask 
 hard ones. BM25 retrieves through LangChain, static word embeddings through a LlamaIndex query \
 engine; a hybrid fuses both and reranks.
 
-[bold]Examples[/]
+Examples:
   fullrecall demo
   fullrecall demo --k 5 --missed 20
   fullrecall demo --output reports
@@ -57,7 +57,8 @@ def demo(
     ] = None,
 ) -> None:
     """Run the demo and print its page; see `HELP`."""
-    from fullrecall.cli.console import INTERRUPTED, fail, show
+    from fullrecall.cli.console import fail, show
+    from fullrecall.cli.exits import INTERRUPTED
     from fullrecall.demo import install_command, run
     from fullrecall.report import terminal
 

@@ -19,10 +19,10 @@ HELP = """\
 Add --corpus, one indexed context per line, --retriever, a function of a question and k, and \
 --judge, the judge of the report, to find more causes and changes.
 
-[bold]A line of the corpus[/]
+A line of the corpus:
   {"id": "doc_7", "text": "The Eiffel Tower is in Paris."}
 
-[bold]Examples[/]
+Examples:
   fullrecall diagnose report.jsonl --k 5
   fullrecall diagnose report.jsonl --corpus c.jsonl --retriever app.py:search
   fullrecall diagnose claims.jsonl --judge embedded

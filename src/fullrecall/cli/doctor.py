@@ -27,7 +27,7 @@ HELP = """\
 Missing extras come with an install command. Exit code 1: an installed part fails. Nothing is \
 sent anywhere, unless --judge names a model: it is then asked for one verdict.
 
-[bold]Examples[/]
+Examples:
   fullrecall doctor
   fullrecall doctor --directory /mnt/shared
   fullrecall doctor --judge openai:qwen3 --base-url http://localhost:11434/v1
@@ -54,7 +54,9 @@ def doctor(
         str | None,
         typer.Option(metavar="URL", show_default=False, help="Endpoint of --judge openai:MODEL."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the checks as JSON and nothing else.")
+    ] = False,
 ) -> None:
     """Check the installation; see `HELP`."""
     try:

@@ -22,7 +22,7 @@ from fullrecall.cli.scorers import ScorerName, Settings, scorer_name
 from fullrecall.measures import Measure
 
 HELP = """\
-[bold]A line of a .jsonl file[/]
+A line of a .jsonl file:
   {"user_input": "Where is the Eiffel Tower?",
    "retrieved_context_ids": ["doc_7", "doc_2"],
    "reference_context_ids": ["doc_2", "doc_9"]}
@@ -30,7 +30,7 @@ HELP = """\
 Texts go into retrieved_contexts and reference_contexts, the reference answer into reference. \
 Field names of ragas, LangChain, and LlamaIndex also work.
 
-[bold]Examples[/]
+Examples:
   fullrecall evaluate answers.jsonl --k 5
   fullrecall evaluate data.csv --rename found=retrieved_ids,gold=expected_ids
   fullrecall evaluate questions.jsonl --retriever app.py:search
@@ -89,7 +89,7 @@ def evaluate(
     measure: Annotated[
         list[Measure] | None,
         measures_option(
-            "Measure to show in their place, or beside --k: precision@5, "
+            "Measure to show in place of the default, or in addition to --k: precision@5, "
             "'ndcg(gain=exponential)@10'; repeatable.",
             _MEASURING,
         ),
@@ -139,6 +139,16 @@ def evaluate(
             help="claim_recall: require a verified quote for credit.",
         ),
     ] = False,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="judge|joint|sentences",
+            show_default=False,
+            rich_help_panel=_JUDGING,
+            help="claim_recall: who splits a reference; joint asks for claims and verdicts in one "
+            "request. Default: judge.",
+        ),
+    ] = None,
     max_concurrency: Annotated[
         int,
         typer.Option(
@@ -284,7 +294,7 @@ def evaluate(
             metavar="N",
             callback=at_least(0),
             rich_help_panel=_SHOWING,
-            help="List what the first N samples miss that miss something.",
+            help="List the misses of the first N samples that miss something.",
         ),
     ] = 5,
     output: Annotated[
@@ -336,7 +346,7 @@ def evaluate(
             settings=Settings(
                 threshold=threshold,
                 similarity=similarity,
-                judging=JudgeOptions(judge, base_url, require_evidence),
+                judging=JudgeOptions(judge, base_url, require_evidence, split),
             ),
             k=max(shown, default=None),
             measures=cut(shown, measure),

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.examination import Examination
 
 HELP = """\
-[bold]A line of the labels[/]
+A line of the labels:
   {"claim": "The tower is in Paris.", "contexts": ["…", "…"], "label": 1}
 
 Label 1 means that the contexts support the whole claim; yes, no, supported, and not_supported \
 also work. Without --labels the demo's questions are used. From the true claims it makes false \
 ones: another number, a "not", another name, two names exchanged.
 
-[bold]Examples[/]
+Examples:
   fullrecall judge lexical
   fullrecall judge nli:models/hhem --labels labels.jsonl
-  fullrecall judge openai:gpt-4o-mini --labels labels.jsonl --runs 3 --store answers.sqlite
+  fullrecall judge openai:gpt-4o-mini --labels labels.jsonl --runs 3
   fullrecall judge lexical --labels labels.jsonl --output judged.jsonl
 """
 
@@ -48,7 +48,9 @@ def judge(
     runs: Annotated[
         int,
         typer.Option(
-            metavar="N", callback=at_least(1), help="Judge all this often, to see agreement."
+            metavar="N",
+            callback=at_least(1),
+            help="Judge all claims this many times, to measure agreement.",
         ),
     ] = 1,
     details: Annotated[
@@ -83,7 +85,7 @@ def judge(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the false details.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Measure the judge and print; see `HELP`."""

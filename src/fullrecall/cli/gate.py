@@ -20,7 +20,7 @@ PASS: every required value is reached, at 95% confidence. FAIL: one is not, at 9
 Otherwise CANNOT TELL, with the number of samples that would settle it. Unscored samples count \
 as 0 for PASS and as 1 for FAIL.
 
-[bold]Examples[/]
+Examples:
   fullrecall gate report.jsonl --min-recall 0.9 --k 10
   fullrecall gate report.jsonl --baseline main.jsonl --margin 0.02 --k 10
   fullrecall gate report.jsonl --require 'rr>=0.7' --markdown summary.md
@@ -56,7 +56,7 @@ def gate(
             callback=at_least(1),
             show_default=False,
             rich_help_panel=_RULES,
-            help="Contexts that count for --min-recall and --baseline. Default: all.",
+            help="Count the first K contexts, for --min-recall and --baseline. Default: all.",
         ),
     ] = None,
     require: Annotated[
@@ -76,7 +76,7 @@ def gate(
             metavar="REPORT",
             show_default=False,
             rich_help_panel=_RULES,
-            help="Report that this one must not fall behind; needs --margin.",
+            help="Saved report to compare with; needs --margin.",
         ),
     ] = None,
     margin: Annotated[
@@ -128,7 +128,7 @@ def gate(
         typer.Option(
             "--point",
             rich_help_panel=_DECIDING,
-            help="Compare the mean only, without bounds: for questions that stand for no others.",
+            help="Decide by the mean alone, without bounds: valid for these questions only.",
         ),
     ] = False,
     markdown: Annotated[
@@ -150,7 +150,10 @@ def gate(
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", rich_help_panel=_WRITING, help="Print the outcome as JSON.")
+        bool,
+        typer.Option(
+            "--json", rich_help_panel=_WRITING, help="Print the outcome as JSON and nothing else."
+        ),
     ] = False,
 ) -> None:
     """Decide on a saved report, print the outcome and exit with its code; see `HELP`."""

@@ -14,8 +14,7 @@ from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError
-from fullrecall.records import plain_method
-from fullrecall.report import Report, terminal
+from fullrecall.report import terminal
 from fullrecall.report.terminal import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ HELP = """\
 A store: its models and scorers, how much of each is kept, and the tokens spent on it. A report: \
 its scorers and its summary. Nothing is written.
 
-[bold]Examples[/]
+Examples:
   fullrecall inspect runs.sqlite
   fullrecall inspect bm25.jsonl --json
 """
@@ -38,7 +37,7 @@ def inspect(
         Path, typer.Argument(metavar="RUN", show_default=False, help="A store or a saved report.")
     ],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Show what is in a run; see `HELP`."""
     try:
@@ -102,6 +101,9 @@ def _told(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _show_report(path: Path, *, as_json: bool) -> None:
+    from fullrecall.records import plain_method
+    from fullrecall.report import Report
+
     with warnings.catch_warnings(record=True) as cut_off:
         warnings.simplefilter("always")
         report = Report.open(path)

@@ -19,30 +19,29 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fullrecall.cli.console import INTERRUPTED, fail, noting, show, write
+from fullrecall import datasets
+from fullrecall.cli.console import fail, noting, show, write
+from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.misses import MissedSamples
 from fullrecall.cli.outputs import check_output, export, is_directory, is_exported
 from fullrecall.cli.problems import explained
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
-from fullrecall.datasets import read, read_spans, read_trec, with_references
 from fullrecall.datasets.row_count import row_count
-from fullrecall.datasets.traces import Joined
-from fullrecall.datasets.trec import RunOrder
-from fullrecall.distributed import dataset
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
 from fullrecall.evaluation.progress import Counted
-from fullrecall.evaluation.retrievers import RetrieverLike
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, terminal
-from fullrecall.report import file as report_file
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 
 if TYPE_CHECKING:
+    from fullrecall.datasets.traces import Joined
+    from fullrecall.datasets.trec import RunOrder
+    from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.report import Row
     from fullrecall.result import Method
     from fullrecall.scorers import FindingScorer
@@ -128,13 +127,15 @@ def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
     if request.id_key is not None:
         if renamed:
             raise typer.BadParameter("must be left out with --id-key", param_hint="--rename")
-        every = [read_spans(file, id_key=request.id_key) for file in request.files]
+        every = [datasets.read_spans(file, id_key=request.id_key) for file in request.files]
     else:
-        every = [read(file, format=request.format, rename=renamed) for file in request.files]
+        every = [
+            datasets.read(file, format=request.format, rename=renamed) for file in request.files
+        ]
     samples = chain.from_iterable(every)
     if request.references is None:
         return samples, None
-    joined = with_references(samples, read(request.references))
+    joined = datasets.with_references(samples, datasets.read(request.references))
     return joined, joined
 
 
@@ -152,7 +153,7 @@ def _samples_of_run(request: Request, run: Path) -> Iterator[Sample]:
         raise typer.BadParameter(
             f"expected one FILE of qrels, got {len(request.files)}", param_hint="--run"
         )
-    return _of_run(read_trec(request.files[0], run, order=request.order or "score"))
+    return _of_run(datasets.read_trec(request.files[0], run, order=request.order or "score"))
 
 
 def _of_run(samples: Iterator[Sample]) -> Iterator[Sample]:
@@ -218,9 +219,14 @@ def _counted(samples: Iterable[Sample], request: Request) -> Iterable[Sample]:
 
 def _writing(opened: ExitStack, output: Path, methods: Sequence[Method]) -> Callable[[Row], None]:
     """Return what saves one row after the other, as a file or as a directory."""
+    # What writes a report loads the form in which all of it is saved.
     if is_directory(output):
-        return opened.enter_context(dataset.Writer(output, methods)).write
-    return opened.enter_context(report_file.Writer(output, methods)).write
+        from fullrecall.distributed.parquet import directory
+
+        return opened.enter_context(directory.Writer(output, methods)).write
+    from fullrecall.report import file
+
+    return opened.enter_context(file.Writer(output, methods)).write
 
 
 def _scored(

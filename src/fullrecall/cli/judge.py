@@ -23,6 +23,7 @@ class JudgeOptions:
     judge: str | None = None
     base_url: str | None = None
     require_evidence: bool = False
+    split: str | None = None
 
     @property
     def given(self) -> bool:

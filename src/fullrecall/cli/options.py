@@ -122,7 +122,7 @@ Cuts = Annotated[
         metavar="K[,K...]",
         callback=cuts_option,
         show_default=False,
-        help="Recall of the first K contexts, in place of the default measures; beside --measure.",
+        help="Show recall of the first K contexts, in addition to --measure.",
     ),
 ]
 

@@ -52,7 +52,7 @@ def is_directory(path: Path) -> bool:
 
 def _check_directory(path: Path) -> None:
     """Raise `typer.BadParameter` where a report cannot be a directory at `path`."""
-    from fullrecall.distributed import dataset
+    from fullrecall.distributed.parquet import directory
     from fullrecall.errors import FullrecallError
     from fullrecall.extras import pyarrow
 
@@ -60,7 +60,7 @@ def _check_directory(path: Path) -> None:
         raise typer.BadParameter(f"no directory {path.parent}", param_hint=_OPTION)
     try:
         pyarrow("a report as a directory")
-        dataset.check_directory(path)
+        directory.check_directory(path)
     except FullrecallError as error:
         raise typer.BadParameter(str(error), param_hint=_OPTION) from None
 

@@ -17,7 +17,7 @@ slices, and every sample, to be sorted, filtered, and searched. Of two reports, 
 more: the same from the first to the last, and run by run, the first one made first. With \
 --corpus: more causes of misses.
 
-[bold]Examples[/]
+Examples:
   fullrecall page report.jsonl
   fullrecall page report.jsonl --measure recall@5 --measure ndcg@10
   fullrecall page before.jsonl after.jsonl --output change.html

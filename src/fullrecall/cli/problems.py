@@ -16,7 +16,7 @@ _IN_PYTHON = (
     (re.compile(r"or None to leave the column out"), "or leave the column out: OLD="),
     (re.compile(r", or pass a callable"), ""),
     (
-        re.compile(r"[Gg]ive diagnose more to look at: .*"),
+        re.compile(r"Pass more to diagnose: .*"),
         "Add --corpus, --retriever, or --judge to find more causes.",
     ),
     (re.compile(r"retrieve deeper to learn its rank: retriever="), "add --retriever for its rank"),
@@ -24,10 +24,13 @@ _IN_PYTHON = (
     (re.compile(r"(?<= )retriever=(?= |$|;)"), "--retriever"),
     (re.compile(r"(?<= )corpus=(?= |$|;)"), "--corpus"),
     (re.compile(r"choose one by its name"), "choose with --score"),
+    (re.compile(r"split='joint'"), "--split joint"),
+    (re.compile(r"\bsplit must be"), "--split must be"),
+    (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
     (re.compile(r"\bmin_coverage\b"), "--min-coverage"),
     (re.compile(r'or evaluate with keep="rows"'), "or save the report with --output REPORT.jsonl"),
     (
-        re.compile(r"set OPENAI_API_KEY, give api_key=…, or give the base_url of"),
+        re.compile(r"set OPENAI_API_KEY, pass api_key=…, or pass the base_url of"),
         "set OPENAI_API_KEY, or pass --base-url with the address of",
     ),
 )

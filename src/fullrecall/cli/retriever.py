@@ -10,11 +10,12 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from fullrecall.evaluation.retrievers import RetrieverLike
+if TYPE_CHECKING:
+    from fullrecall.evaluation.retrievers import RetrieverLike
 
 
 def retriever_of(given: str) -> RetrieverLike:
@@ -68,7 +69,7 @@ def _of_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"no Python in {path}")
+        raise ImportError(f"{path} is not a Python file")
     module = module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # where its classes look for their module
     spec.loader.exec_module(module)

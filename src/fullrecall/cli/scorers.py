@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,24 +15,19 @@ from fullrecall.cli.problems import as_options
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.sample import Sample
-from fullrecall.scorers import (
-    ClaimRecall,
-    EntityRecall,
-    FindingScorer,
-    IdRecall,
-    SpanRecall,
-    TextRecall,
-)
+
+if TYPE_CHECKING:
+    from fullrecall.scorers import FindingScorer
 
 
 class ScorerName(StrEnum):
     """What `--scorer` takes: the names of the scores, as in every report."""
 
-    ID = IdRecall.kind
-    TEXT = TextRecall.kind
-    SPAN = SpanRecall.kind
-    ENTITY = EntityRecall.kind
-    CLAIM = ClaimRecall.kind
+    ID = "id_recall"
+    TEXT = "text_recall"
+    SPAN = "span_recall"
+    ENTITY = "entity_recall"
+    CLAIM = "claim_recall"
 
 
 def scorer_name(text: str) -> ScorerName:
@@ -81,6 +76,7 @@ def chosen(names: Sequence[ScorerName], settings: Settings, first: Sample) -> li
         ("--judge", settings.judging.judge, ScorerName.CLAIM),
         ("--base-url", settings.judging.base_url, ScorerName.CLAIM),
         ("--require-evidence", settings.judging.require_evidence or None, ScorerName.CLAIM),
+        ("--split", settings.judging.split, ScorerName.CLAIM),
     ):
         if value is not None and scorer not in wanted:
             raise typer.BadParameter(
@@ -112,20 +108,23 @@ def possible(first: Sample) -> list[ScorerName]:
 
 
 def _scorer(name: ScorerName, settings: Settings) -> FindingScorer:
+    from fullrecall import scorers  # of which each is loaded when it is named
+
     match name:
         case ScorerName.ID:
-            return IdRecall()
+            return scorers.IdRecall()
         case ScorerName.TEXT:
             given = {"threshold": settings.threshold, "similarity": settings.similarity}
-            return TextRecall(**_given(given))
+            return scorers.TextRecall(**_given(given))
         case ScorerName.SPAN:
-            return SpanRecall()
+            return scorers.SpanRecall()
         case ScorerName.ENTITY:
-            return EntityRecall()
+            return scorers.EntityRecall()
         case ScorerName.CLAIM:
-            return ClaimRecall(
+            return scorers.ClaimRecall(
                 judge=judge_of(settings.judging),
                 require_evidence=settings.judging.require_evidence,
+                **_given({"split": settings.judging.split}),
             )
 
 

@@ -17,7 +17,7 @@ HELP = """\
 With --smallest-k: the smallest k whose mean reaches the threshold, at a confidence that is \
 corrected for the search, and its cost in tokens. "No k" is an answer.
 
-[bold]Examples[/]
+Examples:
   fullrecall summary report.jsonl
   fullrecall summary report.jsonl --k 1,5 --measure ndcg@10
   fullrecall summary report.jsonl --smallest-k 0.9 --measure all_found
@@ -39,8 +39,8 @@ def summary(
             callback=share,
             show_default=False,
             rich_help_panel=_SMALLEST,
-            help="Find the smallest k that reaches a threshold at this confidence, corrected for "
-            "the search. By --measure, whatever its k. Default: recall.",
+            help="Find the smallest k whose mean reaches this threshold: mean recall, or the mean "
+            "of --measure, whatever its k.",
         ),
     ] = None,
     score: Annotated[

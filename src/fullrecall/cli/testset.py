@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fullrecall.cli.layout import Command, Group
 from fullrecall.counts import counted
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 INVALID = 1
 
 HELP = """\
-[bold]From documents to a gate[/]
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
-  fullrecall testset review set.jsonl --documents docs/ --output review.html
-  fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
+From documents to a gate:
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
+  fullrecall testset review set.jsonl --documents docs/ -o review.html
+  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
   fullrecall testset check reviewed.jsonl docs/
 """
 
@@ -34,10 +35,10 @@ DOCUMENTS is a folder of .txt, .md, .rst, .html, or .jsonl files, or one such fi
 has a reference answer, claims, and a quote with its place for each claim. A stopped run resumes \
 from --store.
 
-[bold]Examples[/]
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini --output set.jsonl
-  fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 --kind one_fact=3 \
---kind unanswerable=1 --rejected rejected.jsonl --output set.jsonl
+Examples:
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -o set.jsonl
+  fullrecall testset generate docs/ --model openai:gpt-4o-mini -n 20 \\
+      --kind one_fact=3 --kind unanswerable=1 --rejected no.jsonl -o set.jsonl
 """
 
 CHECK_HELP = """\
@@ -45,7 +46,7 @@ Check a test set without a model: IDs, offsets, near-duplicates, copied words, a
 
 Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
 
-[bold]Examples[/]
+Examples:
   fullrecall testset check set.jsonl docs/
   fullrecall testset check set.jsonl chunks.jsonl --margin 0.03 --json
   fullrecall testset check --demo
@@ -54,14 +55,17 @@ Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
 COMPLETE_HELP = """\
 Judge what retrievers found and nobody labeled, and measure how complete the references are.
 
-Each --retrieved file holds the same questions with what one retriever returned, best first. Label \
-what --to-label draws, then run the same command again with --labels: with --store it costs nothing.
+Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever \
+returned, best first. Label what --to-label draws, then run the same command again with --labels: \
+with --store it costs nothing.
 
-[bold]Examples[/]
-  fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
---judge openai:gpt-4o-mini --store answers.sqlite --to-label labels.csv
-  fullrecall testset complete set.jsonl --retrieved bm25.jsonl --retrieved dense.jsonl \
---judge openai:gpt-4o-mini --store answers.sqlite --labels labels.csv --output completed.jsonl
+Examples:
+  fullrecall testset complete set.jsonl --retrieved a.jsonl \\
+      --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \\
+      --to-label labels.csv
+  fullrecall testset complete set.jsonl --retrieved a.jsonl \\
+      --retrieved b.jsonl --judge openai:gpt-4o-mini --store answers.sqlite \\
+      --labels labels.csv -o completed.jsonl
 """
 
 REVIEW_HELP = """\
@@ -70,16 +74,17 @@ Draw questions for people to review, as a web page or a sheet, and apply what th
 Without --apply: write --output, .html or .csv. With it: write the reviewed set as .jsonl, and \
 print what the review proves.
 
-[bold]Examples[/]
-  fullrecall testset review set.jsonl --documents docs/ --output review.html
-  fullrecall testset review set.jsonl --apply review.json --output reviewed.jsonl
+Examples:
+  fullrecall testset review set.jsonl --documents docs/ -o review.html
+  fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
 """
 
 app = typer.Typer(
     name="testset",
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
@@ -106,7 +111,7 @@ _BaseUrl = Annotated[
 ]
 
 
-@app.command(help=GENERATE_HELP)
+@app.command(cls=Command, help=GENERATE_HELP)
 def generate(
     documents: Annotated[
         Path, typer.Argument(metavar="DOCUMENTS", show_default=False, help="A folder or a file.")
@@ -122,7 +127,7 @@ def generate(
         ),
     ],
     number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", min=1, help="Questions to make.")
+        int, typer.Option("-n", "--number", metavar="N", min=1, help="Number of questions.")
     ] = 100,
     checker: Annotated[
         str | None,
@@ -151,7 +156,10 @@ def generate(
         ),
     ] = None,
     closed_book: Annotated[
-        bool, typer.Option("--closed-book", help="Label what the model answers without documents.")
+        bool,
+        typer.Option(
+            "--closed-book", help="Mark questions that the model answers without documents."
+        ),
     ] = False,
     rejected: Annotated[
         Path | None,
@@ -182,7 +190,7 @@ def generate(
     _say(str(made), f"{len(made):,} questions written to {output}.")
 
 
-@app.command(help=CHECK_HELP)
+@app.command(cls=Command, help=CHECK_HELP)
 def check(
     samples: Annotated[
         Path | None,
@@ -229,7 +237,7 @@ def check(
         raise typer.Exit(INVALID)
 
 
-@app.command(help=COMPLETE_HELP)
+@app.command(cls=Command, help=COMPLETE_HELP)
 def complete(
     samples: _Set,
     *,
@@ -250,9 +258,12 @@ def complete(
         ),
     ] = None,
     base_url: _BaseUrl = None,
-    depth: Annotated[int, typer.Option(metavar="K", min=1, help="Ranks that are judged.")] = 20,
+    depth: Annotated[
+        int, typer.Option(metavar="K", min=1, help="Judge the first K contexts of each retriever.")
+    ] = 20,
     frame: Annotated[
-        int, typer.Option(metavar="K", min=1, help="Ranks that completeness is about.")
+        int,
+        typer.Option(metavar="K", min=1, help="Estimate the completeness of the first K contexts."),
     ] = 100,
     tail: Annotated[
         int, typer.Option(metavar="N", min=0, help="Contexts to draw below --depth.")
@@ -264,10 +275,13 @@ def complete(
         ),
     ] = None,
     number: Annotated[
-        int, typer.Option("-n", "--number", metavar="N", min=1, help="How many to label.")
+        int,
+        typer.Option(
+            "-n", "--number", metavar="N", min=1, help="Contexts to draw with --to-label."
+        ),
     ] = 200,
     whole_tail: Annotated[
-        bool, typer.Option("--whole-tail", help="Label all of the tail, for an interval.")
+        bool, typer.Option("--whole-tail", help="Draw all of the tail, for an interval.")
     ] = False,
     labels: Annotated[
         Path | None,
@@ -314,7 +328,7 @@ def complete(
     _say(*lines)
 
 
-@app.command(help=REVIEW_HELP)
+@app.command(cls=Command, help=REVIEW_HELP)
 def review(
     samples: _Set,
     *,
@@ -333,7 +347,7 @@ def review(
     documents: Annotated[
         Path | None,
         typer.Option(
-            metavar="DOCUMENTS", show_default=False, help="Show quotes where they stand in these."
+            metavar="DOCUMENTS", show_default=False, help="Show each quote within these documents."
         ),
     ] = None,
     number: Annotated[
@@ -461,18 +475,19 @@ def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> 
 
 def _show_wording(audit: Any) -> None:
     """Print how near the questions are to their sources, beside people's."""
-    from rich.table import Table
-
     from fullrecall.cli.console import show
+    from fullrecall.report.terminal import Section, table
     from fullrecall.testset.audit import PEOPLES
 
     if audit.wording is None:
         return
-    table = Table(
-        "questions", "words in source", "all of them", "6 in a row", "BM25 rank 1", "rank 10",
-        title="Shares of the questions",
-    )  # fmt: skip
-    for one in (audit.wording, *PEOPLES):
-        shares = (one.coverage, one.covered, one.long_runs, one.rank_1, one.rank_10)
-        table.add_row(f"{one.name} ({one.questions:,})", *(f"{share:.2f}" for share in shares))
-    show(table)
+    sets = (audit.wording, *PEOPLES)
+    heads = [f"{one.name}\n{counted(one.questions, 'question')}" for one in sets]
+    rows = [
+        ("words in the source, mean", [f"{one.coverage:.2f}" for one in sets]),
+        ("all words in the source", [f"{one.covered:.2f}" for one in sets]),
+        ("6 words in a row copied", [f"{one.long_runs:.2f}" for one in sets]),
+        ("source at BM25's rank 1", [f"{one.rank_1:.2f}" for one in sets]),
+        ("source in BM25's first 10", [f"{one.rank_10:.2f}" for one in sets]),
+    ]
+    show("", table(heads, [Section("share of", rows)]))

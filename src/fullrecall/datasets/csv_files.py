@@ -51,7 +51,7 @@ def read_csv(
     """
     check_limit(max_line_bytes)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
-        raise ParameterError(f"delimiter is one character, got {delimiter!r}")
+        raise ParameterError(f"delimiter must be one character, got {delimiter!r}")
     name, columns = existing_file(path), Columns(rename)
     if delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
         delimiter = "\t"

@@ -51,9 +51,10 @@ def _samples(cases: Iterable[object]) -> Iterator[Sample]:
 def _sample(case: object) -> Sample:
     given = as_mapping(case)
     if "input" not in given:
+        names = ", ".join(map(repr, list(given)[:8])) or "nothing"
         raise InputError(
-            f"a test case has an input, got {', '.join(map(repr, list(given)[:8])) or 'nothing'}: "
-            "from_rows takes rows of any other form",
+            f"expected a test case with an input, got {names}: from_rows reads rows of any other "
+            "form",
             field="input",
         )
     fields: dict[str, Any] = {

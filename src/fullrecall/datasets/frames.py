@@ -47,9 +47,10 @@ def without_gaps(value: object) -> object:
     value = _plain(value)
     if isinstance(value, Mapping):
         return {key: without_gaps(held) for key, held in value.items() if held is not None}
-    if isinstance(value, list) and any(isinstance(item, (Mapping, list)) for item in value):
-        return [without_gaps(item) for item in value]
-    return value
+    if not isinstance(value, list) or _is_flat(value):
+        return value
+    holds = any(isinstance(item, (Mapping, list)) for item in value)
+    return [without_gaps(item) for item in value] if holds else value
 
 
 def _plain(value: object) -> object:
@@ -62,7 +63,15 @@ def _plain(value: object) -> object:
         as_dict = getattr(value, "asDict", None)  # a Row of Spark, which is a tuple
         return value if as_dict is None else as_dict(recursive=True)
     items = cast("list[object]", value)
-    return items if all(type(item) is str for item in items) else [_plain(item) for item in items]
+    return items if _is_flat(items) else [_plain(item) for item in items]
+
+
+_FLAT = frozenset({str, int, float, bool, type(None)})
+
+
+def _is_flat(items: Iterable[object]) -> bool:
+    """Return whether all items are plain values, none of which holds others."""
+    return _FLAT.issuperset(map(type, items))
 
 
 def rows_of(rows: Any) -> Iterator[object]:

@@ -93,7 +93,10 @@ def _csv_rows(name: str) -> Generator[tuple[int, dict[str, object]], None, None]
 
 def _label(row: dict[str, object], rater: str) -> Label:
     if "label" not in row:
-        raise InputError(f"no label: got {', '.join(row) or 'no fields'}", field="label")
+        raise InputError(
+            f"no label: expected the field label, got {', '.join(row) or 'no fields'}",
+            field="label",
+        )
     texts = {name: row.get(name) for name in _TEXTS}
     texts["claim"] = row.get("claim", row.get("target"))
     for name, value in texts.items():
@@ -102,7 +105,7 @@ def _label(row: dict[str, object], rater: str) -> Label:
     given = {name: str(value or "") for name, value in texts.items()}
     item = given["item"].strip()
     if not item and not (given["sample"] and given["claim"]):
-        raise InputError("which claim? an item is needed, or a sample and a claim", field="item")
+        raise InputError("no claim named: expected an item, or a sample and a claim", field="item")
     drawn = row.get("probability")
     if isinstance(drawn, str):
         drawn = drawn.strip() or None

@@ -97,13 +97,13 @@ def _relevant_contexts(relevant: object, texts: Mapping[str, object]) -> list[Co
         if document not in texts:
             raise InputError(
                 f"relevant_docs names {document!r}, which is not in the corpus of {len(texts)} "
-                "documents: add it there, or take it off the list",
+                "documents: add it there, or remove it here",
                 field="relevant_docs",
             )
         text = texts[document]
         if not isinstance(text, str):
             raise InputError(
-                f"the corpus holds texts, got {type(text).__name__} {shown(text)} for {document!r}",
+                f"expected a text for {document!r}, got {type(text).__name__} {shown(text)}",
                 field="corpus",
             )
         contexts.append(Context(text, id=document))

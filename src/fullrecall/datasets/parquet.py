@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from threading import Lock
 from typing import Any
 
 from fullrecall.dataframes import map_cell
@@ -11,6 +12,11 @@ from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
 from fullrecall.datasets.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.sample import Sample
+
+_BUFFER = 2**16
+_ROWS_TOGETHER = 2**14
+_OPENING = Lock()
+"""Held while Arrow's default pool is another: two that change it at once would leave it changed."""
 
 
 def read_parquet(
@@ -51,23 +57,69 @@ def parquet_rows(
     Raises `InputError` for what is no Parquet file.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        # Both settings are needed: by default each column of a row group, which may be the whole
-        # file, comes into memory at once.
         with (
             pa.OSFile(path, "rb") as opened,  # closed, too, where it is no Parquet
-            pq.ParquetFile(opened, buffer_size=2**20, pre_buffer=False) as file,
+            _file(opened) as file,
         ):
             header = file.schema_arrow.names
             wanted = header
             if columns is not None:
                 columns.check_header(header)
                 wanted = [column for column in header if columns.field(column) is not None]
-            yield from arrow_rows(file.iter_batches(batch_size, columns=wanted, use_threads=False))
+            yield from arrow_rows(_batches(file, wanted, batch_size))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"not a Parquet file that can be read: {error}") from error
+
+
+def _file(opened: Any) -> Any:
+    """Return a Parquet file that is read a piece at a time, and gives back what it has read.
+
+    By default each column of a row group, which may be the whole file, comes into memory at once;
+    `buffer_size` and `pre_buffer` are both needed against it. And what holds the values is of
+    Arrow's own allocator, which keeps as much again for later: the system's does not. A file takes
+    the pool that is the default when it is opened.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _OPENING:
+        pool = pa.default_memory_pool()
+        pa.set_memory_pool(pa.system_memory_pool())
+        try:
+            return pq.ParquetFile(opened, buffer_size=_BUFFER, pre_buffer=False)
+        finally:
+            pa.set_memory_pool(pool)
+
+
+def _batches(file: Any, columns: list[str], batch_size: int) -> Iterator[Any]:
+    """Yield the batches of a file; what was unpacked of one group is gone when the next begins."""
+    import pyarrow as pa
+
+    arrows, systems = pa.default_memory_pool(), pa.system_memory_pool()
+    for groups in _together(file.metadata):
+        for batch in file.iter_batches(
+            batch_size, row_groups=groups, columns=columns, use_threads=False
+        ):
+            arrows.release_unused()
+            yield batch
+        # Seldom: it goes over all that the program has in memory.
+        systems.release_unused()
+
+
+def _together(metadata: Any) -> Iterator[list[int]]:
+    """Yield the groups of rows that are read in one go: small ones, of which there may be many."""
+    groups: list[int] = []
+    rows = 0
+    for group in range(metadata.num_row_groups):
+        groups.append(group)
+        rows += metadata.row_group(group).num_rows
+        if rows >= _ROWS_TOGETHER:
+            yield groups
+            groups, rows = [], 0
+    if groups:
+        yield groups
 
 
 def arrow_rows(batches: Iterable[Any]) -> Iterator[tuple[int, dict[str, object]]]:

@@ -1,4 +1,4 @@
-"""Judgements and a run that are in memory: the dicts of ranx, pytrec_eval and ir_measures."""
+"""Judgments and a run that are in memory: the dicts of ranx, pytrec_eval and ir_measures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def from_qrels_run(qrels: object, run: object, *, ties: Ties = "given") -> Itera
     ID, and `ParameterError` for another value of `ties`.
     """
     if ties not in get_args(Ties):
-        raise ParameterError(f'ties is "given" or "trec_eval", got {ties!r}')
+        raise ParameterError(f'ties must be "given" or "trec_eval", got {ties!r}')
     return _samples(_queries(qrels, "qrels"), _queries(run, "run"), ties)
 
 
@@ -63,7 +63,7 @@ def _queries(given: object, name: str) -> dict[str, Mapping[Any, Any]]:
     queries = dump() if callable(dump) else given
     if not isinstance(queries, Mapping):
         raise InputError(
-            f"{name} is {{query: {{document: number}}}}, got {type(given).__name__} "
+            f"{name} must be {{query: {{document: number}}}}, got {type(given).__name__} "
             f"{shown(given)}: read_trec reads the files of trec_eval",
             field=name,
         )
@@ -73,7 +73,7 @@ def _queries(given: object, name: str) -> dict[str, Mapping[Any, Any]]:
     for query, documents in queries.items():
         if not isinstance(documents, Mapping):
             raise InputError(
-                f"{name}: query {query!r} has {{document: number}}, got "
+                f"{name}: query {query!r} must have {{document: number}}, got "
                 f"{type(documents).__name__} {shown(documents)}",
                 field=name,
             )
@@ -82,7 +82,7 @@ def _queries(given: object, name: str) -> dict[str, Mapping[Any, Any]]:
         except ValueError as error:
             raise InputError(f"{name}: {error}", field=name) from None
         if key in found:
-            raise InputError(f"{name}: two queries are {key!r}", field=name)
+            raise InputError(f"{name}: two queries are named {key!r}", field=name)
         found[key] = documents
     return found
 

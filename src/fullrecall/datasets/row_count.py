@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 from fullrecall.datasets.text_files import FilePath
+from fullrecall.report.signature import is_report
 
 _CHUNK = 1 << 20
 
@@ -14,13 +15,15 @@ def row_count(path: FilePath) -> int | None:
     """Return the number of rows of a file; None where only reading it tells.
 
     Lines of JSON that are not blank are counted, records of CSV, and what Parquet says of itself.
-    A compressed file, an array of JSON, spans and standard input say nothing. Never raises: what
-    is wrong with the file is for its reader to say.
+    A compressed file, an array of JSON, spans, a report and standard input say nothing. Never
+    raises: what is wrong with the file is for its reader to say.
     """
     path = Path(path)
     kind = path.suffix.lower()
     try:
         if not path.is_file():
+            return None
+        if is_report(path):
             return None
         if kind in (".jsonl", ".ndjson"):
             return _lines(path)

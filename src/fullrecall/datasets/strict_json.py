@@ -19,7 +19,7 @@ class _DuplicateKeyError(ValueError):
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    # json keeps the last of two equal keys. In `{"d1": 3, "d1": 1}` that drops a judgement, and
+    # json keeps the last of two equal keys. In `{"d1": 3, "d1": 1}` that drops a judgment, and
     # nothing tells which of the two was meant.
     values = dict(pairs)
     if len(values) < len(pairs):

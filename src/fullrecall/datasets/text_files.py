@@ -71,6 +71,11 @@ def text_lines(
             number += 1
 
 
+def first_line(path: str) -> str:
+    """Return the first line of a UTF-8 file that is not blank; "" where there is none."""
+    return next((text for _, text in text_lines(path) if text.strip()), "")
+
+
 def whole_text(path: str) -> str:
     """Return all text of a UTF-8 file; raise `InputError` where it cannot be read."""
     with _opened(path) as file:

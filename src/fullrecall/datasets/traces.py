@@ -8,13 +8,13 @@ from typing import Any
 
 from fullrecall.datasets.frames import rows_of
 from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.parquet import parquet_columns, parquet_rows
+from fullrecall.datasets.parquet import parquet_rows
 from fullrecall.datasets.strict_json import parsed
 from fullrecall.datasets.text_files import (
     MAX_LINE_BYTES,
     FilePath,
     existing_file,
-    text_lines,
+    first_line,
     whole_text,
 )
 from fullrecall.errors import InputError
@@ -22,7 +22,7 @@ from fullrecall.identifiers import shown
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.traces.conventions import Step, step_of
-from fullrecall.traces.sources import RESOURCE_SPANS, is_span_row, spans_in
+from fullrecall.traces.sources import spans_in
 from fullrecall.traces.trace import Reading, sample_of
 
 
@@ -69,24 +69,6 @@ def from_spans(
     """
     reading = Reading(id_key=id_key, name=name, failed_calls=failed_calls)
     return _samples(enumerate(rows_of(spans), start=1), reading, None)
-
-
-def holds_spans(path: str, ending: str) -> bool:
-    """Return whether a file holds spans and no samples, going by how it begins."""
-    if not Path(path).is_file():
-        return False  # a pipe is read once: what is looked at is gone
-    if ending == "parquet":
-        return {"context.trace_id", "context.span_id"} <= set(parquet_columns(path))
-    if ending not in ("json", "jsonl", "ndjson"):
-        return False
-    try:
-        begun = _first_line(path).strip()
-        if begun == "{":  # indented over several lines
-            return f'"{RESOURCE_SPANS}"' in whole_text(path)[:1000]
-        row = parsed(begun)
-    except InputError:
-        return False  # its reader says what is wrong
-    return is_span_row(row[0] if isinstance(row, list) and row else row)
 
 
 class Joined:
@@ -215,7 +197,7 @@ def _traces(rows: Iterable[tuple[int, object]], reading: Reading) -> dict[str, l
 def _lines(path: str) -> Iterator[tuple[int, object]]:
     if path.lower().endswith(".parquet"):
         yield from parquet_rows(path)
-    elif not Path(path).is_file() or _is_one_value(_first_line(path)):  # a pipe is read once
+    elif not Path(path).is_file() or _is_one_value(first_line(path)):  # a pipe is read once
         yield from _in_text(whole_text(path))
     else:
         yield from json_lines(path, MAX_LINE_BYTES)
@@ -230,10 +212,6 @@ def _in_text(text: str) -> Iterator[tuple[int, object]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield number, parsed(line, number)
-
-
-def _first_line(path: str) -> str:
-    return next((text for _, text in text_lines(path) if text.strip()), "")
 
 
 def _is_one_value(line: str) -> bool:

@@ -1,4 +1,4 @@
-"""TREC's files: relevance judgements (qrels) and what a system retrieved (a run)."""
+"""TREC's files: relevance judgments (qrels) and what a system retrieved (a run)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _check_ranks(rankings: dict[str, _Ranking], run: str, order: RunOrder) -> No
         if constant is not None:
             raise InputError(
                 f"query {constant!r} has rank {rankings[constant].ranks[0]} on all of its "
-                f"{len(rankings[constant].documents)} lines, so ranks give no order: pass "
+                f"{len(rankings[constant].documents)} lines, so the ranks order nothing: pass "
                 "order='score'",
                 path=run,
             )
@@ -166,12 +166,12 @@ def _read_qrels(path: str) -> dict[str, dict[str, float]]:
                 beir = True
                 continue
             try:
-                query, document, grade = _judgement(fields, text, beir=beir)
+                query, document, grade = _judgment(fields, text, beir=beir)
                 _judge(judged.setdefault(query, {}), query, document, grade)
             except InputError as error:
                 raise error.at(path=path, line=line) from None
     if not judged:
-        raise InputError("holds no judgements", path=path)
+        raise InputError("holds no judgments", path=path)
     return judged
 
 
@@ -212,13 +212,12 @@ def _is_beir_header(fields: list[str]) -> bool:
     return [field.lower().replace("_", "-") for field in fields] == _BEIR_HEADER
 
 
-def _judgement(fields: list[str], text: str, *, beir: bool) -> tuple[str, str, float]:
+def _judgment(fields: list[str], text: str, *, beir: bool) -> tuple[str, str, float]:
     if len(fields) != (len(_BEIR_HEADER) if beir else _QRELS_COLUMNS):
         hint = ": this looks like a run, which comes second" if len(fields) == _RUN_COLUMNS else ""
         meant = "query document grade" if beir else "query iteration document grade"
         raise InputError(
-            f"a line of qrels is `{meant}`, got {len(fields)} columns in "
-            f"{shown(text.strip())}{hint}"
+            f"expected a line `{meant}`, got {len(fields)} columns in {shown(text.strip())}{hint}"
         )
     try:
         grade = float(fields[-1])
@@ -244,7 +243,7 @@ def _result(text: str) -> tuple[str, str, str, str]:
     if len(fields) != _RUN_COLUMNS:
         hint = ": this looks like qrels, which come first" if len(fields) == _QRELS_COLUMNS else ""
         raise InputError(
-            f"a line of a run is `query Q0 document rank score tag`, got {len(fields)} columns in "
+            f"expected a line `query Q0 document rank score tag`, got {len(fields)} columns in "
             f"{shown(text.strip())}{hint}"
         )
     query, _, document, rank, score, _ = fields

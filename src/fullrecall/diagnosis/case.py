@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.corpus import Corpus, Held
 from fullrecall.diagnosis.id_evidence import Alias
-from fullrecall.diagnosis.likeness import difference, may_be_alike, similarity
+from fullrecall.diagnosis.likeness import difference, lengths_alike, may_be_alike, similarity
 from fullrecall.findings import Finding
 from fullrecall.report.row import Row
 from fullrecall.result import Result
@@ -94,8 +95,8 @@ class Alike:
 class Case:
     """A target that was missed, one item that would have served, and where to look for it.
 
-    `k` is the cut-off, `judged` whether a judge decided. `find` tells where a list of contexts
-    holds the item: as the scorer sees it where the scorer is known, else by ID and text.
+    `k` is how many contexts count, `judged` whether a judge decided. `find` tells where a list of
+    contexts holds the item: as the scorer sees it where the scorer is known, else by ID and text.
     `deeper` returns what the retriever returns at `deep_k`, None where there is no retriever.
     `repeated` returns the 0-based places of duplicates in the list. `alias` is the ID under which
     the item stands, where it is another than the expected one. `asked` says that the scorer was
@@ -154,10 +155,15 @@ class Case:
         text, least = self.item.text, self.limits.near_duplicate
         if not text.strip():
             return None
+        shortest, longest = lengths_alike(text, least)
+        as_long = [
+            (rank, other)
+            for rank, other in enumerate(map(_text, self.within_k), start=1)
+            if other and shortest <= len(other) <= longest
+        ]
         best: Alike | None = None
-        for rank, context in enumerate(self.within_k, start=1):
-            other = context.text
-            if not other or not may_be_alike(text, other, least):
+        for rank, other in as_long:
+            if not may_be_alike(text, other, least):
                 continue
             near = similarity(text, other, least)
             if not near:
@@ -166,6 +172,9 @@ class Case:
             if best is None or found.rating > best.rating:
                 best = found
         return best
+
+
+_text = attrgetter("text")
 
 
 def retrieved(row: Row) -> Sequence[Context]:

@@ -86,7 +86,7 @@ FIXES: Mapping[Cause, str] = {
     "another embedding, or context in the chunk. A larger k alone may not help.",
     Cause.NOT_IN_CORPUS: "Index it: the ingestion dropped it, or the references name what was "
     "never there.",
-    Cause.UNKNOWN: "Give diagnose more to look at: corpus=, retriever=, scorers=.",
+    Cause.UNKNOWN: "Pass more to diagnose: corpus=, retriever=, scorers=.",
 }
 """What each cause suggests to do."""
 
@@ -94,7 +94,7 @@ FIXES: Mapping[Cause, str] = {
 class Diagnosed(NamedTuple):
     """One missed target with its cause.
 
-    `sample` is the row's label, `score` the scorer's name with its cut-off. `detail` is one
+    `sample` is the row's label, `score` the scorer's name with its k. `detail` is one
     sentence with what the cause was told by. `rank` is where the item stands beyond k, in the
     list itself or in the deeper one, and for other causes the rank of the context that tells.
     """

@@ -132,10 +132,13 @@ class Change:
 
     @property
     def gain_text(self) -> str:
-        """The gain with its interval: "+0.11 (+0.06 to +0.16)", "at most +0.08 (up to +0.13)"."""
+        """The gain with its interval: "+0.11 (+0.06 to +0.16)".
+
+        Of a bound: "at most +0.08 (interval up to +0.13)".
+        """
         low, high = _down(self.interval.low), _up(self.interval.high)
         if self.at_most:
-            return f"at most {self.gain:+.2f} (up to {high:+.2f})"
+            return f"at most {self.gain:+.2f} (interval up to {high:+.2f})"
         return f"{self.gain:+.2f} ({low:+.2f} to {high:+.2f})"
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
@@ -80,8 +81,8 @@ _ONLY_ADDS = _BOUNDS | {
 class Baseline:
     """Recall of every row as it is: what changes are measured from.
 
-    `places` are those of the scores whose headline is recall, `k` the cut-off, `values` recall by
-    place and row, `lists` the contexts that count.
+    `places` are those of the scores whose headline is recall, `k` how many contexts count, `values`
+    recall by place and row, `lists` the contexts that count.
     """
 
     def __init__(self, report: Report, k: int | None) -> None:
@@ -99,10 +100,9 @@ class Baseline:
         self.values = {place: self.values_at(place, k) for place in self.places}
         self._columns = {p: np.array(found, np.float64) for p, found in self.values.items()}
         self.lists: Lists = list(self.lists_at(k))
-        self._sizes = list(map(_size, self.lists))
 
     def label(self, place: int) -> str:
-        """Return the label of a score, with its cut-off."""
+        """Return the label of a score, with its k."""
         return self.methods[place].label(_recall(self.k))
 
     def values_at(self, place: int, k: int | None) -> list[float | None]:
@@ -176,6 +176,11 @@ class Baseline:
         for value, times in zip(distinct.tolist(), counts.tolist(), strict=True):
             totals.add(value, times=times)
         return totals
+
+    @cached_property
+    def _sizes(self) -> list[int | None]:
+        """The characters of each of the lists; see `_size`."""
+        return list(map(_size, self.lists))
 
     def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:
         """Return the contexts before and after, over the rows whose list after is known."""
@@ -258,8 +263,10 @@ def _recall(k: int | None) -> Measure:
 
 def _size(contexts: Sequence[Context] | None) -> int | None:
     """Return how many characters contexts have; None where one has no text."""
-    texts = list(map(_text, contexts or ()))
-    return None if None in texts else sum(map(len, texts))
+    try:
+        return sum(map(len, map(_text, contexts or ())))
+    except TypeError:  # None has no length
+        return None
 
 
 _text = attrgetter("text")

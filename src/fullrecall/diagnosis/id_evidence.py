@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
@@ -19,7 +20,7 @@ from fullrecall.diagnosis.id_forms import (
     forms_between,
     label_after,
     named_values,
-    unlabelled,
+    unlabeled,
     unnumbered,
 )
 
@@ -86,7 +87,7 @@ class IdEvidence:
         """The words that number the parts of documents, as far as it shows."""
         if self.labels:
             for one in known:
-                parent = unlabelled(one, self.labels)
+                parent = unlabeled(one, self.labels)
                 if parent in wanted and parent is not None:
                     self._chunks.setdefault(parent, set()).add(one)
         self._trusted = self._trusted_numbers(direct, wanted)
@@ -152,6 +153,8 @@ class IdEvidence:
         fitting: Counter[str] = Counter()
         for lookup in self._lookups.values():
             gone = [wanted for wanted in lookup.wanted if wanted in missing]
+            if not gone:
+                continue
             found = {
                 label_after(context.id, wanted)
                 for wanted in gone
@@ -164,7 +167,7 @@ class IdEvidence:
     def document(self, given: str) -> str | None:
         """Return the ID of the document of which an ID names a part; None where it names none."""
         by_number = unnumbered(given) if self._trusted else None
-        return document_of(given) or unlabelled(given, self.labels) or by_number
+        return document_of(given) or unlabeled(given, self.labels) or by_number
 
     def _trusted_numbers(self, direct: int, missing: set[str]) -> bool:
         """Return whether a number at the end of an ID is that of a chunk, as far as it shows."""
@@ -189,6 +192,10 @@ class IdEvidence:
         hits: Counter[str] = Counter()
         for position, lookup in self._lookups.items():
             wanted = set(lookup.wanted)
+            # Most lists have nothing of it, which is seen at once.
+            sources = map(_source, lookup.contexts)
+            if wanted.isdisjoint(sources) and not any(map(_metadata, lookup.contexts)):
+                continue
             for rank, context in enumerate(lookup.contexts, start=1):
                 if context.source in wanted and context.source != context.id:
                     key = position, str(context.source)
@@ -210,6 +217,7 @@ class IdEvidence:
 
 
 _SHORT = 4
+_source, _metadata = attrgetter("source"), attrgetter("metadata")
 
 
 def _alias(relation: Relation, wanted: str, found: str, rank: int | None) -> Alias:

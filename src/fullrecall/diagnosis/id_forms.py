@@ -84,7 +84,7 @@ def document_of(given: str) -> str | None:
     return given[: match.start()] if match is not None and match.start() else None
 
 
-_LABELLED = re.compile(r"[\W_]+([^\W\d_]{1,12})[\W_]*\d+(?:[\W_]+\d+)*")
+_LABELED = re.compile(r"[\W_]+([^\W\d_]{1,12})[\W_]*\d+(?:[\W_]+\d+)*")
 """A word and a number, such as ` Abs. 3` or `:L40`: what it counts, only several IDs tell."""
 
 
@@ -93,13 +93,13 @@ def label_after(given: str, document: str) -> str | None:
 
     None where the ID is not the document's, followed by a word and a number.
     """
-    match = _LABELLED.fullmatch(given, len(document)) if given.startswith(document) else None
+    match = _LABELED.fullmatch(given, len(document)) if given.startswith(document) else None
     return match[1].casefold() if match is not None and document else None
 
 
-def unlabelled(given: str, labels: Collection[str]) -> str | None:
+def unlabeled(given: str, labels: Collection[str]) -> str | None:
     """Return the ID of the document of which an ID names a part by one of the `labels`."""
-    for match in _LABELLED.finditer(given):
+    for match in _LABELED.finditer(given):
         if match.start() and match.end() == len(given) and match[1].casefold() in labels:
             return given[: match.start()]
     return None

@@ -18,7 +18,7 @@ from fullrecall.diagnosis.id_proposals import id_proposals
 from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
-from fullrecall.diagnosis.rules import Explained, explained
+from fullrecall.diagnosis.rules import Explained, beyond, explained
 from fullrecall.errors import ParameterError
 from fullrecall.findings import ColumnFindings, Finding
 from fullrecall.measures import Recall
@@ -88,7 +88,7 @@ def diagnose(
     unknown = by_name.keys() - {method.name for method in report.methods}
     if unknown:
         raise ParameterError(
-            f"the report has no score {min(unknown)!r}: scorers are those that made it"
+            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
         )
     every = len(report)
     if isinstance(report.rows, LazyRows):
@@ -226,7 +226,7 @@ def _missing(place: int, row: Row, k: int | None) -> Iterator[tuple[int, int, Fi
             is_found = ranked.found_at(k)
             if is_read_known or not is_found:
                 yield place, nth, finding, is_found
-    elif is_read_known or not isinstance(findings, ColumnFindings):
+    elif is_read_known or type(findings) is tuple or not isinstance(findings, ColumnFindings):
         for nth, finding in enumerate(findings):
             is_found = finding.found_at(k)
             if is_read_known or not is_found:
@@ -278,6 +278,10 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None)
     """Return the cause of the item that came nearest; of items needed together, the farthest."""
     search, name = looking.search, result.method.name
     judged = bool(finding.verdict or result.method.parameters.get("judge"))
+    rank = finding.rank
+    if rank is not None and k is not None and not judged and not looking.stages:
+        # What else there is to know of the item would change nothing.
+        return beyond(rank, k, looking.row.sample.ranks is None, looking.repeated)
     items, together = _wanted(finding, name, looking, judged=judged)
     found = []
     for item in items:
@@ -382,12 +386,17 @@ def _id_evidence(report: Report, corpus: Corpus | None) -> IdEvidence:
     for position, row in enumerate(report.rows):
         ids = set(row.sample.retrieved_context_ids or ())
         known |= ids
+        single = row.sample.single_ids
         missing: list[str] = []
-        for reference in row.sample.reference_context_ids or ():
-            if ids.isdisjoint(reference.any_of):
-                missing += reference.any_of
-            else:
-                direct += 1
+        if single is not None:
+            missing = [one for one in single.names if one not in ids]
+            direct += len(single.ids) - len(missing)
+        else:
+            for reference in row.sample.reference_context_ids or ():
+                if ids.isdisjoint(reference.any_of):
+                    missing += reference.any_of
+                else:
+                    direct += 1
         if missing:
             lookups[position] = Lookup(missing, retrieved(row))
     return IdEvidence(lookups, {one for one in known if one is not None}, direct, corpus)

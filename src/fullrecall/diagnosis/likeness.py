@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from math import inf
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -54,18 +55,20 @@ def similarity(one: str, other: str, least: float) -> float:
     return float(alike) / 100
 
 
+def lengths_alike(text: str, least: float) -> tuple[float, float]:
+    """Return the least and the most characters of a text that may be as similar as `least`."""
+    # 2 * shorter / (shorter + longer) is the most that `ratio` can be; punctuation may be left out.
+    share = least / (2 - least) * _LOOSE
+    return len(text) * share, len(text) / share if share else inf
+
+
 def may_be_alike(one: str, other: str, least: float) -> bool:
     """Return False only where `similarity` is sure, or all but sure, to be below `least`.
 
-    Much cheaper: by their lengths, and by whether one of sixteen places of the first text stands
-    in the other. Where one letter in ten differs, that misses one pair in 10,000.
+    Of texts whose lengths may be alike, and much cheaper: by whether one of sixteen places of the
+    first text stands in the other. Where one letter in ten differs, that misses one pair in 10,000.
     """
-    ours, theirs = len(one), len(other)
-    shorter, longer = (ours, theirs) if ours < theirs else (theirs, ours)
-    # 2 * shorter / (shorter + longer) is the most that `ratio` can be; punctuation may be left out.
-    if shorter < longer * least / (2 - least) * _LOOSE:
-        return False
-    if shorter < _PROBED or least < _LOOSE:
+    if min(len(one), len(other)) < _PROBED or least < _LOOSE:
         return True
     text, place = other.lower(), one.lower()
     step = len(place) // _PROBES
@@ -198,7 +201,7 @@ class Repeated:
 
     def __init__(self, near: float) -> None:
         self._near = near
-        self._brief = _Brief()
+        self._seen = _Seen()
         # Most lists have none. Plain numbers as keys: what is kept for each of ten thousand rows
         # is walked through by every collection of garbage.
         self._looked_at: set[int] = set()
@@ -211,34 +214,62 @@ class Repeated:
         key = ~position if deeper else position
         if key not in self._looked_at:
             self._looked_at.add(key)
-            if _may_repeat(contexts, self._brief):
+            if self._seen.may_repeat(contexts):
                 self._found[key] = duplicates(contexts, self._near)
         return self._found.get(key, _NONE)
 
 
 _NONE: frozenset[int] = frozenset()
 
-
-class _Brief(dict[str, tuple[str, str]]):
-    """How texts begin and end, in lower case; each text is looked at once."""
-
-    def __missing__(self, text: str) -> tuple[str, str]:
-        self[text] = found = text[:_BRIEF].lower(), text[-_BRIEF:].lower()
-        return found
-
-
-def _may_repeat(contexts: Sequence[Context], brief: _Brief) -> bool:
-    """Return whether any two share how their texts begin or end, or an ID: most lists do not."""
-    texts = list(filter(None, map(_text, contexts)))
-    if len(texts) < len(contexts):
-        ids = [context.id for context in contexts if not context.text]
-        if len(set(ids)) < len(ids):
-            return True
-    starts, ends = zip(*map(brief.__getitem__, texts), strict=True) if texts else ((), ())
-    return len(set(starts)) < len(texts) or len(set(ends)) < len(texts)
-
-
 _text = attrgetter("text")
+
+
+class _Seen:
+    """The texts of all lists so far, and which of them begin or end as another one does.
+
+    The same texts are in the lists of many questions: each is looked at once.
+    """
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self._by_end: dict[str, str] = {}
+        self._paired: set[str] = set()
+
+    def may_repeat(self, contexts: Sequence[Context]) -> bool:
+        """Return whether any two share how their texts begin or end, or an ID: most lists do not.
+
+        Both of two such texts are known by the time that they are in one list.
+        """
+        texts = list(filter(None, map(_text, contexts)))
+        if len(texts) < len(contexts):
+            ids = [context.id for context in contexts if not context.text]
+            if len(set(ids)) < len(ids):
+                return True
+        own = set(texts)
+        for text in own - self._texts:
+            self._add(text)
+        if len(own) < len(texts):
+            return True
+        paired = own & self._paired
+        if len(paired) < 2:  # noqa: PLR2004 - it takes two
+            return False
+        starts, ends = set(map(_start, paired)), set(map(_end, paired))
+        return len(starts) < len(paired) or len(ends) < len(paired)
+
+    def _add(self, text: str) -> None:
+        self._texts.add(text)
+        for end in (_start(text), _end(text)):
+            other = self._by_end.setdefault(end, text)
+            if other is not text:
+                self._paired |= {other, text}
+
+
+def _start(text: str) -> str:
+    return "^" + text[:_BRIEF].lower()
+
+
+def _end(text: str) -> str:
+    return text[-_BRIEF:].lower() + "$"
 
 
 def says_the_same(one: str, other: str, least: float) -> bool:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from fullrecall.context import Context
+from fullrecall.counts import counted
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause
 from fullrecall.judges.evidence import locate
@@ -64,19 +65,31 @@ def ranked_too_low(case: Case) -> Explained | None:
     rank, k = case.finding.rank, case.k
     if rank is None or k is None:
         return None
+    found = beyond(rank, k, case.row.sample.ranks is None, case.repeated)
+    if found.cause is Cause.BEYOND_K:
+        for stage in case.stages:
+            before = case.find(stage.contexts)
+            if before is not None and before <= k:
+                detail = f"{stage.name} had it at rank {before}; now it is {found.detail}"
+                return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
+    return found
+
+
+def beyond(
+    rank: int,
+    k: int,
+    in_one_list: bool,  # noqa: FBT001 - all that it takes
+    repeated: Callable[[], frozenset[int]],
+) -> Explained:
+    """Return that a target stands beyond k, behind `repeated` contexts or not.
+
+    Where several lists were united, rank and place are not the same: duplicates tell nothing.
+    """
     detail = f"at rank {rank} of the list, beyond k = {k}"
-    repeated = _repeated_before(case, rank) if case.row.sample.ranks is None else 0
-    if repeated and rank - repeated <= k:
-        return Explained(
-            Cause.CROWDED_OUT,
-            f"{detail}; {repeated} of the contexts before it are duplicates of others",
-            rank,
-        )
-    for stage in case.stages:
-        before = case.find(stage.contexts)
-        if before is not None and before <= k:
-            detail = f"{stage.name} had it at rank {before}; now it is {detail}"
-            return Explained(Cause.DEMOTED_BY_STAGE, detail, rank)
+    before = sum(place < rank - 1 for place in repeated()) if in_one_list else 0
+    if before and rank - before <= k:
+        detail += f"; {before} of the contexts before it are duplicates of others"
+        return Explained(Cause.CROWDED_OUT, detail, rank)
     return Explained(Cause.BEYOND_K, detail, rank)
 
 
@@ -304,7 +317,7 @@ def failed_call(case: Case) -> Explained | None:
     if not failed:
         return None
     reasons = "; ".join(dict.fromkeys(f"{call.source}: {call.error}" for call in failed))
-    return Explained(Cause.FAILED_CALL, f"{len(failed)} call(s) failed ({reasons})")
+    return Explained(Cause.FAILED_CALL, f"{counted(len(failed), 'call')} failed ({reasons})")
 
 
 def nothing_retrieved(case: Case) -> Explained | None:
@@ -349,7 +362,7 @@ def unknown(case: Case) -> Explained:
     wanting = []
     if case.judged_without_item:
         if not case.row.sample.reference_contexts:
-            wanting.append("the sample reference_contexts")
+            wanting.append("reference_contexts in the sample")
         elif not case.asked:
             wanting.append("scorers=[…], to ask which reference context supports it")
     elif case.corpus is None:
@@ -360,7 +373,7 @@ def unknown(case: Case) -> Explained:
         wanting.append("retriever=")
     share = case.finding.credit_at(case.k)
     part = f"{share:.0%} of it was retrieved; " if share else ""
-    told = f"to tell, give {' and '.join(wanting)}" if wanting else "nothing given has it"
+    told = f"to find the cause, pass {' and '.join(wanting)}" if wanting else "nothing given has it"
     return Explained(Cause.UNKNOWN, f"{part}{told}")
 
 
@@ -382,40 +395,59 @@ RULES: tuple[Rule, ...] = (
     in_the_corpus,
 )
 
-_OF_JUDGES: frozenset[Rule] = frozenset({reference_abstains, contradicted, judged_unsupported})
-_OF_CORPUS: frozenset[Rule] = frozenset({not_in_corpus, in_the_corpus})
-_OF_SEARCH: frozenset[Rule] = frozenset({found_deeper})
-_OF_PASSAGE: frozenset[Rule] = frozenset({split_across_chunks})
-_OF_TEXT: frozenset[Rule] = frozenset({text_differs, near_duplicate, lookalike})
+_NEEDS: Mapping[Rule, str] = {
+    reference_abstains: "judged",
+    ranked_too_low: "k",
+    contradicted: "judged",
+    judged_unsupported: "judged",
+    other_id: "id",
+    dropped_by_stage: "stages",
+    text_differs: "text",
+    near_duplicate: "text",
+    split_across_chunks: "passage",
+    not_in_corpus: "corpus",
+    failed_call: "record",
+    nothing_retrieved: "nothing",
+    found_deeper: "search",
+    lookalike: "text",
+    in_the_corpus: "corpus",
+}
+"""What a case must have for a rule to say something of it; see `_given`."""
+
+
+def _given(case: Case) -> tuple[object, ...]:
+    """Return what a case has, in the order of `_KINDS`: what is true counts."""
+    passage, wanted = case.item.passage, case.item.id
+    return (
+        case.judged,
+        case.k is not None and case.finding.steps != (),
+        wanted is not None and (case.alias is not None or passage is not None),
+        len(case.stages) > 0,
+        passage is not None and passage.text not in (None, ""),
+        passage is not None,
+        case.corpus is not None,
+        case.row.sample.retrieval is not None,
+        len(case.retrieved) == 0,
+        case.deeper is not None,
+    )
+
+
+_KINDS = (
+    *("judged", "k", "id", "stages", "text"),
+    *("passage", "corpus", "record", "nothing", "search"),
+)
 
 
 @cache
-def _rules(
-    judged: bool,  # noqa: FBT001 - what a case has, in the order of the rules
-    corpus: bool,  # noqa: FBT001
-    search: bool,  # noqa: FBT001
-    passage: bool,  # noqa: FBT001
-    text: bool,  # noqa: FBT001
-) -> tuple[Rule, ...]:
+def _rules(given: tuple[object, ...]) -> tuple[Rule, ...]:
     """Return the rules that can say something of cases that have these, or lack them."""
-    needs = (
-        (judged, _OF_JUDGES),
-        (corpus, _OF_CORPUS),
-        (search, _OF_SEARCH),
-        (passage, _OF_PASSAGE),
-        (text, _OF_TEXT),
-    )
-    silent = {rule for there, rules in needs if not there for rule in rules}
-    return tuple(rule for rule in RULES if rule not in silent)
+    there = {kind for kind, has in zip(_KINDS, given, strict=True) if has}
+    return tuple(rule for rule in RULES if _NEEDS[rule] in there)
 
 
 def explained(case: Case) -> Explained:
     """Return the first cause that a rule finds."""
-    passage = case.item.passage
-    has_text = passage is not None and bool(passage.text)
-    for rule in _rules(
-        case.judged, case.corpus is not None, case.deeper is not None, passage is not None, has_text
-    ):
+    for rule in _rules(_given(case)):
         found = rule(case)
         if found is not None:
             return found
@@ -427,11 +459,6 @@ def _rank(case: Case, contexts: Sequence[Context]) -> int | None:
         if case.item.is_in(context, case.limits.min_run):
             return rank
     return None
-
-
-def _repeated_before(case: Case, rank: int) -> int:
-    """Return how many contexts before a rank repeat the ID, or say the same, as an earlier one."""
-    return sum(place < rank - 1 for place in case.repeated())
 
 
 def _begins(one: str, other: str) -> bool:

@@ -46,7 +46,7 @@ class Identity:
         for name, value in vars(self).items():
             if theirs.get(name) != value:
                 raise ReportError(
-                    f"it was scored with other {name} ({theirs.get(name)}, expected {value}): give "
+                    f"it was scored with other {name} ({theirs.get(name)}, expected {value}): pass "
                     "this BatchScorer the same scorers with the same parameters"
                 )
 

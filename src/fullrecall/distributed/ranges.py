@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Runs: TypeAlias = tuple[tuple[int, int], ...]
 """Runs of whole numbers, both ends included: ascending, apart, and not next to each other."""
@@ -15,6 +19,18 @@ _SHOWN = 5
 def runs_of(numbers: Iterable[int]) -> Runs:
     """Return the runs of whole numbers that are given in any order."""
     return joined((number, number) for number in numbers)
+
+
+def runs_of_sorted(numbers: NDArray[np.int64]) -> Runs:
+    """Return the same of an array of distinct numbers that ascend."""
+    import numpy as np
+
+    if not len(numbers):
+        return ()
+    ends = np.flatnonzero(np.diff(numbers) > 1)
+    firsts = numbers[np.concatenate([[0], ends + 1])].tolist()
+    lasts = numbers[np.concatenate([ends, [len(numbers) - 1]])].tolist()
+    return tuple(zip(firsts, lasts, strict=True))
 
 
 def joined(runs: Iterable[Sequence[int]]) -> Runs:

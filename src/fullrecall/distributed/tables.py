@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
 from fullrecall.dataframes import eager, frame_rows, is_frame
-from fullrecall.errors import InputError
+from fullrecall.errors import InputError, ReportError
 from fullrecall.extras import pandas
 from fullrecall.identifiers import shown
 
@@ -82,6 +82,16 @@ def table_of(batch: object) -> Table:
     )
 
 
+def column_of(table: Table, name: str) -> list[Any]:
+    """Return a column of scores; raise `ReportError` where there is none of that name."""
+    if name not in table.names:
+        raise ReportError(
+            f"no column {name!r}, so these are not scores of this scorer: the columns are "
+            f"{', '.join(map(repr, table.names))}"
+        )
+    return table.column(name)
+
+
 def empty_frame(types: Mapping[str, ColumnType]) -> Any:
     """Return a pandas frame of these columns without rows; `MissingExtraError` without pandas."""
     pandas("the empty frame that Dask asks for")
@@ -144,12 +154,12 @@ class _Columns:
         for name, column in columns.items():
             if isinstance(column, (str, Mapping)) or not hasattr(column, "__len__"):
                 raise InputError(
-                    f"a batch's columns are lists or arrays, {name!r} is {shown(column)}: for one "
+                    f"column {name!r} must be a list or an array, got {shown(column)}: for one "
                     "sample, scorer.score(sample)"
                 )
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
-            raise InputError(f"a batch's columns are of one length, got {lengths}")
+            raise InputError(f"the columns of a batch must have one length, got {lengths}")
         self.count = next(iter(lengths.values()), 0)
 
     def rows(self) -> Iterator[dict[Any, object]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self, TypeAlias
 
 from fullrecall.errors import ParameterError, StoreError
-from fullrecall.evaluation.keys import completion_key, result_key
+from fullrecall.evaluation.keys import keys_of, result_key
 from fullrecall.evaluation.served_store import SCHEMES, ServedStore, Server
 from fullrecall.evaluation.store import JobFile, Store
 from fullrecall.judges.judge import Ask
@@ -80,7 +80,8 @@ class Cache:
 
     def turn(self, ask: Ask) -> Turn:
         """Return the turn of an ask: entered, it knows what is kept, or may ask alone."""
-        return Turn(self, completion_key(ask), ask)
+        key, *others = keys_of(ask)
+        return Turn(self, key, ask, others)
 
     def result(self, scorer: Scorer, sample: Sample) -> Result | None:
         """Return a sample's result that a run finished before; None where there is none."""
@@ -122,10 +123,11 @@ class Turn:
     `leased` the only one of all; it hands over what it was answered by `keep`, and the others wait.
     """
 
-    def __init__(self, cache: Cache, key: bytes, ask: Ask) -> None:
+    def __init__(self, cache: Cache, key: bytes, ask: Ask, others: Sequence[bytes] = ()) -> None:
         self.kept: Completion | None = None
         self._cache = cache
         self._key = key
+        self._others = others
         self._ask = ask
         self._told: asyncio.Future[Completion] | None = None
         self._lease: bytes | None = None
@@ -139,8 +141,11 @@ class Turn:
             await asyncio.wait([asked])
             if not asked.cancelled():  # else whoever asked was given up: it is our turn
                 self.kept = asked.result()
-        if self.kept is None and self._ask.known is not None:
-            self.keep(self._ask.known)  # by a judge that was answered in another run
+        known = self._known()
+        if known is not None:
+            if self.kept is not None:
+                cache.memory.drop(key)  # what could not be used
+            self.keep(known)
             await self.written()
         if self.kept is not None:
             cache.spent.reused += 1
@@ -157,6 +162,17 @@ class Turn:
         if error is None:
             await self._remember_unusable()
         self._over(error)
+
+    def _known(self) -> Completion | None:
+        """Return the answer that is not kept under this key yet, and needs no request."""
+        ask, known = self._ask, self._ask.known
+        if known is not None:  # by a judge that was answered in another run, or in other words
+            mends = self.kept is not None and not _is_answer(ask, self.kept)
+            return known if self.kept is None or (mends and _is_answer(ask, known)) else None
+        if self.kept is None:
+            found = (self._cache.completion(key) for key in self._others)
+            return next((one for one in found if one and _is_answer(ask, one)), None)
+        return None
 
     @property
     def failed_before(self) -> bool:
@@ -255,6 +271,10 @@ class _Memory:
         if completion is not None:
             self._completions.move_to_end(key)
         return completion
+
+    def drop(self, key: bytes) -> None:
+        dropped = self._completions.pop(key, None)
+        self._characters -= 0 if dropped is None else len(dropped.text)
 
     def keep(self, key: bytes, completion: Completion) -> None:
         if key in self._completions:

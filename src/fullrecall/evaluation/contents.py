@@ -59,7 +59,7 @@ def read_contents(path: str | Path) -> Contents:
     """
     path = Path(path)
     if not path.exists():
-        raise StoreError(f"there is no store {path}")
+        raise StoreError(f"no store {path}")
     check(path)
     try:
         with closing(reading(path)) as connection:

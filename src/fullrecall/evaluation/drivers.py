@@ -17,7 +17,7 @@ from collections.abc import (
     Iterator,
     Sequence,
 )
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,15 +28,16 @@ from fullrecall.evaluation.interruption import Interruption
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import as_sample_at
 from fullrecall.evaluation.work import Work, late, prepared, score_one
-from fullrecall.report.late import work_out
+from fullrecall.measures import Recall
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
-from fullrecall.scorers.scorer import DeterministicScorer, Scorer
+from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.cache import AnyStore, Cache
     from fullrecall.evaluation.engine import Engine
     from fullrecall.measures import Measure
+    from fullrecall.report.late import Late
     from fullrecall.result import Result
 
 T = TypeVar("T")
@@ -56,7 +57,7 @@ def _silent() -> None:
     """Show nothing."""
 
 
-def _uncounted(_: int) -> None:
+def _unseen(_: object) -> None:
     """Show nothing."""
 
 
@@ -68,8 +69,10 @@ class Run:
     limits: Limits = field(default_factory=Limits)
     interruption: Interruption = field(default_factory=Interruption)
     beat: Callable[[], None] = _silent
-    count: Callable[[int], None] = _uncounted
-    """Shows that there is a sample more, with so many scores, which has no row."""
+    show: Callable[[Row], None] = _unseen
+    """Shows that there is a row more."""
+    count: Callable[[int], None] | None = None
+    """Shows that there is a sample more, with so many scores, of which no row is made; or None."""
     totaled: Sequence[Sequence[Measure]] = ()
     """The measures of each score that are read as soon as there is a row."""
 
@@ -143,45 +146,48 @@ def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
             yield run.work(*drawn, None).row(run.scorers)
         return
-    apart = [n for n, scorer in enumerate(run.scorers) if _may_be_lengthy(scorer)]
-    if apart:
-        from fullrecall.cores import cores, on_cores
+    begun = [_begun(scorer) for scorer in run.scorers]
+    if any(begun):
+        from fullrecall.report.late import worked_out
 
-        if (threads := cores()) > 1:
-            yield from on_cores(_calls(reader, run, apart), threads)
-            return
+        late = _late_rows(reader, run, begun)
+        with closing(worked_out(late, stopped=lambda: run.interruption.asked)) as rows:
+            yield from rows
+        return
     while not run.interruption.asked and (drawn := reader.draw()) is not None:
         yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
 
 
-def _may_be_lengthy(scorer: Scorer) -> bool:
-    own = getattr(type(scorer), "lengthy", DeterministicScorer.lengthy)
-    return own is not DeterministicScorer.lengthy
+def _begun(scorer: Scorer) -> Callable[[Sample], Result] | None:
+    """Return what makes results that are to be worked out, if the scorer has such a way.
 
-
-def _calls(
-    reader: _Reader, run: Run, apart: Sequence[int]
-) -> Iterator[tuple[Callable[[], Row], bool]]:
-    """Yield for each sample what makes its row, and whether that belongs into a thread.
-
-    What is not lengthy is scored here: a user's scorer meets no thread but the caller's.
+    And if its `score` is of the same class: whoever derives from it and scores in another way is
+    asked in that way.
     """
+    begun: Callable[[Sample], Result] | None = getattr(scorer, "begun", None)
+    for kind in type(scorer).__mro__:
+        if "begun" in vars(kind):
+            return begun if type(scorer).score is vars(kind).get("score") else None
+    return None
+
+
+def _late_rows(
+    reader: _Reader, run: Run, begun: Sequence[Callable[[Sample], Result] | None]
+) -> Iterator[tuple[Row, list[Late]]]:
+    """Yield each sample's row, and what of its results is to be worked out.
+
+    All others are made here: a user's scorer meets no thread but the caller's.
+    """
+    from fullrecall.report.late import Reading, late_of
+
+    totaled = run.totaled or [()] * len(run.scorers)
+    readings = [Reading.of(measures or (Recall,)) for measures in totaled]
     while not run.interruption.asked and (drawn := reader.draw()) is not None:
         sample = drawn[1]
-        late = [n for n in apart if run.scorers[n].lengthy(sample)]  # type: ignore[attr-defined]
         results = [
-            None if n in late else score_one(scorer, sample) for n, scorer in enumerate(run.scorers)
+            score_one(scorer, sample, make) for make, scorer in zip(begun, run.scorers, strict=True)
         ]
-        yield partial(_row, drawn, results, late, run), bool(late)
-
-
-def _row(
-    drawn: tuple[int, Sample], results: list[Result | None], late: Sequence[int], run: Run
-) -> Row:
-    for n in late:
-        result = results[n] = score_one(run.scorers[n], drawn[1])
-        work_out(result, run.totaled[n])
-    return Row(*drawn, tuple(results))  # type: ignore[arg-type] # none is missing by now
+        yield Row(*drawn, tuple(results)), late_of(results, readings)
 
 
 def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:

@@ -20,12 +20,23 @@ _UNREAD = ("id", "group", "metadata", "reference_context_ids")
 
 
 def completion_key(ask: Ask) -> bytes:
-    """Return the key of a completion: the model's name and parameters, and all that it is asked."""
-    request: ChatRequest = ask.request
+    """Return the key of a completion: the model's name and parameters, and all that it is asked.
+
+    Where it is kept as the answer to another request, that one's.
+    """
+    return keys_of(ask)[0]
+
+
+def keys_of(ask: Ask) -> list[bytes]:
+    """Return the key of a completion, and those under which another that serves may be kept."""
+    return [_key(ask.model.name, request) for request in ask.kept_as or (ask.request,)]
+
+
+def _key(model: str, request: ChatRequest) -> bytes:
     digest = hashlib.sha256(
         _text(
             "completion",
-            ask.model.name,
+            model,
             [(message.role, len(message.content)) for message in request.messages],
             request.schema,
             request.schema_name,

@@ -93,6 +93,11 @@ class Meter:
 
             self._bar = tqdm(total=total, unit=" samples", delay=1.0, leave=False)
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether anybody sees anything of it."""
+        return self._logs or self._bar is not None or self._on_progress is not None
+
     def add(self, row: Row) -> None:
         """Count a row, and show it."""
         for result in row.results:

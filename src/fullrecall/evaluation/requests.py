@@ -67,7 +67,7 @@ class Requests:
                         ):
                             calls = sent
                             attempt = await self._attempt(ask)
-                            turn.keep(counted(attempt, sent))
+                            turn.keep(counted(ask, attempt, sent))
                             charge.completion = attempt.completion
                             endpoint.hears(attempt, entered, self._retries)
                         await self._account.hears(attempt)

@@ -30,10 +30,11 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
+    from fullrecall.evaluation.asker import Asker
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.drivers import Run
     from fullrecall.evaluation.progress import Meter, OnProgress
-    from fullrecall.evaluation.retrievers import Asker, RetrieverLike
+    from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.evaluation.served_store import ServedStore, Server
     from fullrecall.evaluation.store import JobFile, Store
 
@@ -126,14 +127,18 @@ def evaluate(
     reading `samples`, `sink` or `on_progress` raises.
     """
     from fullrecall.evaluation.drivers import Run, rows_of
+    from fullrecall.evaluation.id_ranks import find_ids, only_ids
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
     with (
         interruptible() as run.interruption,
         _reporting(run, given, samples) as (report, add),
-        closing(_retrieved(samples, given, run, report)) as drawn,
+        closing(_retrieved(samples, given.retriever, run)) as drawn,
     ):
+        if given.retriever is None and given.sink is None and only_ids(run):
+            find_ids(drawn, run, report)
+            return report
         for row in rows_of(drawn, run):
             add(row)
     return report
@@ -180,20 +185,12 @@ _show_options(aevaluate)
 
 
 def _retrieved(
-    samples: Iterable[SampleLike], options: Options, run: Run, report: Report
+    samples: Iterable[SampleLike], retriever: RetrieverLike | None, run: Run
 ) -> Generator[Sample]:
-    """Return samples with what the retriever, if there is one, returns for each.
-
-    Without those that are counted at once, where only the totals of ID recall are kept.
-    """
-    if options.retriever is not None:
-        return _asker(options.retriever, run).asked(as_samples(samples))
-    if not report.keeps_rows and options.sink is None:
-        from fullrecall.evaluation.id_counts import IdCounts, only_ids, uncounted
-
-        if only_ids(run, report.tallies):
-            return uncounted(_items(samples), IdCounts(report.tallies), run, as_sample_at)
-    return as_samples(samples)
+    """Return samples with what the retriever, if there is one, returns for each."""
+    if retriever is None:
+        return as_samples(samples)
+    return _asker(retriever, run).asked(as_samples(samples))
 
 
 @asynccontextmanager
@@ -212,7 +209,8 @@ async def _aretrieved(
 
 
 def _asker(retriever: RetrieverLike, run: Run) -> Asker:
-    from fullrecall.evaluation.retrievers import Asker, as_retriever
+    from fullrecall.evaluation.asker import Asker
+    from fullrecall.evaluation.retrievers import as_retriever
 
     limits = run.limits
     return Asker(
@@ -247,7 +245,8 @@ def _reporting(
         log_every=options.log_every,
         on_progress=options.on_progress,
     )
-    run.beat, run.count = meter.beat, meter.count
+    if meter.is_seen:
+        run.beat, run.show, run.count = meter.beat, meter.add, meter.count
     run.totaled = report.totaled
 
     def add(row: Row) -> None:
@@ -301,7 +300,7 @@ def as_sample_at(item: object, position: int) -> Sample:
     """Return an item as a `Sample`; raise `InputError`, naming its position, where it is none."""
     if isinstance(item, Sample):
         return item
-    if isinstance(item, Mapping):
+    if type(item) is dict or isinstance(item, Mapping):
         try:
             return Sample(**item)
         except InputError as error:
@@ -318,15 +317,15 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     if isinstance(scorers, (Scorer, str)):
         scorers = (scorers,)
     if not scorers:
-        raise ParameterError("scorers is empty: give at least one, such as IdRecall()")
+        raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
     names: set[str] = set()
     columns = {"sample", "user_input", "group"}
     for scorer in scorers:
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
-            raise ParameterError(f"{scorer!r} is not a scorer: give an instance such as IdRecall()")
+            raise ParameterError(f"{scorer!r} is not a scorer: pass an instance such as IdRecall()")
         if scorer.method.name in names:
             raise ParameterError(
-                f"two scorers are named {scorer.method.name!r}: give one of them name=…; one "
+                f"two scorers are named {scorer.method.name!r}: pass name=… to one of them; one "
                 "scorer answers for every k and every measure"
             )
         names.add(scorer.method.name)

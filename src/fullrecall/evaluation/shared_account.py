@@ -334,5 +334,5 @@ class SharedAccount(Account):
             return await asyncio.to_thread(script, keys=keys, args=arguments)
         except (RedisError, OSError) as error:
             # The client has tried again by then: what is to come does not wait for it too.
-            self._lost = f"the server that counts what the job spends is lost: {error}"
+            self._lost = f"the server that counts the budget cannot be reached: {error}"
             raise NotAsked(self._lost) from None

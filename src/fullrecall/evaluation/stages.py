@@ -210,8 +210,7 @@ def _checked(samples: Sequence[Sample], options: Mapping[str, Any]) -> list[str]
     for taken in (FINAL, PROMPT):
         if taken in names:
             raise InputError(
-                f"a stage is named {taken!r}, which is what the end of the retrieval is called: "
-                "give it another name",
+                f"a stage must not be named {taken!r}, the name of the retrieval's end: rename it",
                 field="retrieval",
             )
     seen = any(sample.retrieval is not None and sample.retrieval.read for sample in samples)

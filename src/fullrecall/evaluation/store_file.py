@@ -58,7 +58,7 @@ def check(path: Path) -> None:
     It is `UnreadableError` where the file is not whole.
     """
     if not path.parent.is_dir():
-        raise StoreError(f"there is no directory {path.parent} for the store {path.name}")
+        raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if not path.exists():
         return
     try:

@@ -98,10 +98,15 @@ def late(position: int, sample: Sample, scorers: Sequence[Scorer]) -> Work:
     return Work(position, sample, [unscored(scorer, LATE) for scorer in scorers])
 
 
-def score_one(scorer: Scorer, sample: Sample) -> Result:
-    """Return the scorer's result; "unscored", with the exception as its reason, if it raises."""
+def score_one(
+    scorer: Scorer, sample: Sample, score: Callable[[Sample], Result] | None = None
+) -> Result:
+    """Return the scorer's result; "unscored", with the exception as its reason, if it raises.
+
+    `score` is another way of the scorer to make it.
+    """
     try:
-        return scorer.score(sample)
+        return (score or scorer.score)(sample)
     except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises
         return raised(scorer, error)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
@@ -144,9 +144,8 @@ def states(context: str, claim: str) -> bool:
     """
     wanted = content_keys(claim)
     lowered = context.lower()
-    beginnings = (word.written[:4] for word in _content(claim) if not word.is_number)
     # Looking for beginnings first spares reading what cannot state it.
-    if len(wanted) < _FEWEST or not all(beginning in lowered for beginning in beginnings):
+    if len(wanted) < _FEWEST or not all(beginning in lowered for beginning in _beginnings(claim)):
         return False
     if not wanted <= content_keys(context):
         return False
@@ -171,19 +170,42 @@ def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
     return [vital <= share and len(share) >= _MOSTLY * len(union) for share in shares]
 
 
+@lru_cache(maxsize=1_024)
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words, numbers and names of a text."""
-    return frozenset(word.key for word in _content(text))
+    return frozenset([word.key for word in _content(text)])
+
+
+@lru_cache(maxsize=1_024)
+def _beginnings(claim: str) -> Sequence[str]:
+    return [word.written[:4] for word in _content(claim) if not word.is_number]
+
+
+def content_words(text: str) -> tuple[Word, ...]:
+    """Return the content words, numbers and names of a text, in order."""
+    return _content(text)
+
+
+def is_denial(text: str) -> bool:
+    """Return whether a text has a negation of its language."""
+    return _denies(text, language_of(text) or "en")
 
 
 @lru_cache(maxsize=4_096)
 def _content(text: str) -> tuple[Word, ...]:
-    functional = function_words(language_of(text)) | function_words("en")
+    functional = _functional(language_of(text))
     return tuple(
-        word
-        for word in _read(text)
-        if word.is_number or (word.weight >= _TELLING and (word.written not in functional))
+        [
+            word
+            for word in _read(text)
+            if word.is_number or (word.weight >= _TELLING and word.written not in functional)
+        ]
     )
+
+
+@cache
+def _functional(language: str | None) -> frozenset[str]:
+    return function_words(language) | function_words("en")
 
 
 @lru_cache(maxsize=1_024)

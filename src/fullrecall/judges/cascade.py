@@ -55,7 +55,7 @@ class VerbatimJudge:
         """Return one verdict per target, in order; raises `JudgeError` for questions."""
         yield from ()
         if relation == "question":
-            raise JudgeError("VerbatimJudge cannot tell whether a question is answered")
+            raise JudgeError("VerbatimJudge cannot decide whether a question is answered")
         folded = [Folded(context) for context in contexts]
         return [_verdict(target, contexts, folded, whole=relation == "claim") for target in targets]
 
@@ -68,7 +68,7 @@ class VerbatimJudge:
     ) -> Flow[Sequence[Verdict]]:
         """Raise `JudgeError`: what helps need not stand there word for word."""
         yield from ()
-        raise JudgeError("VerbatimJudge cannot tell what helps: give another judge")
+        raise JudgeError("VerbatimJudge cannot decide what helps: pass another judge")
 
 
 @dataclass(frozen=True)

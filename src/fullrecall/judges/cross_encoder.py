@@ -56,7 +56,7 @@ class CrossEncoderJudge:
 
     Raises `ParameterError` for a model whose labels do not say which of them is support, and
     `MissingExtraError` without the packages. It splits texts into the facts of their sentences,
-    and cannot tell whether a question is answered.
+    and cannot decide whether a question is answered.
     """
 
     model: str
@@ -104,7 +104,7 @@ class CrossEncoderJudge:
         """Return one verdict per claim, in order; raises `JudgeError` for questions."""
         if relation == "question":
             raise JudgeError(
-                "CrossEncoderJudge cannot tell whether a question is answered: "
+                "CrossEncoderJudge cannot decide whether a question is answered: "
                 "pass judge=LLMJudge(…)"
             )
         found = yield from self._scored(targets, contexts)
@@ -117,7 +117,7 @@ class CrossEncoderJudge:
         del question
         if reference is None:
             raise JudgeError(
-                "CrossEncoderJudge cannot tell what helps to answer a question without a "
+                "CrossEncoderJudge cannot decide what helps to answer a question without a "
                 "reference answer: pass judge=LLMJudge(…)"
             )
         found = yield from self._scored(facts_of(reference), contexts, jointly=False)

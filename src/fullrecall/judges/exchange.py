@@ -44,15 +44,21 @@ class Exchange:
     sample: int = 0
     requote: bool = False
 
-    def verdicts(self, matter: Matter) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target; one without a valid verdict has a problem."""
+    def verdicts(self, matter: Matter, heard: Completion | None = None) -> Flow[dict[int, Verdict]]:
+        """Return a verdict for each target; one without a valid verdict has a problem.
+
+        `heard` is the first reply, on all targets, where it is there already.
+        """
         window = _Window(matter)
         verdicts: dict[int, Verdict] = {}
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
         for again in range(max(self.reasks, int(self.requote)) + 1):
             groups = _groups(list(problems), self.claims_per_call)
-            completions = yield [self._ask(window, group, problems, again) for group in groups]
+            if heard is not None and not again:
+                completions: Sequence[Completion] = [heard]
+            else:
+                completions = yield [self._ask(window, group, problems, again) for group in groups]
             problems = {}
             for group, completion in zip(groups, completions, strict=True):
                 read = window.read(completion, group)

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from fullrecall.judges.judge import Ask, Flow
+from fullrecall.judges.origin import signed
 from fullrecall.models.chat import Completion
 from fullrecall.models.retries import Attempt, Retries
 from fullrecall.usage import Usage
@@ -172,7 +173,7 @@ def _limited(side_by_side: int) -> Answer:
             if wait is None:
                 break
             await asyncio.sleep(wait)
-        return counted(attempt, sent)
+        return counted(ask, attempt, sent)
 
     return answer
 
@@ -184,12 +185,13 @@ def _completed(ask: Ask, retries: Retries) -> Completion:
         if wait is None:
             break
         time.sleep(wait)
-    return counted(attempt, sent)
+    return counted(ask, attempt, sent)
 
 
-def counted(attempt: Attempt, sent: int) -> Completion:
+def counted(ask: Ask, attempt: Attempt, sent: int) -> Completion:
     """Return the completion of the last attempt, with the number of requests that it took."""
-    return attempt.completion if sent == 1 else replace(attempt.completion, requests=sent)
+    completion = signed(ask, attempt.completion) if ask.kept_as else attempt.completion
+    return completion if sent == 1 else replace(completion, requests=sent)
 
 
 def _tried(ask: Ask) -> Attempt:

@@ -170,12 +170,28 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 
 def _latin(text: str) -> tuple[str | None, int]:
     # Each once: a name that is repeated, such as Python's module `os`, is no sign of Portuguese.
-    words, letters = {word.lower() for word in _WORD.findall(text)}, set(text.lower())
-    counts = {
-        code: len(words & known) + len(letters.intersection(_LETTERS.get(code, "")))
-        for code, known in _FUNCTION_WORDS.items()
-    }
-    best = max(counts.values())
-    if not best or (counts["en"] == best):
-        return ("en", best) if best else (None, 0)
-    return next(code for code, count in counts.items() if count == best), best - counts["en"]
+    is_ascii, lowered = text.isascii(), text.lower()
+    # In other scripts a letter may be two in lower case: a word is lowered by itself.
+    words = set(_WORD.findall(lowered)) if is_ascii else {w.lower() for w in _WORD.findall(text)}
+    counts = Counter(code for word in words & _BY_WORD.keys() for code in _BY_WORD[word])
+    if not is_ascii:
+        counts.update(code for one in set(lowered) & _BY_LETTER.keys() for code in _BY_LETTER[one])
+    if not counts:
+        return None, 0
+    best, english = max(counts.values()), counts["en"]
+    if english == best:
+        return "en", best
+    return next(code for code in _FUNCTION_WORDS if counts[code] == best), best - english
+
+
+def _languages(signs: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return for each sign the languages that have it."""
+    of: dict[str, list[str]] = {}
+    for code, own in signs.items():
+        for sign in own:
+            of.setdefault(sign, []).append(code)
+    return of
+
+
+_BY_WORD = _languages(_FUNCTION_WORDS)
+_BY_LETTER = _languages(_LETTERS)

@@ -10,7 +10,10 @@ from functools import partial
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.exchange import Exchange, Matter
 from fullrecall.judges.flow import side_by_side
+from fullrecall.judges.injection import instructions
+from fullrecall.judges.joint import ClaimList, listing
 from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
+from fullrecall.judges.origin import digest, parted
 from fullrecall.judges.prompts import Prompts
 from fullrecall.judges.quarantine import Quarantine
 from fullrecall.judges.replies import text_items
@@ -18,7 +21,7 @@ from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
-_SplitKey = tuple[Kind, str, str | None]
+_SplitKey = tuple[str, str, str | None]
 
 _ITEMS: Mapping[Relation, str] = {"claim": "claims", "question": "questions", "entity": "entities"}
 
@@ -98,12 +101,17 @@ class LLMJudge:
 
         Raises `JudgeError` where the model gives none, with the reason.
         """
+        return (yield from self._split(text, kind, question, self.reasks + 1))
+
+    def _split(
+        self, text: str, kind: Kind, question: str | None, attempts: int
+    ) -> Flow[tuple[str, ...]]:
         request = self.prompts.split(text, kind=kind, question=question)
         key = (kind, text, question)
         told = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
-        for again in range(self.reasks + 1):
+        for again in range(attempts):
             known = told[again] if again < len(told) else None
             asked = replace(request, again=again) if again else request
             (completion,) = yield [Ask(self.model, asked, _lists_items, known)]
@@ -139,7 +147,61 @@ class LLMJudge:
         relation: Relation = "claim",
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per target, in order."""
+        return (yield from self._attribute(targets, contexts, question, relation))
 
+    def joint(
+        self, text: str, contexts: Sequence[str], *, question: str | None = None
+    ) -> Flow[tuple[Sequence[str], Sequence[Verdict]]]:
+        """Return the claims of a text, and one verdict for each, in order: by one request.
+
+        The request lists the claims and judges them where the text is met for the first time and
+        the contexts fit in one window; it shows none that instruct the judge. Its list counts if
+        it is all of the text and nothing else; otherwise the text is split without contexts. From
+        then on the claims of this text are fixed, and are only judged.
+
+        At most this takes as many requests as `split` and `attribute` do, with `reasks=0` one
+        more. Raises `JudgeError` where the text cannot be split.
+        """
+        numbered = dict(enumerate(contexts, start=1))
+        shown = windows({n: t for n, t in numbered.items() if not instructions(t)}, self.window)
+        request = self.prompts.split(text, kind="claims", question=question)
+        if len(shown) == 1:
+            request = replace(
+                self.prompts.split_and_attribution(text, shown[0], question=question),
+                sample=self.sample,
+            )
+        claims, completion = yield from self._fixed(text, question, request)
+        own = parted(completion.text)[1] == digest(request) and len(claims) <= self.claims_per_call
+        heard = completion if own else None
+        return claims, (yield from self._attribute(claims, contexts, question, "claim", heard))
+
+    def _fixed(
+        self, text: str, question: str | None, request: ChatRequest
+    ) -> Flow[tuple[Sequence[str], Completion]]:
+        """Return the claims of a text that count from now on, and the reply that fixed them."""
+        claims = ClaimList(text, question)
+        kept_as = claims.kept_as(self.prompts)
+        key = ("joint", text, question)
+        told = self._splits.get(key) or self._splits.get(("claims", text, question), ())
+        ask = Ask(self.model, request, claims.is_in, told[-1] if told else None, kept_as)
+        (completion,) = yield [ask]
+        if not claims.is_in(completion):
+            # The joint request was the first attempt.
+            items = yield from self._split(text, "claims", question, max(1, self.reasks))
+            (completion,) = yield [ask._replace(known=listing(items))]
+            if not claims.is_in(completion):  # what another version of fullrecall took for a list
+                completion = listing(items)
+        completion = self._remembered(key, [completion])[-1]
+        return claims.of(completion), completion
+
+    def _attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        question: str | None,
+        relation: Relation,
+        heard: Completion | None = None,
+    ) -> Flow[list[Verdict]]:
         def matter(asked: Mapping[int, str], window: Mapping[int, str]) -> Matter:
             return Matter(
                 asked,
@@ -151,7 +213,7 @@ class LLMJudge:
 
         numbered = dict(enumerate(contexts, start=1))
         quarantine = Quarantine(dict(enumerate(targets, start=1)), numbered, matter, relation)
-        found = yield from side_by_side(quarantine.judged(self._exchange, self.window))
+        found = yield from side_by_side(quarantine.judged(self._exchange, self.window, heard))
         verdicts = {n: merged([one[n] for one in found]) for n in quarantine.targets}
         verdicts |= yield from quarantine.denied(verdicts, self._exchange, self.window)
         if len(found) > 1:

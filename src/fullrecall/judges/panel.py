@@ -27,7 +27,7 @@ class Panel:
     def __post_init__(self) -> None:
         object.__setattr__(self, "judges", tuple(self.judges))
         if len(self.judges) < 2:  # noqa: PLR2004 - one is no panel
-            raise ParameterError(f"a panel has two judges or more, got {len(self.judges)}")
+            raise ParameterError(f"a panel needs at least two judges, got {len(self.judges)}")
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from fullrecall.judges.injection import instructions, without_instructions
 from fullrecall.judges.judge import Flow, Relation, Verdict
 from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
+from fullrecall.models.chat import Completion
 
 INSTRUCTED = "a context instructs the judge: it was judged apart"
 DENIED = "denied beside the other contexts, supported by one alone"
@@ -52,10 +53,15 @@ class Quarantine:
         self.suspect = {n: text for n, text in contexts.items() if instructions(text)}
         self.plain = {n: text for n, text in contexts.items() if n not in self.suspect}
 
-    def judged(self, exchange: Exchange, size: int) -> list[Flow[dict[int, Verdict]]]:
-        """Return the judging of each window: of the plain contexts, and of each suspect one."""
+    def judged(
+        self, exchange: Exchange, size: int, heard: Completion | None = None
+    ) -> list[Flow[dict[int, Verdict]]]:
+        """Return the judging of each window: of the plain contexts, and of each suspect one.
+
+        `heard` is the first reply on the plain ones, where it is there already: they fit in one.
+        """
         together = [
-            exchange.verdicts(self._matter(self.targets, window))
+            exchange.verdicts(self._matter(self.targets, window), heard)
             for window in windows(self.plain, size)
         ]
         apart = [

@@ -7,6 +7,7 @@ target says that the other verdicts may belong elsewhere, too. Nothing is guesse
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ _MOST_CITATIONS = 200
 _MOST_QUOTED = 40_000
 """Citations of a reply, and characters of their quotes, that are looked up: twenty verdicts with
 three sentences each take a third. More would take long, and prove nothing more."""
+
+_MARKS = re.compile(r"[^a-z0-9]+")
 
 NO_VERDICT = "the judge gave no verdict"
 
@@ -84,13 +87,13 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     Which of them counts, and from which rank on, is decided when their evidence is checked. A
     window that was not judged leaves the target open, unless another supports it.
     """
+    if len(verdicts) == 1:
+        return verdicts[0]
     contested = next((verdict.contested for verdict in verdicts if verdict.contested), "")
     return replace(_merged(verdicts), contested=contested)
 
 
 def _merged(verdicts: Sequence[Verdict]) -> Verdict:
-    if len(verdicts) == 1:
-        return verdicts[0]
     helping = [verdict for verdict in verdicts if verdict.label in ("supported", "partial")]
     helping.sort(key=lambda verdict: verdict.label != "supported")
     if not helping or helping[0].label == "partial":
@@ -150,6 +153,9 @@ def _letters(text: str) -> str:
 
     A target of marks alone is compared as it is.
     """
+    if text.isascii():
+        lowered = text.lower()
+        return _MARKS.sub("", lowered) or lowered.strip()
     folded = unicodedata.normalize("NFKD", text).casefold()
     return "".join(filter(str.isalnum, folded)) or folded.strip()
 

@@ -8,7 +8,9 @@ what a measure reads of that, and each value is worked out once.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.findings import SingleFindings
@@ -58,6 +60,44 @@ class RankRows(NamedTuple):
         for ranks, found, targets, retrieved in zip(*(c.tolist() for c in columns), strict=True):
             yield ranks[:found], targets, retrieved
 
+    def often(self, k: int | None) -> Iterator[tuple[int, int, int]]:
+        """Yield how many are found within `k` of how many targets, and in how many rows."""
+        import numpy as np
+
+        width = self.ranks.shape[1] + 1
+        codes, often = np.unique(self.targets * width + self.within(k), return_counts=True)
+        for code, times in zip(codes.tolist(), often.tolist(), strict=True):
+            targets, found = divmod(code, width)
+            yield found, targets, times
+
+    @property
+    def scored(self) -> int:
+        """How many rows have a target."""
+        return int((self.targets > 0).sum())
+
+
+class RankLists(NamedTuple):
+    """The same as lists, of samples that were found one by one: `ranks[i]` has what was found."""
+
+    targets: list[int]
+    ranks: list[list[int]]
+    retrieved: list[int]
+
+    def told(self) -> Iterator[tuple[list[int], int, int]]:
+        """Yield of each row the ranks at which targets are found, and the two numbers."""
+        return zip(self.ranks, self.targets, self.retrieved, strict=True)
+
+    def often(self, k: int | None) -> Iterator[tuple[int, int, int]]:
+        """Yield how many are found within `k` of how many targets, and in how many rows."""
+        found = map(len, self.ranks) if k is None else map(bisect_right, self.ranks, repeat(k))
+        for (within, targets), times in Counter(zip(found, self.targets, strict=True)).items():
+            yield within, targets, times
+
+    @property
+    def scored(self) -> int:
+        """How many rows have a target."""
+        return len(self.targets) - self.targets.count(0)
+
 
 class Ranked(NamedTuple):
     """What a measure reads of one sample, and of how many samples the same."""
@@ -73,8 +113,14 @@ def counts_ranks(measure: Measure) -> bool:
     return type(measure) in _BY_COUNT or type(measure) in _BY_RANK
 
 
+def ignores_grades(measure: Measure) -> bool:
+    """Return whether a measure of ranks is the same for targets of whatever grade."""
+    graded = type(measure) is type(nDCG) or getattr(measure, "weight", "equal") == "grade"
+    return not graded and getattr(measure, "min_grade", None) is None
+
+
 class RankMeasure:
-    """A measure of targets that are single IDs of grade 1, by their ranks."""
+    """A measure of targets that are single IDs by their ranks: of grade 1, or it ignores grades."""
 
     __slots__ = ("_measure", "_values", "by_count", "k")
 
@@ -97,28 +143,21 @@ class RankMeasure:
             value = self._values[key] = self._worked_out(hits, targets, retrieved)
             return value
 
-    def distinct(self, rows: RankRows) -> Iterator[Ranked]:
+    def distinct(self, rows: RankRows | RankLists) -> Iterator[Ranked]:
         """Yield what the measure reads of samples, some that it cannot tell apart together."""
-        import numpy as np
-
-        within = rows.within(self.k)
         if self.by_count:
-            width = rows.ranks.shape[1] + 1
-            codes, often = np.unique(rows.targets * width + within, return_counts=True)
-            for code, times in zip(codes.tolist(), often.tolist(), strict=True):
-                targets, found = divmod(code, width)
+            for found, targets, times in rows.often(self.k):
                 yield Ranked(list(range(1, found + 1)), targets, 0, times)
             return
-        columns = (rows.ranks, within, rows.targets, rows.retrieved)
-        for ranks, found, targets, retrieved in zip(*(c.tolist() for c in columns), strict=True):
-            yield Ranked(ranks[:found], targets, retrieved)
+        for ranks, targets, retrieved in rows.told():
+            yield Ranked(ranks, targets, retrieved)
 
     def _worked_out(self, hits: Sequence[int], targets: int, retrieved: int) -> float | None:
         if not targets:
             return self._measure.of((), retrieved)
         # The names do not matter: those that are found are the first.
-        names = [str(n) for n in range(targets)]
+        names = tuple([str(n) for n in range(targets)])
         places: list[str | None] = [None] * (hits[-1] if hits else 0)
         for name, rank in zip(names, hits, strict=False):
             places[rank - 1] = name
-        return self._measure.of(SingleFindings(names, list(hits), places, None), retrieved)
+        return self._measure.of(SingleFindings(names, list(hits), tuple(places), None), retrieved)

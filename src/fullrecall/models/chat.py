@@ -32,7 +32,7 @@ class ChatRequest:
     """How often it was asked before, in these words, without an answer that could be used."""
 
     def plain_schema(self) -> dict[str, Any]:
-        """Return the schema as plain dicts and lists, as clients serialise it."""
+        """Return the schema as plain dicts and lists, as clients serialize it."""
         plain: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
         return plain
 

@@ -122,7 +122,7 @@ class RemoteModel(ABC):
             )
         if self._key() is None:
             raise ParameterError(
-                f"no API key: set {self.package.upper()}_API_KEY, give api_key=…, or give the "
+                f"no API key: set {self.package.upper()}_API_KEY, pass api_key=…, or pass the "
                 "base_url of a server that needs none"
             )
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from fullrecall.counts import counted
+
 
 class Outcome(StrEnum):
     """What a gate decides."""
@@ -90,7 +92,7 @@ class GateResult:
         return exports.written(junit.of_gate(self), path)
 
     def __repr__(self) -> str:
-        return f"GateResult({self.outcome.words}, {len(self.checks)} rules)\n{self}"
+        return f"GateResult({self.outcome.words}, {counted(len(self.checks), 'rule')})\n{self}"
 
     def __str__(self) -> str:
         return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)

@@ -178,6 +178,13 @@ class Comparison(Sequence[ScoreComparison]):
         """Every sample as before and after: the pairs, then those of one report alone."""
         return self._match.rows
 
+    def drawn(self, n: int, *, seed: int = 0) -> Iterator[tuple[Row, Row]]:
+        """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer.
+
+        Raises `ParameterError` for an `n` below 1.
+        """
+        return self._match.drawn(check_k(n, "n"), seed)
+
     def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
         """Return the changes of a measure with what is not measured at its worst and at its best.
 
@@ -253,6 +260,7 @@ class Comparison(Sequence[ScoreComparison]):
         report before and of the one after, say why each target was missed; None diagnoses the one
         after by what it alone tells, False leaves it out.
         """
+        from fullrecall.report import exports
         from fullrecall.report.page import comparison_page, write
 
         if diagnoses is None:
@@ -260,7 +268,7 @@ class Comparison(Sequence[ScoreComparison]):
         page = comparison_page(self, diagnoses=diagnoses or (None, None), title=title)
         if path is not None:
             write(page, path)
-        return page
+        return exports.kept(page, path)
 
     def plot(
         self,
@@ -310,7 +318,7 @@ class Comparison(Sequence[ScoreComparison]):
 
 def _matched(before: Report, after: Report) -> Match:
     if isinstance(before.rows, LazyRows) or isinstance(after.rows, LazyRows):
-        from fullrecall.distributed.join import Join
+        from fullrecall.distributed.join.reports import Join
 
         return Join(before, after)
     return KeptMatch(paired(before, after))

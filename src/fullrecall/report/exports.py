@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullrecall.counts import counted
 from fullrecall.report import frames, spreadsheet
 
 if TYPE_CHECKING:
@@ -69,6 +70,25 @@ def comparison_as_csv(comparison: Comparison, delimiter: str = ",") -> str:
     )
 
 
+class Text(str):
+    """What was written to a file: as a cell's last value it shows where, and not all of itself."""
+
+    __slots__ = ("path",)
+    path: Path
+
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), 'character')}, written to {self.path}>"
+
+
+def kept(text: str, path: str | Path | None) -> str:
+    """Return a text that was written to `path`, if there is one."""
+    if path is None:
+        return text
+    found = Text(text)
+    found.path = Path(path)
+    return found
+
+
 def written(text: str, path: str | Path | None) -> str:
     """Return `text`, and write it to `path` if there is one; the file that is there is replaced."""
     if path is not None:
@@ -78,11 +98,11 @@ def written(text: str, path: str | Path | None) -> str:
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
-    return text
+    return kept(text, path)
 
 
 def written_table(text: str, path: str | Path | None) -> str:
     """Return a table as CSV, and write it with a byte order mark to `path` if there is one."""
     if path is not None:
         written(f"{spreadsheet.BOM}{text}", path)
-    return text
+    return kept(text, path)

@@ -18,13 +18,20 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
-from fullrecall.records import MethodRecord, Record, RowRecord, check_plain, plain_method, plain_row
+from fullrecall.records import (
+    MethodRecord,
+    Record,
+    check_plain,
+    content_of,
+    plain_method,
+    plain_row,
+)
 from fullrecall.report.row import Row
+from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method
 
 VERSION = 2
-_KIND = "fullrecall report"
 _END = "end of fullrecall report"
 
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
@@ -46,7 +53,7 @@ class Writer:
     ) -> None:
         self._default = default
         self._head: dict[str, Any] | None = {
-            "kind": _KIND,
+            "kind": KIND,
             "version": VERSION,
             "methods": [plain_method(method) for method in methods],
         }
@@ -95,7 +102,7 @@ class Writer:
 
 def row_of(plain: object, methods: Sequence[Method], position: int) -> Row:
     """Return the row of plain JSON values; raises `ReportError` for what is no row."""
-    sample, results = RowRecord.read(plain).content(methods)
+    sample, results = content_of(plain, methods)
     return Row(position, sample, results)
 
 
@@ -139,12 +146,15 @@ def read(path: str | Path) -> Saved:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ReportError(f"{path} is not a saved report: it is not UTF-8 text ({error})") from None
-    head, _, body = text.partition("\n")
+    # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
+    head, *lines = text.split("\n")
+    rest = lines.pop() if lines else ""
+    del text  # as large as its lines
     try:
         plain = _mapping(head)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
-    if plain.get("kind") != _KIND:
+    if plain.get("kind") != KIND:
         raise ReportError(
             f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
             "one"
@@ -160,8 +170,6 @@ def read(path: str | Path) -> Saved:
         _check_names(methods)
     except ReportError as error:
         raise ReportError(f"{path}:1: {error}") from None
-    # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
-    *lines, rest = body.split("\n")
     try:
         foot = _mapping(lines[-1]) if lines and not rest else {}
     except ReportError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from fullrecall.measures import Measure
@@ -74,6 +75,10 @@ class LazyRows(Sequence[Row]):
         """Yield the rows whose sample may have retrieved contexts beside their IDs."""
 
     @abstractmethod
+    def saved_at(self, path: str | Path) -> LazyRows:
+        """Return the same rows after they were saved at a path, which may be where they were."""
+
+    @abstractmethod
     def places_of(self, label: str) -> Sequence[int]:
         """Return the places of the rows with a label."""
 
@@ -102,7 +107,14 @@ class LazyMissed(Sequence[Missed]):
             for one in islice(self._read(), key, None):
                 return one
             raise IndexError(f"no missed target {key}: there are {len(self):,}")
+        if isinstance(key, slice) and not _from_the_end(key):  # read no further than it reaches
+            return list(islice(self._read(), key.start, key.stop, key.step))
         return list(self._read())[key]
+
+
+def _from_the_end(key: slice) -> bool:
+    """Whether a slice needs to know how many there are."""
+    return any(number is not None and number < 0 for number in (key.start, key.stop, key.step))
 
 
 def passes(

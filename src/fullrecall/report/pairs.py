@@ -58,7 +58,7 @@ def paired(before: Report, after: Report) -> Pairing:
         if with_id[name] != len(report):
             raise ReportError(
                 f"{len(report) - with_id[name]:,} of the {len(report):,} samples of the report "
-                f"{name!r} have no ID, others have: give each sample an id"
+                f"{name!r} have no ID, others have one: set the id of each"
             )
     return _by_id(before, after)
 
@@ -180,7 +180,7 @@ def _by_id(before: Report, after: Report) -> Pairing:
     reworded = [ours.sample.id for ours, theirs in pairs if _differ(ours, theirs)]
     if reworded:
         warnings.warn(
-            f"{len(reworded):,} sample(s) ask another question under the same ID, such as "
+            f"{counted(len(reworded), 'sample')} with the same ID and another question, such as "
             f"{reworded[0]!r}: they are compared by their IDs",
             stacklevel=6,
         )
@@ -215,8 +215,8 @@ def _by_position(before: Report, after: Report) -> Pairing:
         if _differ(ours, theirs):
             raise ReportError(
                 f"sample {ours.label} asks {ours.sample.user_input!r} before and "
-                f"{theirs.sample.user_input!r} after, and the samples have no IDs: give each "
-                "sample an id, or keep them in one order"
+                f"{theirs.sample.user_input!r} after, and the samples have no IDs: set the id of "
+                "each, or keep them in one order"
             )
     return Pairing("position", pairs)
 
@@ -233,7 +233,7 @@ def _check_same(ours: Method, theirs: Method) -> None:
             raise ReportError(
                 f"{ours.name} was scored with {name}={before.get(name)!r} before and "
                 f"{name}={after.get(name)!r} after, which do not compare: evaluate both in one "
-                "way, or give one another name="
+                "way, or pass another name= to one"
             )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
@@ -16,6 +17,8 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.draws import drawn_places
+from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyMissed, LazyRows
 from fullrecall.report.row import Missed, Row
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
     from fullrecall.report.page import Diagnosis
+    from fullrecall.report.portions import Portion
     from fullrecall.report.slices import By, Slices
     from fullrecall.report.smallest_k import SmallestK
 
@@ -58,8 +62,10 @@ class Report:
 
         At most the first 1,000 where the report keeps no rows.
         """
-        self._rows: list[Row] | LazyRows | None = [] if keep_rows else None
+        self._rows: list[Row] | FoundRows | LazyRows | None = [] if keep_rows else None
         self._tallies = Tallies.by(self.methods, measures)
+        self.portions: tuple[Portion, ...] = ()
+        """The parts that are counted, where it was made of totals of parts."""
         self._counted: tuple[Measure, ...] | None = None
         """The measures by which all rows are counted; None where they are to be counted anew."""
 
@@ -95,8 +101,15 @@ class Report:
         elif isinstance(self._rows, LazyRows):
             raise ReportError("this report is read from its directory: Report.load(path) reads all")
         else:
-            self._rows.append(row)
+            self._in_hand(self._rows).append(row)
             self._counted = None
+
+    def add_found(self, rows: FoundRows) -> None:
+        """Add rows of which results are made when someone reads them, to a report without any."""
+        if self._rows is None:
+            self._tallies.add_found(rows)
+        else:
+            self._rows, self._counted = rows, None
 
     def __len__(self) -> int:
         """The number of samples."""
@@ -116,9 +129,11 @@ class Report:
         """
         if isinstance(key, slice):
             return self._with(self.rows[key])
-        if not isinstance(key, str):
-            return self.rows[key]
         rows = self.rows
+        if not isinstance(key, str):
+            if not -len(rows) <= key < len(rows):
+                raise IndexError(f"no sample at place {key}: there are {len(rows):,}")
+            return rows[key]
         if isinstance(rows, LazyRows):
             places = rows.places_of(key)
         else:
@@ -146,11 +161,7 @@ class Report:
         rows = self.rows
         if check_k(n, "n") >= len(rows):
             return self._with(rows)
-        places = sorted(
-            Random(seed).sample(  # noqa: S311 - no secret
-                range(len(rows)), n
-            )
-        )
+        places = drawn_places(len(rows), n, seed)
         if isinstance(rows, LazyRows):
             return self._with(rows.rows_at(places))
         return self._with(rows[place] for place in places)
@@ -183,7 +194,7 @@ class Report:
         """The samples with their results; raises `ReportError` if only totals were kept."""
         if self._rows is None:
             raise ReportError('this report keeps no rows: evaluate(…, keep="rows") does')
-        return self._rows
+        return self._rows if isinstance(self._rows, LazyRows) else self._in_hand(self._rows)
 
     @property
     def groups(self) -> list[str | None]:
@@ -220,22 +231,53 @@ class Report:
 
         return metrics(self.summary(*measures))
 
-    def totals(self) -> dict[str, Any]:
+    def totals(self, part: str | None = None) -> dict[str, Any]:
         """Return what the summary is made from, as plain JSON values for `of_totals`.
 
-        Small however many samples there are: what a worker sends of its part of a data set.
+        Small however many samples there are: what a worker sends of its part of a data set. `part`
+        names it, so that a task that is tried again counts once; without a name it is known by
+        what it counts. Raises `ReportError` for a name where parts were merged.
         """
-        return {"stopped": self.stopped, **self.tallies.to_dict()}
+        from fullrecall.report.portions import KIND, VERSION, Portion
+
+        tallies = self.tallies.to_dict()
+        if part is not None and self.portions:
+            raise ReportError(
+                f"part={part!r} names one part, and this report was merged of several"
+            )
+        portions = self.portions or (Portion.of(tallies, part),)
+        return {
+            "kind": KIND,
+            "version": VERSION,
+            "stopped": self.stopped,
+            "parts": [portion._asdict() for portion in portions],
+            **tallies,
+        }
 
     @classmethod
-    def of_totals(cls, parts: Iterable[Mapping[str, Any]]) -> Report:
+    def of_totals(
+        cls, parts: Iterable[Mapping[str, Any]], *, expected: Iterable[str] | None = None
+    ) -> Report:
         """Return a report without rows from the `totals` of its parts.
 
-        Its summary is that of the whole to the last bit, however the samples were parted. Raises
-        `ReportError` where parts were scored in different ways, hold what no report gives, or
-        there are none.
+        Its summary is that of the whole to the last bit, however the samples were parted, in any
+        order, and however often a part comes. `expected` names all parts: the report then lacks
+        those that did not come, and `stopped` says which. Raises `ReportError` where parts were
+        scored in different ways, overlap, hold what no report gives, or there are none, and where
+        nothing tells whether one of them came twice.
         """
-        return cls.merged(map(cls._of_part, parts))
+        from fullrecall.report.portions import distinct, missing
+
+        every = [cls._of_part(plain) for plain in parts]
+        for one in every:
+            _check_parts(every[0].methods, one.methods)
+        stopped = [one.stopped is not None for one in every]
+        chosen = [every[n] for n in distinct([one.portions for one in every], stopped)]
+        whole: Report = cls.merged(chosen)
+        whole.portions = tuple(portion for one in chosen for portion in one.portions)
+        if expected is not None:
+            whole.stopped = missing(whole.portions, expected) or whole.stopped
+        return whole
 
     @classmethod
     def merged(cls, reports: Iterable[Report]) -> Report:
@@ -247,7 +289,7 @@ class Report:
         """
         parts = list(reports)
         if not parts:
-            raise ReportError("no report to merge: give at least one")
+            raise ReportError("no report to merge: pass at least one")
         for part in parts:
             _check_parts(parts[0].methods, part.methods)
         kept = (part._tallies for part in parts if not part.keeps_rows)  # noqa: SLF001 - its own
@@ -462,6 +504,7 @@ class Report:
         Of more than 10,000 samples the page holds those that matter, and says which: its figures
         are of all. Raises `ReportError` where the report keeps no rows.
         """
+        from fullrecall.report import exports
         from fullrecall.report.page import report_page, write
 
         explain = None
@@ -473,7 +516,7 @@ class Report:
         )
         if path is not None:
             write(page, path)
-        return page
+        return exports.kept(page, path)
 
     def plot(
         self,
@@ -503,14 +546,16 @@ class Report:
         change or cannot hold, unless `default`, such as `str`, makes values of it that JSON can
         hold, and for a directory with other files; `MissingExtraError` without pyarrow.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        if dataset.is_directory(path):
-            with dataset.Writer(path, self.methods, default=default, replace=True) as parts:
+        if directory.is_directory(path):
+            with directory.Writer(path, self.methods, default=default, replace=True) as parts:
                 for row in self.rows:
                     parts.write(row)
                 parts.stopped = self.stopped
+            if isinstance(self._rows, LazyRows):
+                self._rows = self._rows.saved_at(path)
             return
         part = Path(f"{path}.part")
         try:
@@ -531,16 +576,16 @@ class Report:
         too: `stopped` then says what ended it, and a last line that is cut off is left out with a
         warning.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        if dataset.is_directory(path):
-            stored = cls.open(path)
-            return stored[:]
-        methods, rows, stopped = file.read(path)
-        report = cls.of(methods, rows)
-        report.stopped = stopped
-        return report
+        with _uncollected():
+            if directory.is_directory(path):
+                return cls.open(path)[:]
+            methods, rows, stopped = file.read(path)
+            report = cls.of(methods, rows)
+            report.stopped = stopped
+            return report
 
     @classmethod
     def open(cls, path: str | Path) -> Report:
@@ -551,11 +596,11 @@ class Report:
         files must stay as they are: each is checked when it is first read. One file is read into
         memory, as by `load`, which says what raises `ReportError`.
         """
-        from fullrecall.distributed import dataset
+        from fullrecall.distributed.parquet import directory
 
-        if not dataset.is_directory(path):
+        if not directory.is_directory(path):
             return cls.load(path)
-        from fullrecall.distributed.stored_rows import StoredRows
+        from fullrecall.distributed.parquet.stored_rows import StoredRows
 
         rows = StoredRows(path)
         report = cls(rows.methods)
@@ -595,13 +640,21 @@ class Report:
 
     @classmethod
     def _of_part(cls, plain: Mapping[str, Any]) -> Report:
-        from fullrecall.records import PartRecord
+        from fullrecall.records import PortionsRecord
+        from fullrecall.report.portions import Portion, check_version
 
-        PartRecord.read(plain)
+        check_version(plain)
+        PortionsRecord.read(plain)
         tallies = Tallies.from_dict(plain)
         part = cls([score.method for score in tallies.scores], keep_rows=False)
         part._tallies, part.stopped = tallies, plain["stopped"]
+        part.portions = tuple(Portion(**portion) for portion in plain["parts"])
         return part
+
+    def _in_hand(self, rows: list[Row] | FoundRows) -> list[Row]:
+        if isinstance(rows, FoundRows):
+            rows = self._rows = rows.rows()
+        return rows
 
     def _counts(self, measures: Sequence[Measure] = ()) -> Tallies:
         """Return the totals by `measures`: those that are kept, or all rows counted."""
@@ -620,6 +673,19 @@ class Report:
         return tallies
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Have Python look for no cycles meanwhile: among rows, which have none, it takes longest."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
     """Return why targets were missed, by what the report alone tells.
 
@@ -634,9 +700,20 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
 def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
     if ours != theirs:
         raise ReportError(
-            f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation: "
-            "give each the same scorers with the same parameters"
+            f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation"
+            f"{_difference(ours, theirs)}: score each by the same scorers with the same parameters"
         )
+
+
+def _difference(ours: Sequence[Method], theirs: Sequence[Method]) -> str:
+    """Return the first parameter, such as the judge, by which scores of one name differ."""
+    for one, two in zip(ours, theirs, strict=False):
+        if one.name == two.name:
+            for name in sorted(one.parameters.keys() | two.parameters.keys()):
+                values = one.parameters.get(name), two.parameters.get(name)
+                if values[0] != values[1]:
+                    return f": {name} of {one.name} is {values[0]!r} and {values[1]!r}"
+    return ""
 
 
 def _names(methods: Iterable[Method]) -> str:

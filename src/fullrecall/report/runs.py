@@ -96,6 +96,7 @@ class Runs(Mapping[str, Report]):
         them. `diagnosis` is that of the last report; None makes one by what it alone tells, False
         leaves it out.
         """
+        from fullrecall.report import exports
         from fullrecall.report.page import runs_page, write
 
         if diagnosis is None:
@@ -103,7 +104,7 @@ class Runs(Mapping[str, Report]):
         page = runs_page(self, diagnosis=diagnosis or None, title=title)
         if path is not None:
             write(page, path)
-        return page
+        return exports.kept(page, path)
 
     def __str__(self) -> str:
         from fullrecall.report import terminal

@@ -113,7 +113,9 @@ def slices_of(
     name = by if isinstance(by, str) else _name(by)
     if not parted.values:
         known = ", ".join(fields(row.sample for row in islice(rows, LOOKED_AT)))
-        way_out = f"choose one of {known}" if known else "give the samples metadata or groups"
+        way_out = (
+            f"choose one of {known}" if known else "set the metadata or the group of each sample"
+        )
         raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
     level = 1 - (1 - confidence) / len(parted.values)
     made = [parted.slice_of(value, 0, level) for value in parted.values]

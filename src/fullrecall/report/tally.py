@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
 from fullrecall.errors import ReportError
+from fullrecall.findings import SingleFindings
 from fullrecall.measures import Measure, parse
-from fullrecall.measures.ranks import RankMeasure, RankRows, counts_ranks
+from fullrecall.measures.ranks import RankLists, RankMeasure, RankRows, counts_ranks, ignores_grades
+from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import SampleIds, groups_of
-from fullrecall.report.late import work_out_all
+from fullrecall.report.late import Reading, are_late, late_of, worked_out
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.proof import Proof
 from fullrecall.report.row import Row
@@ -20,6 +23,7 @@ from fullrecall.report.summary import Estimate, ScoreSummary, default_measures
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import failures
+from fullrecall.sample import Sample
 
 _SCORED, _UNDEFINED = Status.SCORED, Status.UNDEFINED
 
@@ -31,6 +35,9 @@ _NUMBERS = 3
 
 _REASONS_SHOWN = 12
 """How many kinds of reasons a summary names; the rest it counts together."""
+
+_MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
+"""Addresses and thread IDs in what libraries raise: they alone make no other reason."""
 
 _REASONS_KEPT = 100
 """How many kinds of reasons a tally counts apart: the first by alphabet, so that it is the same
@@ -58,7 +65,7 @@ class Tally:
         status, findings, retrieved = result.status, result.ranked, result.retrieved
         self._counts[status] += times
         if status is Status.UNSCORED:
-            self._reasons[result.note] += times
+            self._reasons[_MOMENTARY.sub("…", result.note)] += times
             self._limit_reasons()
             for totals in self.totals.values():
                 totals.add(None, group, times=times)
@@ -78,6 +85,16 @@ class Tally:
             totals.fold()
 
     @cached_property
+    def counts_ranks(self) -> bool:
+        """Whether all measures that are counted can be read of ranks alone."""
+        return all(map(counts_ranks, self.totals))
+
+    @cached_property
+    def ignores_grades(self) -> bool:
+        """Whether these are the same whatever grades the targets have."""
+        return all(map(ignores_grades, self.totals))
+
+    @cached_property
     def _by_ranks(self) -> list[tuple[RankMeasure, Measure, Totals]]:
         return [(RankMeasure(measure), measure, total) for measure, total in self.totals.items()]
 
@@ -93,9 +110,30 @@ class Tally:
             else:
                 totals.add(value, group)
 
-    def add_rank_rows(self, rows: RankRows) -> None:
+    def add_results(self, results: Sequence[Result], groups: Sequence[str | None]) -> None:
+        """Count results, each of a sample of the group beside it; by ranks where they tell all."""
+        rows, by_ranks = RankLists([], [], []), self.counts_ranks
+        ignores_grades = self.ignores_grades
+        for result, group in zip(results, groups, strict=True):
+            findings = result.findings
+            if (
+                type(findings) is SingleFindings
+                and (findings.grades is None or ignores_grades)
+                and group is None
+                and by_ranks
+                and result.status is _SCORED
+                and result.ranks is None
+            ):
+                rows.targets.append(len(findings.ids))
+                rows.ranks.append(findings.hits)
+                rows.retrieved.append(result.retrieved)
+            else:
+                self.add(result, group)
+        self.add_rank_rows(rows)
+
+    def add_rank_rows(self, rows: RankRows | RankLists) -> None:
         """Count the results of many samples without a group in the same way."""
-        scored = int((rows.targets > 0).sum())
+        scored = rows.scored
         for status, count in ((_SCORED, scored), (_UNDEFINED, len(rows.targets) - scored)):
             if count:
                 self._counts[status] += count
@@ -211,27 +249,31 @@ class Tallies:
             self.ids.add(row.sample.id)
         self._add(row, group)
 
-    def add_all(self, rows: Sequence[Row]) -> None:
+    def add_all(self, rows: Sequence[Row] | FoundRows) -> None:
         """Count all the rows of a report, in which samples of one ID are one group."""
         if isinstance(rows, LazyRows):
             self._add_lazily(rows)
             return
-        groups = groups_of([row.sample for row in rows])
-        work_out_all(
-            (result, score.totals.keys())
-            for row in rows
-            for score, result in zip(self.scores, row.results, strict=True)
-        )
-        for row, group in zip(rows, groups, strict=True):
-            self._add(row, group)
-        for name in {row.sample.id for row in rows if row.sample.group is None}:
-            if name is not None:
-                self.ids.add(name)
+        samples = rows.samples if isinstance(rows, FoundRows) else [row.sample for row in rows]
+        groups = groups_of(samples)
+        if isinstance(rows, FoundRows):
+            self._add_found(rows, groups)
+        else:
+            self._add_rows(rows, groups)
+        names = {sample.id for sample in samples if sample.group is None}
+        self.ids.add_once({name for name in names if name is not None})
+
+    def add_found(self, rows: FoundRows) -> None:
+        """Count more rows, each of its own group."""
+        self._add_found(rows, [sample.group for sample in rows.samples])
+        for sample in rows.samples:
+            if sample.group is None and sample.id is not None:
+                self.ids.add(sample.id)
 
     @property
     def counts_ranks(self) -> bool:
         """Whether all measures that are counted can be read of ranks alone."""
-        return all(counts_ranks(measure) for score in self.scores for measure in score.totals)
+        return all(score.counts_ranks for score in self.scores)
 
     def add_ranks(
         self, hits: list[int], targets: int, retrieved: int, name: str | None, group: str | None
@@ -243,7 +285,7 @@ class Tallies:
         for score in self.scores:
             score.add_ranks(hits, targets, retrieved, group)
 
-    def add_rank_rows(self, rows: RankRows) -> None:
+    def add_rank_rows(self, rows: RankRows | RankLists) -> None:
         """Count samples without a group, in which all scores found single IDs of grade 1 so."""
         self.samples += len(rows.targets)
         for score in self.scores:
@@ -255,7 +297,7 @@ class Tallies:
             if ours.totals.keys() != theirs.totals.keys():
                 raise ReportError(
                     f"{ours.method.name} was counted by {_listed(ours.totals)} and by "
-                    f"{_listed(theirs.totals)}: name the same measures= for each part"
+                    f"{_listed(theirs.totals)}: pass the same measures= for each part"
                 )
         for ours, theirs in zip(self.scores, other.scores, strict=True):
             ours.merge(theirs)
@@ -303,7 +345,7 @@ class Tallies:
         if self.ids.repeated:
             raise ReportError(
                 "sample IDs occur more than once in a report without rows, so it is not known "
-                'which samples are independent: give them a group, or evaluate with keep="rows"'
+                'which samples are independent: set their group, or evaluate with keep="rows"'
             )
         for score in self.scores:
             missing = [measure for measure in measures if measure not in score.totals]
@@ -340,14 +382,46 @@ class Tallies:
         self.samples += len(rows)
         self.retrievals.update(rows.retrievals)
 
+    def _add_rows(self, rows: Sequence[Row], groups: Sequence[str | None]) -> None:
+        for row in rows:
+            self._add_sample(row.sample)
+        results = [[row.results[n] for row in rows] for n in range(len(self.scores))]
+        if any(are_late(row.results) for row in rows):
+            readings = [Reading.of(score.totals) for score in self.scores]
+            for _ in worked_out((row, late_of(row.results, readings)) for row in rows):
+                pass
+        for score, some in zip(self.scores, results, strict=True):
+            score.add_results(some, groups)
+
+    def _add_found(self, rows: FoundRows, groups: list[str | None]) -> None:
+        by_ranks = self.counts_ranks
+        if rows.graded:
+            by_ranks = by_ranks and all(score.ignores_grades for score in self.scores)
+        if not by_ranks:
+            self._add_rows(rows.rows(), groups)
+            return
+        for place, row in rows.there.items():
+            self._add(row, groups[place])
+        alone = None
+        if rows.there or groups.count(None) < len(groups):
+            plain = [place for place in range(len(rows)) if place not in rows.there]
+            alone = [place for place in plain if groups[place] is None]
+            grouped = [place for place in plain if groups[place] is not None]
+            for place, told in zip(grouped, rows.told(grouped).told(), strict=True):
+                self.add_ranks(*told, None, groups[place])
+        self.add_rank_rows(rows.told(alone))
+
     def _add(self, row: Row, group: str | None) -> None:
+        self._add_sample(row.sample)
+        for score, result in zip(self.scores, row.results, strict=True):
+            score.add(result, group)
+
+    def _add_sample(self, sample: Sample) -> None:
         self.samples += 1
-        retrieval = row.sample.retrieval
+        retrieval = sample.retrieval
         if retrieval is not None:
             self.retrievals["united"] += retrieval.ranks is not None
             self.retrievals["failed"] += bool(failures(retrieval.calls))
-        for score, result in zip(self.scores, row.results, strict=True):
-            score.add(result, group)
 
 
 def _listed(measures: Iterable[Measure]) -> str:

@@ -1,4 +1,4 @@
-"""Reports on a terminal, by rich: tables that fit into 80 columns, colours only where they show."""
+"""Reports on a terminal, by rich: tables that fit into 80 columns, colors only where they show."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Section(NamedTuple):
 def console(file: IO[str], *, width: int | None = None) -> Console:
     """Return a console on `file`, as wide as the terminal unless `width` says.
 
-    It colours terminals only, and none where NO_COLOR is set.
+    It colors terminals only, and none where NO_COLOR is set.
     """
     from rich.console import Console
 

@@ -171,16 +171,44 @@ def _runs(reference: str, shared: Places, min_run: int) -> Iterable[Interval]:
     for start, block in zip(count(0, size), blocks, strict=False):
         # Deep inside a run that is known, another run can add nothing that a block nearer to its
         # ends would not find too.
-        if longest[0] + min_run <= start and start + size + min_run <= longest[1]:
+        end = start + size
+        if longest[0] + min_run <= start and end + min_run <= longest[1]:
             continue
+        before, after = _around(reference, (start, end), longest, min_run)
         for at in found.get(block, ()):
             diagonal = at - start
-            if reached.get(diagonal, -1) < start + size:
-                left, right = _maximal(reference, start, context, at, size)
-                reached[diagonal] = right
-                if right - left >= min_run:
-                    longest = max(longest, (left, right), key=lambda run: run[1] - run[0])
-                    yield left, right
+            if reached.get(diagonal, -1) >= end:
+                continue
+            if not (
+                (before is not None and context.endswith(before, 0, at))
+                or (after is not None and context.startswith(after, at + size))
+            ):
+                continue
+            left, right = _maximal(reference, start, context, at, size)
+            reached[diagonal] = right
+            if right - left >= min_run:
+                yield left, right
+                if right - left > longest[1] - longest[0]:
+                    longest = (left, right)
+                    before, after = _around(reference, (start, end), longest, min_run)
+
+
+def _around(
+    reference: str, block: Interval, longest: Interval, min_run: int
+) -> tuple[str | None, str | None]:
+    """Return what stands before a block and after it: a run around it has one of them, or is idle.
+
+    Inside the longest run so far a run has to go beyond it; elsewhere it needs `min_run`
+    characters, of which half of those that the block lacks stand on one of its sides. None where
+    the reference does not have so many.
+    """
+    (start, end), (low, high) = block, longest
+    if not (low <= start and end <= high):
+        least = (min_run - (end - start) + 1) // 2
+        low, high = start - least + 1, end + least - 1
+    before = reference[low - 1 : start] if low > 0 else None
+    after = reference[end : high + 1] if high < len(reference) else None
+    return before, after
 
 
 def _maximal(reference: str, start: int, context: str, at: int, size: int) -> Interval:

@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from fullrecall.dataframes import Backend, frame_of
 from fullrecall.errors import InputError
-from fullrecall.measures import Recall
+from fullrecall.identifiers import of_array
+from fullrecall.measures import Measure, Recall
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers import list_columns
 
 _UNEVEN = object()
 _LISTS = frozenset({list, tuple})
+_COLLECTIONS = _LISTS | {set, frozenset}
+_NUMBERS = frozenset({int, float})
 
 
 @dataclass(frozen=True)
 class ColumnScores:
-    """Recall of each row at each cut-off, in row order.
+    """Recall of each row at each k, in row order.
 
     `recall[i]` holds one float in [0, 1] for each of `ks` (None among them is the whole list),
     or is None where row i has no score; then `gaps[i]` tells its status and why.
@@ -37,7 +41,7 @@ class ColumnScores:
     def at(self, k: int | None) -> list[float | None]:
         """Return the column of recall@k; raises `KeyError` for a k that was not asked for."""
         if k not in self.ks:
-            raise KeyError(f"{k!r} is not among the cut-offs {self.ks}")
+            raise KeyError(f"k must be one of ks={self.ks}, got {k!r}")
         position = self.ks.index(k)
         return [None if row is None else row[position] for row in self.recall]
 
@@ -47,7 +51,7 @@ class ColumnScores:
         return sum(scored) / len(scored) if scored else None
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return one row per row and one column per cut-off: `recall@k`, or `recall` for all.
+        """Return one row per row and one column per k: `recall@k`, or `recall` for all.
 
         The library is chosen, and errors are raised, as in `Report.to_frame`.
         """
@@ -67,9 +71,9 @@ def score_columns(
     """Return recall at `ks` for columns of retrieved and reference IDs.
 
     Arrow columns of lists of whole numbers or of texts are counted as arrays, a row that is a list
-    or tuple of `str` or `int` is counted in place; `score` takes any other form that a `Sample`
-    takes. Raises `InputError` for columns of
-    different lengths, and naming the row for values that are no IDs.
+    or tuple of `str` or `int`, or for references a set or a mapping of them, is counted in place;
+    `score` takes any other form that a `Sample` takes. Raises `InputError` for columns of different
+    lengths, and naming the row for values that are no IDs.
     """
     recalls: list[Sequence[float] | None] = []
     gaps: dict[int, tuple[Status, str]] = {}
@@ -78,8 +82,10 @@ def score_columns(
         whole = _of_lists(retrieved, references, ks)
         if whole is not None:
             return whole
-        retrieved, references = retrieved.to_pylist(), references.to_pylist()
-    for row, (ids, wanted) in enumerate(_rows(retrieved, references)):
+    measures = [Recall if k is None else Recall @ k for k in ks]
+    retrieved, references = map(_as_rows, (retrieved, references))
+    for row, (given, wanted) in enumerate(_rows(retrieved, references)):
+        ids: Any = given if type(given) in _LISTS else of_array(given)
         missing = _plain(ids, wanted)
         if missing:
             total = len(missing)
@@ -90,10 +96,10 @@ def score_columns(
                 at.append((total - len(missing)) / total)
             recalls.append(at)
             continue
-        result = score(_sample(row, ids, wanted))
+        result = score(_sample(row, given, wanted))
         if result.status is not Status.SCORED:
             gaps[row] = (result.status, result.reason)
-        recalls.append(_recalls(result, ks))
+        recalls.append(_recalls(result, measures))
     return ColumnScores(ks, recalls, gaps)
 
 
@@ -110,10 +116,12 @@ def _of_lists(retrieved: Any, references: Any, ks: tuple[int | None, ...]) -> Co
 
 
 def _plain(ids: Any, wanted: Any) -> set[Any]:
-    """Return the reference IDs where both are lists of `str`, or both of `int`, else nothing."""
-    if type(ids) not in _LISTS or type(wanted) not in _LISTS or not wanted:
+    """Return the reference IDs where both have `str` alone, or `int`, in order; else nothing."""
+    if type(wanted) not in _COLLECTIONS:
+        wanted = _relevant(wanted) if type(wanted) is dict else of_array(wanted)
+    if type(ids) not in _LISTS or not wanted:
         return set()
-    if type(wanted[0]) is int:
+    if type(next(iter(wanted))) is int:
         # Whole numbers are equal where their texts are; a `bool` is no ID.
         both = {*map(type, ids), *map(type, wanted)}
         return set(wanted) if both == {int} else set()
@@ -128,6 +136,21 @@ def _plain(ids: Any, wanted: Any) -> set[Any]:
     missing = set(wanted)
     missing.discard("")
     return missing
+
+
+def _relevant(graded: dict[Any, Any]) -> list[Any]:
+    """Return the IDs of a mapping to grades above 0; nothing where one is another, or no number."""
+    grades = graded.values()
+    plain = _NUMBERS.issuperset(map(type, grades)) and all(0 < grade < inf for grade in grades)
+    return [*graded] if plain else []
+
+
+def _as_rows(column: Iterable[Any]) -> Iterable[Any]:
+    """Return a column of Arrow or polars as Python's own values, which are made faster at once."""
+    package = type(column).__module__.partition(".")[0]
+    name = {"polars": "to_list", "pyarrow": "to_pylist"}.get(package)
+    given: Iterable[Any] = column if name is None else getattr(column, name, lambda: column)()
+    return given
 
 
 def _rows(retrieved: Iterable[Any], references: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
@@ -149,6 +172,6 @@ def _sample(row: int, ids: Any, wanted: Any) -> Sample:
         raise error.at(path=f"row {row}") from None
 
 
-def _recalls(result: Result, ks: tuple[int | None, ...]) -> list[float] | None:
-    values = [result[Recall if k is None else Recall @ k] for k in ks]
+def _recalls(result: Result, measures: Sequence[Measure]) -> list[float] | None:
+    values = [result[measure] for measure in measures]
     return None if None in values else [value for value in values if value is not None]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fullrecall.findings import SingleFindings, WholeFindings, ranks_of
+from fullrecall.identifiers import GivenIds
 from fullrecall.measures import DEFAULT_KS
 from fullrecall.parameters import check_k
-from fullrecall.sample import Sample
+from fullrecall.result import Result
+from fullrecall.sample import Sample, SingleIds
 from fullrecall.scorers.columns import ColumnScores, score_columns
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -51,12 +53,28 @@ class IdRecall(DeterministicScorer):
             retrieved_context_ids, reference_context_ids, ks=(*cuts, None), score=self.score
         )
 
+    def by_ranks(self, sample: Sample, hits: list[int]) -> Result:
+        """Return the result for a sample whose single reference IDs were found at these ranks.
+
+        All are of a grade above 0, none of its retrieved IDs is missing, and there is no record of
+        its retrieval.
+        """
+        ids, (wanted, grades) = sample.listed_ids or (), sample.single_ids or SingleIds(())
+        return self._outcome(Found(SingleFindings(wanted, hits, ids, grades), len(ids)), sample)
+
     def _find(self, sample: Sample) -> Found:
-        if sample.retrieval is not None or not sample.retrieved_context_ids:
+        ids, single = sample.listed_ids, sample.single_ids
+        if not ids or sample.retrieval is not None:
             require_retrieval(sample)
-        single = sample.single_reference_ids
+            ids = ids or ()
         if single is not None:
-            return _find_single(sample, *single)
+            wanted, grades = single
+            if grades is not None and min(grades, default=1.0) <= 0:
+                wanted, grades = _relevant(single)
+            # Without alternatives only where they stand is looked at.
+            hits, some_without = ranks_of(ids, wanted)
+            note = _note(ids) if some_without else ""
+            return Found(SingleFindings(wanted, hits, ids, grades), len(ids), note)
         references = require(sample.reference_context_ids, "reference_context_ids")
         if any(grade <= 0 for _, grade in references):
             references = [reference for reference in references if reference.grade > 0]
@@ -74,19 +92,21 @@ class IdRecall(DeterministicScorer):
         return Found(WholeFindings(references, ranks), len(ids), note)
 
 
-def _find_single(sample: Sample, wanted: Sequence[str], grades: Sequence[float] | None) -> Found:
-    """Find IDs without alternatives: only where they stand is looked at."""
-    if grades is not None and min(grades, default=1.0) <= 0:
-        graded = [(one, grade) for one, grade in zip(wanted, grades, strict=True) if grade > 0]
-        wanted, grades = [one for one, _ in graded], [grade for _, grade in graded]
-    ids = sample.retrieved_context_ids or ()
-    hits, note = ranks_of(ids, wanted)
-    return Found(SingleFindings(wanted, hits, ids, grades), len(ids), _note(ids) if note else "")
+def _relevant(single: SingleIds) -> SingleIds:
+    """Return the IDs whose grade is above 0, and their grades."""
+    grades = single.grades or ()
+    kept = [(one, grade) for one, grade in zip(single.ids, grades, strict=True) if grade > 0]
+    ids: tuple[Any, ...] = tuple([one for one, _ in kept])
+    return SingleIds(ids, tuple([grade for _, grade in kept]))
 
 
-def _note(ids: Sequence[str | None]) -> str:
+def _note(ids: GivenIds) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` where none has."""
-    without = sum(found is None for found in ids)
+    without = sum(found is None or found == "" for found in ids)
     if without == len(ids):
-        raise Unmeasured(f"none of the {without} retrieved contexts has an ID")
+        which = (
+            "the retrieved context" if without == 1 else f"none of the {without} retrieved contexts"
+        )
+        has = "has no ID" if without == 1 else "has an ID"
+        raise Unmeasured(f"{which} {has}: return the id of each, or name its field with id_key=")
     return f"{without} of {len(ids)} retrieved contexts have no ID"

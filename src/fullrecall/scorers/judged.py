@@ -142,10 +142,9 @@ class JudgedScorer(FindingScorer):
         relation: Relation = "claim",
     ) -> Flow[Found]:
         """Return the findings of `targets` in the sample's retrieved contexts."""
-        texts = retrieved_texts(sample)[: within(sample, self.depth)]
-        contexts = Contexts(texts)
+        contexts = self._contexts(sample)
         if not targets or not contexts.unique:
-            return Found([Finding(target) for target in targets], len(texts))
+            return Found([Finding(target) for target in targets], contexts.count)
         verdicts = yield from self._asked.attribute(
             [target.label for target in targets],
             contexts.unique,
@@ -153,6 +152,10 @@ class JudgedScorer(FindingScorer):
             relation=relation,
         )
         return self._found(targets, verdicts, contexts, relation)
+
+    def _contexts(self, sample: Sample) -> Contexts:
+        """Return the retrieved contexts that are judged."""
+        return Contexts(retrieved_texts(sample)[: within(sample, self.depth)])
 
     def _found(
         self,
@@ -321,7 +324,8 @@ def _check_judge(judge: object) -> None:
     for method in ("split", "attribute", "relevance"):
         if not callable(getattr(judge, method, None)) or isinstance(judge, str):
             raise ParameterError(
-                f"judge has split, attribute and relevance, as LLMJudge(model) does; got {judge!r}"
+                "judge must have split, attribute, and relevance, as LLMJudge(model) does, "
+                f"got {judge!r}"
             )
 
 

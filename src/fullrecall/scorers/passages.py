@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
 from fullrecall.context import Context
-from fullrecall.scorers.alignment import Interval, Overlap, Places, overlap, places, squeezed
+from fullrecall.scorers.alignment import (
+    MOST_PLACES,
+    Interval,
+    Overlap,
+    Places,
+    overlap,
+    places,
+    squeezed,
+)
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,8 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
     """Return for each passage the others that may be joined with it, and all that are.
 
     Two texts are joined only if one has the beginning of the other, `min_run` characters or all
-    of a shorter one; two places only if one starts inside the other.
+    of a shorter one, and they are the same from there to the end of either; two places only if
+    one starts inside the other.
     """
     near: list[set[int]] = [set() for _ in passages]
     for first, second in (*_beginnings(passages, min_run), *_starts(passages)):
@@ -150,16 +160,49 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
 
 
 def _beginnings(passages: Sequence[Passage], min_run: int) -> Iterator[tuple[int, int]]:
-    """Yield pairs of texts of which the first has the beginning of the second."""
-    by_length: dict[int, dict[str, list[int]]] = {}
-    texts = [(n, one.characters) for n, one in enumerate(passages) if one.source is None]
-    for number, text in texts:
+    """Yield pairs of texts of which the second begins in the first, as far as either goes."""
+    by_length: dict[int, dict[str, list[tuple[str, int]]]] = {}
+    texts = [(one.characters, n) for n, one in enumerate(passages) if one.source is None]
+    for text, number in texts:
         begun = text[:min_run]
-        by_length.setdefault(len(begun), {}).setdefault(begun, []).append(number)
-    for beginnings in by_length.values():
-        for number, text in texts:
-            for begun in places(beginnings.keys(), text):
-                yield from ((number, other) for other in beginnings[begun])
+        by_length.setdefault(len(begun), {}).setdefault(begun, []).append((text, number))
+    for of_one_length in by_length.values():
+        alike = {begun: _Alike(some) for begun, some in of_one_length.items()}
+        for text, number in texts:
+            for begun, found in places(alike.keys(), text).items():
+                # Of text that repeats itself only the first places are known.
+                ends = [""] if len(found) == MOST_PLACES else [text[at:] for at in found]
+                for end in ends:
+                    yield from ((number, other) for other in alike[begun].agreeing(end))
+
+
+class _Alike:
+    """Texts that begin alike, found by how they go on without a look at each of them."""
+
+    def __init__(self, texts: Iterable[tuple[str, int]]) -> None:
+        self._texts = sorted(texts)
+        # Of each text, the place of the longest of the others that is its beginning, or -1.
+        self._shorter: list[int] = []
+        for place, (text, _) in enumerate(self._texts):
+            self._shorter.append(self._beginning(text, place - 1))
+
+    def agreeing(self, text: str) -> Iterator[int]:
+        """Yield the numbers of those that begin with `text`, or are its beginning."""
+        first = bisect_left(self._texts, (text, -1))
+        for longer, number in islice(self._texts, first, None):
+            if not longer.startswith(text):
+                break
+            yield number
+        place = self._beginning(text, first - 1)
+        while place >= 0:
+            yield self._texts[place][1]
+            place = self._shorter[place]
+
+    def _beginning(self, text: str, place: int) -> int:
+        """Return the place of the longest that is the beginning of `text`, from this one down."""
+        while place >= 0 and not text.startswith(self._texts[place][0]):
+            place = self._shorter[place]
+        return place
 
 
 def _starts(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
@@ -185,6 +228,8 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         return None
     if not second.characters or second.characters in first.characters:
         return first
+    if first.characters[-min_run:] not in second.characters:
+        return None
     # The first place from which on `second` begins there is that of the longest overlap.
     begun = second.characters[:min_run]
     at = first.characters.find(begun, max(1, len(first.characters) - len(second.characters) + 1))
@@ -192,7 +237,10 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         shared = len(first.characters) - at
         if second.characters.startswith(first.characters[at:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
-            return replace(first, label=text, text=text)
+            both = replace(first, label=text, text=text)
+            # Known without looking through a text that grows by many passages each time anew.
+            vars(both)["characters"] = first.characters + second.characters[shared:]
+            return both
         at = first.characters.find(begun, at + 1)
     return None
 

@@ -48,10 +48,10 @@ class ContextPrecision(JudgedScorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.by is not None and not isinstance(self.by, (DeterministicScorer, JudgedScorer)):
-            raise ParameterError(f"by is a recall scorer such as IdRecall(), got {self.by!r}")
+            raise ParameterError(f"by must be a recall scorer such as IdRecall(), got {self.by!r}")
         self._refuse_without_judge()
         if self.by is not None and self.judge is not None:
-            raise ParameterError("judge and by both say what is relevant: give one")
+            raise ParameterError("judge and by both decide what is relevant: pass one")
 
     def _judged(self, sample: Sample) -> Flow[Found]:
         if self.judge is not None:

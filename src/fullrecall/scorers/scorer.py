@@ -128,13 +128,6 @@ class DeterministicScorer(FindingScorer):
         """Return the same as `score`: there is nothing to wait for."""
         return self.score(sample, **sample_fields)
 
-    def lengthy(self, sample: Sample) -> bool:  # noqa: ARG002 - for those that are
-        """Return whether it takes long to score a sample, and other threads run meanwhile.
-
-        `evaluate` scores such samples side by side; False keeps to the thread that calls.
-        """
-        return False
-
     @abstractmethod
     def _find(self, sample: Sample) -> Found:
         """Return what was found; raises `Unmeasured` where it cannot tell."""

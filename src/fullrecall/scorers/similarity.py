@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import mul
 from typing import Any, TypeAlias
 
 from fullrecall.errors import ParameterError
@@ -36,6 +38,13 @@ _FUZZ = (
 _COUNTED = ("levenshtein", "indel", "damerau_levenshtein", "osa", "lcs", "hamming")
 """What counts edits in whole numbers: many at once are then the same to the last bit as one."""
 
+_LENGTHY = 5_000_000
+"""Products of lengths, summed over pairs, from which on they are compared in one call: it takes
+some 0.1 ms."""
+
+_ONE_CALL = 1_000_000_000
+"""How many are compared in one call, which nothing can interrupt."""
+
 # A cut-off lets RapidFuzz stop early, but one equal to the threshold moves decisions at the
 # border by rounding: cut a little lower, and compare the exact value.
 _SLACK = 1e-6
@@ -50,14 +59,13 @@ class BoundedSimilarity:
     raises it for a callable's value outside [0, 1].
     """
 
-    __slots__ = ("_cutoff", "_function", "best", "many", "pure")
+    __slots__ = ("_cutoff", "_function", "_many", "best", "pure")
 
     def __init__(self, similarity: str | Similarity, threshold: float) -> None:
         function: Any = _named(similarity) if isinstance(similarity, str) else similarity
         scorer = getattr(function, "_RF_ScorerPy", None)
         self.pure = scorer is not None
-        self.many = self.pure and function in [_named(name) for name in _COUNTED]
-        """Whether `highest` may be called."""
+        self._many = self.pure and function in [_named(name) for name in _COUNTED]
         self.best = 1.0
         """The value of equal texts, before it is divided by itself."""
         self._cutoff = 0.0
@@ -69,7 +77,7 @@ class BoundedSimilarity:
         flags = scorer["get_scorer_flags"]()
         if flags["worst_score"] != 0 or flags["optimal_score"] not in (1, 100):
             raise ParameterError(
-                f"similarity must be a normalized similarity, got {similarity!r}: take "
+                f"similarity must be a normalized similarity, got {similarity!r}: pass "
                 "normalized_similarity of the same module"
             )
         self._function = function
@@ -82,24 +90,43 @@ class BoundedSimilarity:
             return float(self._function(reference, text))
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self.best
 
-    def highest(self, references: Sequence[str], texts: Sequence[str]) -> Sequence[float]:
-        """Return for each text how similar it is to the reference that it is most similar to.
+    def of_pairs(self, references: Sequence[str], texts: Sequence[str]) -> Iterator[list[float]]:
+        """Yield how similar each text is to the reference at its place, some pairs at a time.
 
-        The same numbers as of calls, but other threads run meanwhile.
+        The same numbers as of calls; where it takes long, other threads run meanwhile. For what
+        is pure alone.
         """
-        import numpy as np
-        from rapidfuzz.process import cdist
+        work = list(map(mul, map(len, references), map(len, texts)))
+        if not self._many or sum(work) < _LENGTHY:
+            function, best = self._function, self.best
+            cut = partial(function, score_cutoff=self._cutoff)
+            values = map(cut, references, texts)
+            yield list(values) if best == 1 else [value / best for value in values]
+            return
+        for part in _parts(work):
+            yield self._compared(references[part], texts[part])
 
-        found: Any = cdist(
-            references,
-            texts,
-            scorer=self._function,
-            score_cutoff=self._cutoff,
-            dtype=np.float64,
+    def _compared(self, references: Sequence[str], texts: Sequence[str]) -> list[float]:
+        import numpy as np
+        from rapidfuzz.process import cpdist
+
+        found: Any = cpdist(
+            references, texts, scorer=self._function, score_cutoff=self._cutoff, dtype=np.float64
         )
-        most = found[0] if len(found) == 1 else found.max(axis=0)
-        values: list[float] = (most if self.best == 1 else most / self.best).tolist()
+        values: list[float] = (found if self.best == 1 else found / self.best).tolist()
         return values
+
+
+def _parts(work: Sequence[int]) -> Iterator[slice]:
+    """Yield slices of pairs that take some ten milliseconds each, or are a single one."""
+    start = done = 0
+    for end, one in enumerate(work, start=1):
+        done += one
+        if done > _ONE_CALL:
+            yield slice(start, end)
+            start, done = end, 0
+    if start < len(work):
+        yield slice(start, len(work))
 
 
 def _named(name: str) -> object:
@@ -120,7 +147,7 @@ def _checked(function: Similarity) -> Similarity:
         value = function(reference, text)
         if not 0 <= value <= 1:
             name = getattr(function, "__qualname__", repr(function))
-            raise ParameterError(f"similarity {name} is in [0, 1], but returned {value!r}")
+            raise ParameterError(f"similarity {name} must return a number in [0, 1], got {value!r}")
         return float(value)
 
     return checked

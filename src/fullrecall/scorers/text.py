@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
 from fullrecall.findings import LateFindings, Target
 from fullrecall.parameters import check_share
+from fullrecall.result import Result
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -19,7 +20,7 @@ from fullrecall.scorers.scorer import (
     retrieved_texts,
 )
 from fullrecall.scorers.similarity import BoundedSimilarity, Similarity
-from fullrecall.scorers.text_matches import TextMatches, are_lengthy
+from fullrecall.scorers.text_matches import Criterion, TextMatches
 
 Comparison = Literal["ge", "gt"]
 
@@ -33,7 +34,7 @@ class TextRecall(DeterministicScorer):
     `threshold` (`comparison="gt"`: strictly above, as ragas's non-LLM recall compares).
 
     `similarity` is a RapidFuzz scorer by name or as a function, or any callable of two texts
-    that returns a number in [0, 1]. The default is the normalised Levenshtein similarity,
+    that returns a number in [0, 1]. The default is the normalized Levenshtein similarity,
     1 - distance / length of the longer text (Levenshtein, 1966; scaled as RapidFuzz does).
     It compares whole texts, so a reference that stands whole inside a chunk of twice its length
     has a similarity of at most 0.5: where chunks are longer or shorter than the references, use
@@ -57,18 +58,27 @@ class TextRecall(DeterministicScorer):
 
     def __getstate__(self) -> dict[str, object]:
         # What is cached has functions that may not pickle: workers make their own.
-        return {name: value for name, value in self.__dict__.items() if name != "_similarity"}
+        return {name: value for name, value in self.__dict__.items() if name != "_criterion"}
 
-    def lengthy(self, sample: Sample) -> bool:
-        """Return whether it takes long to score a sample, and other threads run meanwhile."""
-        if not self._similarity.many:
-            return False
-        groups = [[one.text or "" for one in group] for group in sample.reference_contexts or ()]
-        return are_lengthy(groups, [one.text or "" for one in sample.retrieved_contexts or ()])
+    def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
+        """Return the result for a sample, or for the fields of one given by name.
+
+        Raises `InputError` where the fields make no sample. What cannot be measured is no error
+        but a result with `status="unscored"` and a reason.
+        """
+        result = super().score(sample, **sample_fields)
+        if type(result.findings) is LateFindings:
+            result.findings.found_within(None)
+        return result
+
+    def begun(self, sample: Sample) -> Result:
+        """Return the result before anything is compared."""
+        return super().score(sample)
 
     @cached_property
-    def _similarity(self) -> BoundedSimilarity:
-        return BoundedSimilarity(self.similarity, self.threshold)
+    def _criterion(self) -> Criterion:
+        similarity = BoundedSimilarity(self.similarity, self.threshold)
+        return Criterion(similarity, self.threshold, strict=self.comparison == "gt")
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
@@ -77,17 +87,11 @@ class TextRecall(DeterministicScorer):
         for rank, text in enumerate(texts, start=1):
             if text:
                 first_rank.setdefault(text, rank)
-        matches = TextMatches(groups, first_rank, self._similarity, self._enough)
-        if not self._similarity.pure:
+        matches = TextMatches(groups, first_rank, self._criterion)
+        if not self._criterion.similarity.pure:
             # A user's function may raise, and is to do so here, where it is seen.
             return Found([matches.finding(n) for n in range(len(groups))], len(texts))
-        for place in range(len(groups)):
-            matches.found_by(place, None)
         return Found(LateFindings(list(map(Target, groups)), matches), len(texts))
-
-    def _enough(self, similarity: float) -> bool:
-        strict = self.comparison == "gt"
-        return similarity > self.threshold or (similarity == self.threshold and not strict)
 
 
 def reference_texts(sample: Sample) -> list[tuple[str, ...]]:

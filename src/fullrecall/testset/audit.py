@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -191,9 +192,18 @@ class _Corpus:
         if alike is not None:
             return Problem.UNKNOWN_ID, f"{name!r}; there is {alike!r}"
         stem = next((n for n in _stems(name) if n in self.texts), None)
-        if stem is not None:
+        if stem is not None and not self._has_below(name[: len(stem) + 1]):
             return Problem.LEVEL, f"{name!r} looks like a chunk of the document {stem!r}"
         return Problem.UNKNOWN_ID, repr(name)
+
+    @cached_property
+    def _ordered(self) -> list[str]:
+        return sorted(self.texts)
+
+    def _has_below(self, beginning: str) -> bool:
+        """Return whether the corpus has IDs that begin so: then it has that level itself."""
+        at = bisect_left(self._ordered, beginning)
+        return at < len(self._ordered) and self._ordered[at].startswith(beginning)
 
 
 def _stems(name: str) -> Iterator[str]:

@@ -50,9 +50,7 @@ class Documents:
                 seen[document.id] = fingerprint
                 yield document
             elif seen[document.id] != fingerprint:
-                raise InputError(
-                    f"the ID {document.id!r} names two texts: give each document a unique ID"
-                )
+                raise InputError(f"the ID {document.id!r} names two texts: use unique IDs")
 
 
 def documents_of(given: DocumentsLike | Documents) -> Documents:

@@ -142,10 +142,10 @@ def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
 def _identified(samples: Iterable[SampleLike]) -> list[Sample]:
     given = list(as_samples(samples))
     if not given:
-        raise InputError("there are no samples to review")
+        raise InputError("no samples to review")
     names = [sample.id for sample in given]
     if None in names or len(set(names)) < len(names):
-        raise InputError("a review needs an ID for each sample, no two equal", field="id")
+        raise InputError("each sample needs a unique ID to be reviewed", field="id")
     return given
 
 

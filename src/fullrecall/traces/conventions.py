@@ -22,7 +22,7 @@ from fullrecall.traces.span import Span
 Kind: TypeAlias = Literal["retriever", "reranker", "tool", "llm", "other"]
 
 _KINDS = ("openinference.span.kind", "mlflow.spanType", "langfuse.observation.type",
-          "traceloop.span.kind")  # fmt: skip
+          "traceloop.span.kind", "weave.kind")  # fmt: skip
 _KIND_OF: dict[str, Kind] = {
     "retriever": "retriever",
     "reranker": "reranker",
@@ -41,9 +41,9 @@ _OPERATIONS: dict[str, Kind] = {
 """`gen_ai.operation.name` of the GenAI conventions."""
 
 _INPUTS = ("input.value", "mlflow.spanInputs", "langfuse.observation.input",
-           "traceloop.entity.input")  # fmt: skip
+           "traceloop.entity.input", "weave.inputs")  # fmt: skip
 _OUTPUTS = ("output.value", "mlflow.spanOutputs", "langfuse.observation.output",
-            "traceloop.entity.output")  # fmt: skip
+            "traceloop.entity.output", "weave.output")  # fmt: skip
 _QUERIES = ("gen_ai.retrieval.query.text", "reranker.query")
 _DOCUMENTS = {"retriever": "retrieval.documents", "reranker": "reranker.output_documents"}
 SAMPLE_ID = "fullrecall.sample_id"

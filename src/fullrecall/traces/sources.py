@@ -1,4 +1,4 @@
-"""Spans as tools hand them out: OpenTelemetry's SDK, OTLP JSON, Phoenix, MLflow, Langfuse."""
+"""Spans as tools return them: OpenTelemetry's SDK, OTLP JSON, Phoenix, MLflow, Langfuse, Weave."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMOTE, _KNOWS_REMOTE = 0x200, 0x100
 
 _FORMS = (
     "expected spans of OpenTelemetry, OTLP JSON objects, rows of a Phoenix frame, traces of "
-    "MLflow, or observations of Langfuse"
+    "MLflow, observations of Langfuse, or calls of Weave"
 )
 
 
@@ -36,7 +36,7 @@ def spans_in(item: object) -> Iterator[Span]:
         yield from _of_mapping(item)
     elif hasattr(item, "context") and hasattr(item, "attributes") and hasattr(item, "parent"):
         yield of_sdk(item)
-    elif callable(dump):  # a Trace or a Span of MLflow
+    elif callable(dump):  # a Trace or a Span of MLflow, a Call of Weave
         yield from spans_in(dump())
     else:
         raise InputError(f"{_FORMS}, got {shown(item)}")
@@ -52,6 +52,7 @@ def is_span_row(row: object) -> bool:
         or _trace_spans(row) is not None
         or ("context" in row and "attributes" in row)
         or _is_observation(row)
+        or _is_call(row)
     )
 
 
@@ -99,6 +100,8 @@ def _of_one(item: Mapping[Any, Any]) -> Span:
         columns |= {f"context.{name}": value for name, value in context.items()}
     if _is_observation(columns):
         return _of_observation(columns)
+    if _is_call(columns):
+        return _of_call(columns)
     if "context.span_id" in columns or "span_id" in columns:
         return _of_row(columns)
     if "spanId" in columns:
@@ -262,6 +265,41 @@ def _of_observation(row: Mapping[str, Any]) -> Span:
     )
 
 
+def _is_call(row: Mapping[Any, Any]) -> bool:
+    """Return whether a row is a call of Weave: an op, its ID, that of its trace, its inputs."""
+    named = all(isinstance(row.get(name), str) for name in ("op_name", "id", "trace_id"))
+    return named and "inputs" in row
+
+
+def _of_call(row: Mapping[str, Any]) -> Span:
+    """Return a call of Weave. An op that searches says so: `@weave.op(kind="search")`."""
+    held = row.get("attributes")
+    attributes = flat(held) if isinstance(held, Mapping) else {}
+    kind = attributes.get("weave.kind")
+    attributes["weave.kind"] = "retriever" if kind == "search" else kind
+    inputs, output = _listed(row["inputs"]), _listed(row.get("output"))
+    if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
+        output = output["outputs"]  # a run of LangChain
+    for name, value in (("inputs", inputs), ("output", output)):
+        if not _is_missing(value):
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            attributes[f"weave.{name}"] = text
+    problem = row.get("exception")
+    if isinstance(problem, str) and isinstance(told := _json(problem), Mapping):
+        problem = ": ".join(str(told[name]) for name in ("type", "message") if told.get(name))
+    parent = row.get("parent_id")
+    return Span(
+        trace_id=_hex(row["trace_id"], 16),
+        span_id=_hex(row["id"], 8),
+        parent_id=_hex(parent, 8) if isinstance(parent, str) and parent else None,
+        name=str(row.get("display_name") or row["op_name"]).rpartition("/")[2].partition(":")[0],
+        attributes=attributes,
+        error=None if _is_missing(problem) else _error(problem, ()),
+        start=_time({"start": row.get("started_at")}, "start"),
+        end=_time({"end": row.get("ended_at")}, "end"),
+    )
+
+
 def _json(text: str) -> object:
     try:
         return json.loads(text)
@@ -290,7 +328,7 @@ def _time(row: Mapping[str, Any], name: str) -> float:
 def _hex(value: object, size: int) -> str:
     """Return an ID of `size` bytes as hex; what protobuf's own JSON wrote is base64."""
     if not isinstance(value, str) or not value:
-        raise InputError(f"a span has a trace_id and a span_id, got {shown(value)}")
+        raise InputError(f"expected a span with a trace_id and a span_id, got {shown(value)}")
     if len(value) == 2 * size:
         return value.lower()
     try:

@@ -45,8 +45,8 @@ class DocumentReader:
             keys = (self.id_key,) if isinstance(self.id_key, str) else self.id_key
             if not (isinstance(keys, (tuple, list)) and keys and all(map(_is_key, keys))):
                 raise ParameterError(
-                    "id_key is a metadata key, several of them, or a callable that returns the "
-                    f"ID of a document, got {self.id_key!r}"
+                    "id_key must be a metadata key, several of them, or a function of a document "
+                    f"that returns its ID, got {self.id_key!r}"
                 )
         if self.source_key is not None and not _is_key(self.source_key):
             raise ParameterError(f"source_key must be a metadata key, got {self.source_key!r}")

@@ -137,7 +137,7 @@ def id_hint(sample: Sample, seen: IdsSeen) -> str:
     if not keys:
         return ""
     there = ", ".join(map(repr, keys))
-    return f"pass id_key= to name the field with the ID; the documents' metadata has {there}"
+    return f"the documents' metadata has {there}"
 
 
 def _keys(sample: Sample, wanted: set[str]) -> tuple[str, ...]:

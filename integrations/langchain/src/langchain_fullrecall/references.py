@@ -118,7 +118,7 @@ def _bare_field(reference: object, scorer: Scorer) -> str:
         if isinstance(reference, Mapping):
             return _IDS
         raise InputError(
-            "ContextPrecision() takes IDs and texts: give reference="
+            "ContextPrecision() takes IDs and texts: pass reference="
             f"{{{_IDS!r}: …}} or {{{_TEXTS!r}: …}}, or ContextPrecision(by=IdRecall())"
         )
     of_text = isinstance(reference, str)

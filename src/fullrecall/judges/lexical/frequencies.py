@@ -1,7 +1,7 @@
 """How much a word tells: the rarer in English, the more.
 
 The table beside this module gives the Zipf frequency of 16,000 English words (its head names
-source and licence). A word that is not listed is rare in English or belongs to another language:
+source and license). A word that is not listed is rare in English or belongs to another language:
 there, short words are mostly function words, so an unlisted word weighs more the longer it is.
 """
 

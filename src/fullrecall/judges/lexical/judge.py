@@ -111,7 +111,7 @@ class LexicalJudge:
         yield from ()
         if relation == "question":
             raise JudgeError(
-                "the built-in judge cannot tell whether a question is answered: "
+                "the built-in judge cannot decide whether a question is answered: "
                 "pass judge=LLMJudge(…)"
             )
         return [self._verdict(target, contexts, question) for target in targets]
@@ -123,7 +123,7 @@ class LexicalJudge:
         yield from ()
         if reference is None:
             raise JudgeError(
-                "the built-in judge cannot tell what helps to answer a question without a "
+                "the built-in judge cannot decide what helps to answer a question without a "
                 "reference answer: pass judge=LLMJudge(…)"
             )
         verdicts = [Verdict("not_supported")] * len(contexts)

@@ -168,7 +168,7 @@ class LexicalModel:
         """Return the first two contexts that support the claim jointly.
 
         Two that share no rare word of it speak of different things, and what three cover between
-        them is mostly chance: of labelled claims, as many false ones were supported so as true.
+        them is mostly chance: of labeled claims, as many false ones were supported so as true.
         """
         kept: list[_Joined] = []
         for index, found in enumerate(matches):

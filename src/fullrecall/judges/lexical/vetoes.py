@@ -4,7 +4,7 @@ A regression weighs a hundred words that fit against one that does not. These ru
 each names what a claim says that no context does, though a context says the like. Most compare the
 claim with the sentence that covers most of it, aligned by their longest common subsequence: what
 the claim has *in place of* something else is another detail, what it merely adds may be a
-paraphrase. Which rules there are, and how strictly they look, was settled on labelled claims
+paraphrase. Which rules there are, and how strictly they look, was settled on labeled claims
 (`tests/benchmarks/README.md`).
 """
 

@@ -107,16 +107,9 @@ def read_words(text: str) -> Iterator[Word]:
                 yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
             continue
         key, worth, is_negation = _identify(written, match.lastgroup or "")
-        yield Word(
-            key,
-            worth,
-            start,
-            end,
-            written.lower(),
-            is_number=key[0] == "#",
-            is_capitalised=written[0].isupper(),
-            is_negation=is_negation,
-        )
+        is_number, is_capitalised = key[0] == "#", written[0].isupper()
+        # By position: names cost a quarter of the time here.
+        yield Word(key, worth, start, end, written.lower(), is_number, is_capitalised, is_negation)
 
 
 @lru_cache(maxsize=65_536)

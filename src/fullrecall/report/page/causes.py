@@ -136,22 +136,28 @@ class CauseLine(NamedTuple):
     fix: str
 
 
+_NONE: Mapping[str, Diagnosed] = {}
+
+
 class Causes:
     """The causes of a diagnosis of each side, each with a number, by what was missed."""
 
     def __init__(self, diagnoses: Sequence[Diagnosis | None], columns: Sequence[Column]) -> None:
         self._columns = columns
-        self._of: dict[tuple[int, str, int, str], Diagnosed] = {}
+        self._of: dict[tuple[int, int], dict[str, dict[str, Diagnosed]]] = {}
         counts: Counter[tuple[str, int, int]] = Counter()
         fixes: dict[str, str] = {}
         labels: dict[int, set[str]] = {}
         for side, diagnosis in enumerate(diagnoses):
             if diagnosis is None:
                 continue
-            for miss, nth in self._placed(diagnosis):
-                counts[str(miss.cause), nth, side] += 1
-                labels.setdefault(nth, set()).add(miss.score)
-                self._of[side, miss.sample, nth, miss.target] = miss
+            placed = list(self._placed(diagnosis))
+            counts.update((str(miss.cause), nth, side) for miss, nth in placed)
+            for nth, label in {(nth, miss.score) for miss, nth in placed}:
+                labels.setdefault(nth, set()).add(label)
+            for miss, nth in placed:
+                rows = self._of.setdefault((side, nth), {})
+                rows.setdefault(miss.sample, {})[miss.target] = miss
             fixes |= {str(cause): fix for cause, fix in diagnosis.fixes.items()}
         self.labels = frozenset().union(*labels.values())
         """The names of the scores that were diagnosed, as the diagnoses have them."""
@@ -166,21 +172,28 @@ class Causes:
         """Take the causes of more misses, which no count has: of samples that a page shows."""
         for miss, nth in self._placed(diagnosis):
             if str(miss.cause) in self._numbers:
-                self._of.setdefault((side, miss.sample, nth, miss.target), miss)
+                rows = self._of.setdefault((side, nth), {})
+                rows.setdefault(miss.sample, {}).setdefault(miss.target, miss)
 
-    def of(self, side: int, row: str, nth: int, target: str) -> tuple[int, Diagnosed] | None:
-        """Return the cause of a miss of the `nth` score, with its number; None without one."""
-        if not self._of:
-            return None
-        miss = self._of.get((side, row, nth, target))
-        return None if miss is None else (self._numbers[str(miss.cause)], miss)
+    def of(self, side: int, nth: int, row: str) -> Mapping[str, Diagnosed]:
+        """Return the misses of a row by the `nth` score, each by the label of its target."""
+        rows = self._of.get((side, nth))
+        return _NONE if rows is None else rows.get(row, _NONE)
+
+    def number(self, miss: Diagnosed) -> int:
+        """Return the number of the cause of a miss."""
+        return self._numbers[str(miss.cause)]
 
     def _placed(self, diagnosis: Diagnosis) -> Iterator[tuple[Diagnosed, int]]:
         """Yield each miss with the place of its score, where the page has that score."""
         names = {column.method.name: nth for nth, column in enumerate(self._columns)}
+        places: dict[str, int | None] = {}
         for miss in diagnosis.misses:
-            name, _, cut = miss.score.rpartition("@")
-            nth = names.get(miss.score, names.get(name) if cut.isdecimal() else None)
+            label = miss.score
+            if label not in places:
+                name, _, cut = label.rpartition("@")
+                places[label] = names.get(label, names.get(name) if cut.isdecimal() else None)
+            nth = places[label]
             if nth is not None:
                 yield miss, nth
 

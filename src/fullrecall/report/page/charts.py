@@ -14,7 +14,7 @@ WIDTH, HEIGHT = 420, 252
 """Size of a chart in its own units; it scales with the page, and its text with it."""
 
 STYLES = 6
-"""Colours of lines; each has a dash of its own, so that colour is not needed to tell them."""
+"""Colors of lines; each has a dash of its own, so that color is not needed to tell them."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 390, 12, 208
 _MARGIN = 10
@@ -90,7 +90,7 @@ def chart(curves: Iterable[Curve]) -> Chart | None:
         ks,
         [_drawn(curve, x, label) for curve, label in zip(kept, labels, strict=True)],
         [(x(k), k) for k in ks],
-        [(x(k), k) for k in _labelled(ks, x)],
+        [(x(k), k) for k in _labeled(ks, x)],
         [(_y(step / 4), f"{step / 4:g}") for step in range(5)],
     )
 
@@ -135,7 +135,7 @@ def _apart(heights: Sequence[float]) -> list[float]:
     return placed
 
 
-def _labelled(ks: Sequence[int], x: Callable[[int], float]) -> list[int]:
+def _labeled(ks: Sequence[int], x: Callable[[int], float]) -> list[int]:
     """Return the ks that have room for their number, the last one always."""
     kept = [ks[-1]]
     for k in reversed(ks[:-1]):

@@ -104,8 +104,6 @@ def change_groupings(rows: Sequence[Rows], shown: Sequence[tuple[Column, Measure
     A slice's mean is then that of the differences, in [-1, 1].
     """
     ones = [next(row for row in of if row is not None) for of in rows]
-    groups = [_group(of) for of in rows]
-    changes = [[_change(of, *each) for of in rows] for each in shown]
     members: dict[str, dict[str, list[int]]] = {}
     for field in fields(row.sample for row in ones):
         places: dict[str, list[int]] = {}
@@ -114,6 +112,10 @@ def change_groupings(rows: Sequence[Rows], shown: Sequence[tuple[Column, Measure
                 places.setdefault(value, []).append(place)
         if 2 <= len(places) <= _most_kinds(ones) and len(members) < MOST_FIELDS:  # noqa: PLR2004 - one kind parts nothing
             members[field] = places
+    if not members:
+        return Groupings()
+    groups = [_group(of) for of in rows]
+    changes = [[_change(of, *each) for of in rows] for each in shown]
 
     def figure(field: str, value: str, nth: int, confidence: float | None) -> Slice:
         places, moved = members[field][value], changes[nth]

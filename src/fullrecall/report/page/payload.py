@@ -17,10 +17,10 @@ from fullrecall.report.page.causes import Causes
 from fullrecall.report.page.choices import Choice, first_shown, labels_of
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.details import Details
-from fullrecall.report.page.encoding import ScriptJson, as_json, escaped
+from fullrecall.report.page.encoding import ScriptJson, as_json, as_text, escaped
 from fullrecall.report.page.groupings import Groupings
-from fullrecall.report.page.readings import STATUSES, Misses, Reader, Reading, Rows
-from fullrecall.report.page.tables import given
+from fullrecall.report.page.readings import STATUSES, Figures, Misses, Reader, Reading, Rows
+from fullrecall.report.page.turns import Turns
 from fullrecall.report.pairs import Gap
 from fullrecall.report.row import Row
 from fullrecall.result import Status
@@ -87,15 +87,16 @@ def payload(  # noqa: PLR0917 - what a page is made of
     causes: Causes,
     groupings: Groupings,
     of_all: Sequence[tuple[int, int]] = (),
+    turned_of_all: Sequence[Turns] = (),
 ) -> Payload:
     """Return the data of a page: each sample with its row on each of the `sides`.
 
     The page opens with the choice that `causes` were told for, else with the headline. `of_all`
     says, where the samples are not all that there are, how many of all miss something by each
-    choice, and how many are scored.
+    choice, and how many are scored; `turned_of_all` what became of them between two sides.
     """
     details = Details(causes, SAMPLES_IN_BLOCK)
-    totals = [[Counter[_Counted]() for _ in columns] for _ in sides]
+    totals = [[Counter[Figures]() for _ in columns] for _ in sides]
     entries: list[str] = []
     first = first_shown(choices, columns, causes.labels)
     failing = _Failures(first)
@@ -108,7 +109,7 @@ def payload(  # noqa: PLR0917 - what a page is made of
         failing.add(position, rows, one, readings)
         for each in readings:
             for side, cell in each.cells.items():
-                totals[side][each.nth][cell.missed, cell.targets] += 1
+                totals[side][each.nth][cell.figures] += 1
     blocks = dict(details.blocks())
     index: dict[str, Any] = {
         "sides": list(sides),
@@ -120,15 +121,16 @@ def payload(  # noqa: PLR0917 - what a page is made of
         "gaps": list(_GAPS.values()),
         "groupings": groupings.named,
         "failing": list(map(list, of_all)),
+        "turned": list(map(list, turned_of_all)),
         "samples": [],
         "perBlock": SAMPLES_IN_BLOCK,
         "contextsPerBlock": details.contexts_per_block,
         "texts": details.texts_per_block,
     }
     before, after = as_json(index).split('"samples":[]', 1)
-    written = escaped(f'{before}"samples":[{",".join(entries)}]{after}')
+    whole = escaped(f'{before}"samples":[{",".join(entries)}]{after}')
     return Payload(
-        [("index", written), *blocks.items()],
+        [("index", whole), *blocks.items()],
         first,
         [[_summed(score, len(choices)) for score in side] for side in totals],
         failing.told(),
@@ -162,19 +164,19 @@ def _score(
     }
 
 
-_Counted: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""By each choice: what a score of a sample missed, and of how many targets."""
-
-
-def _summed(counts: Mapping[_Counted, int], choices: int) -> list[Misses]:
+def _summed(counts: Mapping[Figures, int], choices: int) -> list[Misses]:
     """Return the sums over all samples, by each choice."""
     return [
         Misses(
-            sum(missed[nth] * times for (missed, _), times in counts.items()),
-            sum(targets[nth] * times for (_, targets), times in counts.items()),
+            sum(figures.missed[nth] * times for figures, times in counts.items()),
+            sum(figures.targets[nth] * times for figures, times in counts.items()),
         )
         for nth in range(choices)
     ]
+
+
+_Missing: TypeAlias = tuple[float, int, int, Row]
+"""A sample that misses something: its lowest value, the most missed below 0, its place."""
 
 
 class _Failures:
@@ -182,11 +184,11 @@ class _Failures:
 
     def __init__(self, choice: int) -> None:
         self._choice = choice
-        self._missing: list[tuple[float, int, int, str, str]] = []
+        self._missing: list[_Missing] = []
         self._scored = self._unscored = 0
         # Of what both ends measured: whether it missed something there, with the place above.
         self._turns: Counter[tuple[bool, bool]] = Counter()
-        self._newly: list[tuple[float, int, int, str, str]] = []
+        self._newly: list[_Missing] = []
 
     def add(self, position: int, rows: Rows, one: Row, readings: Sequence[Reading]) -> None:
         """Count a sample."""
@@ -194,18 +196,21 @@ class _Failures:
         if rows[last] is None:
             return
         cells = [each.cells[last] for each in readings]
-        values = [value for cell in cells if (value := cell.values[choice]) is not None]
+        found = [cell.figures for cell in cells]
+        values = [value for of in found if (value := of.values[choice]) is not None]
         if not values:
             self._unscored += all(cell.read.status is Status.UNSCORED for cell in cells)
             return
         self._scored += 1
-        missed = max(cell.missed[choice] for cell in cells)
-        told = (min(values), -missed, position, one.label, _brief(one.sample.user_input))
+        missed = max([of.missed[choice] for of in found])
+        told = min(values), -missed, position, one
         if missed:
             self._missing.append(told)
-        earlier = [each.cells[0] for each in readings if 0 in each.cells]
-        if any(cell.values[choice] is not None for cell in earlier):
-            missed_before = any(cell.missed[choice] for cell in earlier)
+        if not last:
+            return
+        earlier = [each.cells[0].figures for each in readings if 0 in each.cells]
+        if any(of.values[choice] is not None for of in earlier):
+            missed_before = any(of.missed[choice] for of in earlier)
             self._turns[missed_before, bool(missed)] += 1
             if missed and not missed_before:
                 self._newly.append(told)
@@ -226,16 +231,16 @@ class _Failures:
         )
 
 
-def _worst(of: Sequence[tuple[float, int, int, str, str]]) -> list[tuple[str, str, int]]:
-    worst = nsmallest(FAILING_SHOWN, of)
-    return [(label, question, position) for *_, position, label, question in worst]
+def _worst(of: Sequence[_Missing]) -> list[tuple[str, str, int]]:
+    worst = nsmallest(FAILING_SHOWN, of)  # places differ: rows are never compared
+    return [(row.label, _brief(row.sample.user_input), at) for *_, at, row in worst]
 
 
 def _entry(
     rows: Rows,
     one: Row,
     readings: Sequence[Reading],
-    causes: list[list[int]],
+    causes: str,
     groups: list[list[int]],
 ) -> str:
     """Return as JSON what the table shows of a sample: on each side, for each score, three values.
@@ -244,16 +249,22 @@ def _entry(
     how many targets it missed.
     """
     sides = [
-        "null" if row is None else f"[{','.join([each.cells[side].json for each in readings])}]"
+        "null"
+        if row is None
+        else f"[{','.join([each.cells[side].figures.json for each in readings])}]"
         for side, row in enumerate(rows)
     ]
-    gaps = None
+    made = f'"l":{as_text(one.label)},"q":{as_text(_brief(one.sample.user_input))}'
+    if one.sample.group is not None:
+        made += f',"g":{as_text(one.sample.group)}'
+    if causes:
+        made += f',"c":{causes}'
     if len(rows) > 1:
         gaps = [None if each.gap is None else _GAP_NUMBERS[each.gap] for each in readings]
-    more = given(g=one.sample.group, c=causes or None, n=gaps, s=groups or None)
-    rest = f",{as_json(more)[1:-1]}" if more else ""
-    label, question = as_json(one.label), as_json(_brief(one.sample.user_input))
-    return f'{{"l":{label},"q":{question},"v":[{",".join(sides)}]{rest}}}'
+        made += f',"n":{as_json(gaps)}'
+    if groups:
+        made += f',"s":{as_json(groups)}'
+    return f'{{{made},"v":[{",".join(sides)}]}}'
 
 
 def _brief(question: str | None) -> str:

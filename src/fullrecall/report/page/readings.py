@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.findings import ColumnFindings, Findings, restricted
@@ -35,21 +35,43 @@ class Misses(NamedTuple):
     targets: int
 
 
-class Cell(NamedTuple):
-    """One score of one sample on one side: its value, misses and targets by each choice.
+@dataclass(eq=False, slots=True)
+class Figures:
+    """A score by each choice: its values, its misses and of how many targets.
 
-    `result` is what the scorer found; `read` the same over the targets that are compared. `whole`
-    says that every measure counts all of them. `json` has the status, the values and the misses as
-    the page's script reads them.
+    `whole` says that every measure counts all targets. `json` has the status, the values and the
+    misses as the page's script reads them. `reasons` are those of results with these figures, by
+    how many contexts they were found in. Samples that found as much share their figures.
     """
 
-    result: Result
-    read: Result
     values: Sequence[float | None]
     missed: tuple[int, ...]
     targets: tuple[int, ...]
     whole: bool
     json: str
+    reasons: dict[int, str] = field(default_factory=dict)
+
+
+class Cell(NamedTuple):
+    """One score of one sample on one side.
+
+    `result` is what the scorer found; `read` the same over the targets that are compared.
+    """
+
+    result: Result
+    read: Result
+    figures: Figures
+
+    @property
+    def reason(self) -> str:
+        """The reason of the result."""
+        result, known = self.result, self.figures.reasons
+        if self.read is not result or result.note or result.ranks is not None:
+            return result.reason
+        reason = known.get(result.retrieved)
+        if reason is None:
+            reason = known[result.retrieved] = result.reason
+        return reason
 
 
 class Reading(NamedTuple):
@@ -73,23 +95,27 @@ class Reader:
             for measure in self._measures
         )
         # Of ten thousand samples, most have found as much at the same ranks as another one.
-        self._figures: dict[tuple[Any, ...], _Figures] = {}
+        self._figures: dict[tuple[Any, ...], Figures] = {}
 
     def read(self, rows: Rows) -> Reading:
         """Return what the page reads of a sample."""
+        if len(rows) == 1 and rows[0] is not None:
+            result = rows[0].results[self._positions[0]]
+            cells = {0: Cell(result, result, self._of(result))}
+            return Reading(self._nth, self._measures, cells, None)
         results = [
             None if row is None else row.results[place]
             for row, place in zip(rows, self._positions, strict=True)
         ]
         gap, read = _compared(results)
         cells = {
-            side: Cell(result, own, *self._of(own))
+            side: Cell(result, own, self._of(own))
             for side, (result, own) in enumerate(zip(results, read, strict=True))
             if result is not None and own is not None
         }
         return Reading(self._nth, self._measures, cells, gap)
 
-    def _of(self, read: Result) -> _Figures:
+    def _of(self, read: Result) -> Figures:
         findings = read.findings
         if not self._by_ranks or read.status is not Status.SCORED or read.ranks is not None:
             return _figures(read, self._measures)
@@ -122,17 +148,7 @@ def _over(first: Result, between: Result | None) -> Result | None:
     return replace(between, findings=restricted(between.findings, set(first.targets)))
 
 
-class _Figures(NamedTuple):
-    """The fields of a `Cell` that do not name its result."""
-
-    values: Sequence[float | None]
-    missed: tuple[int, ...]
-    targets: tuple[int, ...]
-    whole: bool
-    json: str
-
-
-def _figures(read: Result, measures: Sequence[Measure]) -> _Figures:
+def _figures(read: Result, measures: Sequence[Measure]) -> Figures:
     missed: tuple[int, ...] = (0,) * len(measures)
     targets, whole = missed, False
     values: list[float | None] = [None] * len(measures)
@@ -143,7 +159,7 @@ def _figures(read: Result, measures: Sequence[Measure]) -> _Figures:
         if read.status is Status.SCORED:
             missed, targets, whole = _misses(findings, measures)
     numbers = as_json([STATUSES.index(read.status), values, missed])
-    return _Figures(values, missed, targets, whole, numbers)
+    return Figures(values, missed, targets, whole, numbers)
 
 
 def _misses(findings: Findings, measures: Sequence[Measure]) -> tuple[_Numbers, _Numbers, bool]:

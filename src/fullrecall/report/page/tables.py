@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from operator import attrgetter
 from typing import Any
 
@@ -26,7 +27,8 @@ class Texts:
 
     def number(self, text: str | None) -> int | None:
         """Return the number of `text`; None for none."""
-        return None if text is None else self.numbers.setdefault(text, len(self.numbers))
+        numbers = self.numbers
+        return None if text is None else numbers.setdefault(text, len(numbers))
 
     def blocks(self) -> Iterator[list[str]]:
         """Yield the texts in order, cut into blocks."""
@@ -47,31 +49,31 @@ class Contexts:
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        # Numbers as they are written, which is what they are for.
+        self._numbers: dict[tuple[Any, ...], str] = {}
         # Those with metadata, which cannot be part of a key.
-        self._with: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], int]]] = {}
+        self._with: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], str]]] = {}
         self._entries: list[str] = []
 
-    def numbers(self, contexts: Sequence[Context]) -> list[int]:
-        """Return the number of each of the contexts."""
-        if any(map(_metadata, contexts)):
-            return list(map(self._number, contexts))
-        found = list(map(self._numbers.get, map(_key, contexts)))
-        if None in found:
-            return list(map(self._number, contexts))
-        return found  # type: ignore[return-value] # no None: looked at above
+    def listed(self, contexts: Sequence[Context]) -> str:
+        """Return the numbers of the contexts as JSON."""
+        if not any(map(_metadata, contexts)):
+            known = list(map(self._numbers.get, map(_key, contexts)))
+            if None not in known:
+                return f"[{','.join(known)}]"  # type: ignore[arg-type] # no None: looked at above
+        return f"[{','.join(map(self._number, contexts))}]"
 
-    def numbers_of_ids(self, ids: Sequence[str | None]) -> list[int]:
-        """Return the number of each of contexts of which the IDs alone are known."""
+    def listed_ids(self, ids: Sequence[str | None]) -> str:
+        """Return the numbers of contexts of which the IDs alone are known, as JSON."""
         # A rank without an ID has nothing to show, and still takes its place.
-        return [self._number(Context(id=one, text=None if one else "")) for one in ids]
+        return self.listed([Context(id=one, text=None if one else "") for one in ids])
 
     def blocks(self) -> Iterator[str]:
         """Yield the contexts in order as JSON, cut into blocks; at least one."""
         for start in range(0, len(self._entries) or 1, CONTEXTS_IN_BLOCK):
             yield f"[{','.join(self._entries[start : start + CONTEXTS_IN_BLOCK])}]"
 
-    def _number(self, context: Context) -> int:
+    def _number(self, context: Context) -> str:
         key = _key(context)
         if not context.metadata:
             number = self._numbers.get(key)
@@ -85,19 +87,18 @@ class Contexts:
         same.append((context.metadata, self._add(context)))
         return same[-1][1]
 
-    def _add(self, context: Context) -> int:
+    def _add(self, context: Context) -> str:
         number = self._texts.number
-        fields = {
-            "t": number(context.text),
-            "i": number(context.id),
-            "d": number(context.source),
-            "p": None if context.start is None else f"[{context.start},{context.end}]",
-            "m": number(metadata_text(context.metadata)),
-        }
-        # All of them are numbers, which are written faster than by an encoder.
-        written = [f'"{name}":{value}' for name, value in fields.items() if value is not None]
-        self._entries.append(f"{{{','.join(written)}}}")
-        return len(self._entries) - 1
+        self._entries.append(
+            written(
+                t=number(context.text),
+                i=number(context.id),
+                d=number(context.source),
+                p=None if context.start is None else f"[{context.start},{context.end}]",
+                m=number(metadata_text(context.metadata)),
+            )
+        )
+        return str(len(self._entries) - 1)
 
 
 _key = attrgetter("text", "id", "source", "start", "end")
@@ -115,11 +116,18 @@ def metadata_text(metadata: Mapping[str, Any]) -> str | None:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def rounded(value: float | None) -> float | None:
-    """Return a number with as many digits as a page needs."""
-    return value if value is None or value == 1.0 else float(f"{value:.6g}")
+def rounded(value: float) -> str:
+    """Return a number as JSON, with as many digits as a page needs.
+
+    Raises `ValueError` for a number that is not finite.
+    """
+    if not isfinite(value):
+        raise ValueError(f"expected a finite number, got {value!r}")
+    return "1" if value == 1.0 else f"{value:.6g}"
 
 
-def given(**fields: Any) -> dict[str, Any]:
-    """Return the fields that are not None."""
-    return {name: value for name, value in fields.items() if value is not None}
+def written(**fields: str | int | None) -> str:
+    """Return JSON of an object of the fields that are not None: numbers, or JSON already."""
+    # Details are numbers nearly all, which are written faster than by an encoder.
+    parts = [f'"{name}":{value}' for name, value in fields.items() if value is not None]
+    return f"{{{','.join(parts)}}}"

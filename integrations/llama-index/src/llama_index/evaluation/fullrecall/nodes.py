@@ -73,7 +73,7 @@ class NodeReader:
     ) -> None:
         if expand is not None and not isinstance(expand, BaseDocumentStore):
             raise ParameterError(
-                "expand is a docstore, such as storage_context.docstore, "
+                "expand must be a docstore, such as storage_context.docstore, "
                 f"got {type(expand).__name__}"
             )
         self.id_key = id_key
@@ -134,8 +134,8 @@ def _several(nodes: object) -> Iterable[object]:
     # Nodes can be iterated over, as pydantic models, and would pass for a list of their fields.
     if isinstance(nodes, (str, NodeWithScore, BaseNode)) or not isinstance(nodes, Iterable):
         raise InputError(
-            "nodes is a list of nodes, as retriever.retrieve(…) or response.source_nodes, "
-            f"got {type(nodes).__name__}"
+            "nodes must be a list of nodes, such as retriever.retrieve(…) or "
+            f"response.source_nodes, got {type(nodes).__name__}"
         )
     return nodes
 

@@ -100,7 +100,7 @@ def _own(name: str, template: object) -> str:
         template = PromptTemplate(template)
     if not isinstance(template, BasePromptTemplate) or isinstance(template, ChatPromptTemplate):
         raise ParameterError(
-            f"the prompt {name!r} is one text, the model's instruction: give a PromptTemplate, "
+            f"the prompt {name!r} is one text, the model's instruction: pass a PromptTemplate, "
             f"got {type(template).__name__}"
         )
     # Filled in with marks, so that the template's partial variables and functions count too.

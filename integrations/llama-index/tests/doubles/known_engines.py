@@ -1,0 +1,63 @@
+"""Retrievers and engines of which it is known what they retrieve."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import CustomQueryEngine
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from llama_index.evaluation.fullrecall.observation import Capture
+
+
+class Echo(BaseRetriever):
+    """Brings one node that is named after the question, after other tasks have had their turn."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        if self.error is not None:
+            raise self.error
+        node = TextNode(id_=f"for {query_bundle.query_str}", text=query_bundle.query_str)
+        return [NodeWithScore(node=node, score=1.0), NodeWithScore(node=TextNode(text="noise"))]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        await asyncio.sleep(0)
+        return self._retrieve(query_bundle)
+
+
+class First(BaseNodePostprocessor):
+    """Keeps the first node."""
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[:1]
+
+
+class Pipeline(CustomQueryEngine):
+    """An engine of the user's own, which does what it is told."""
+
+    work: Callable[[str], Any]
+
+    def custom_query(self, query_str: str) -> Any:
+        """Do it."""
+        return self.work(query_str)
+
+
+def finals(capture: Capture | None) -> list[str]:
+    """Return the IDs of what reached the model."""
+    assert capture is not None
+    return [item.node.node_id for item in capture.final]
+
+
+def run(agent: Any, question: str) -> Any:
+    """Return the awaitable of a run with a memory that needs no database."""
+    return agent.run(user_msg=question, memory=ChatMemoryBuffer.from_defaults(token_limit=9999))

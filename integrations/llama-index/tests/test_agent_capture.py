@@ -1,0 +1,280 @@
+"""Agents and workflows that are captured: each with what its own tools returned."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from known_engines import Echo, First, finals, run
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.llms import MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.tools import (
+    FunctionTool,
+    QueryEngineTool,
+    RetrieverTool,
+    ToolOutput,
+    function_tool,
+)
+from llama_index.core.tools.types import AsyncBaseTool, BaseTool, ToolMetadata
+from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
+
+from llama_index.evaluation.fullrecall import attach, capture_retrievals
+from llama_index.evaluation.fullrecall.observation import Capture, handlers
+from llama_index.evaluation.fullrecall.observation.recording import recordings
+
+
+@pytest.fixture
+def echo(llm: MockLLM) -> BaseQueryEngine:
+    """An engine whose answers are told apart by what was retrieved."""
+    return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_open() -> Iterator[None]:
+    """After every test, no recording is active here, and no step or call is kept."""
+    yield
+    assert not recordings.get()
+    assert handlers._running == {}
+    assert handlers._calls == {}
+
+
+# Agents and workflows
+
+looks_at_agents = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
+"""LlamaIndex reads all attributes of an agent that it makes, pydantic's deprecated ones too."""
+
+
+def calls_once(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+    """Call the tool with the user's message, and answer when its output is there."""
+    if messages[-1].role == MessageRole.TOOL:
+        return ChatMessage(role="assistant", content="an answer")
+    asked = next(m.content for m in reversed(messages) if m.role == MessageRole.USER)
+    call = ToolCallBlock(tool_call_id="1", tool_name="search", tool_kwargs={"input": asked})
+    return ChatMessage(role="assistant", blocks=[TextBlock(text=""), call])
+
+
+def function_agent(tool: Any) -> FunctionAgent:
+    """Return an agent that calls `tool` once."""
+    llm = MockFunctionCallingLLM(response_generator=calls_once, is_chat_model=True)
+    return FunctionAgent(name="agent", description="d", tools=[tool], llm=llm, streaming=False)
+
+
+async def captured(agent: Any, question: str) -> Capture:
+    """Run an agent in a block, and return what it retrieved."""
+    with capture_retrievals() as capture:
+        await run(agent, question)
+    return capture
+
+
+def query_tool(engine: BaseQueryEngine) -> QueryEngineTool:
+    """Return an engine as the tool "search"."""
+    return QueryEngineTool.from_defaults(engine, name="search", description="d")
+
+
+@looks_at_agents
+def test_an_agent_with_an_engine_as_tool(echo: BaseQueryEngine) -> None:
+    """The agent's output has no nodes: the block has them, and the tool's own response."""
+    with attach(echo) as attachment:
+        capture = asyncio.run(captured(function_agent(query_tool(echo)), "a"))
+    assert finals(capture) == ["for a"]
+    assert len(capture.retrieved) == 2
+    assert finals(attachment.captures[0]) == ["for a"]
+
+
+class FirstAwaited(First):
+    """The same, with an async method of its own, of which LlamaIndex tells nothing."""
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return nodes[:1]
+
+
+@looks_at_agents
+def test_an_agent_with_a_retriever_as_tool() -> None:
+    """What the tool returned, after its reranker, is what reached the agent."""
+    tool = RetrieverTool.from_defaults(
+        Echo(), node_postprocessors=[FirstAwaited()], name="search", description="d"
+    )
+    capture = asyncio.run(captured(function_agent(tool), "a"))
+    assert finals(capture) == ["for \ninput is a\n"]
+    assert len(capture.retrieved) == 2
+
+
+def first_of(question: str) -> ToolOutput:
+    """Return the first of what is retrieved, chosen by hand."""
+    nodes = Echo().retrieve(question)[:1]
+    return ToolOutput(tool_name="search", content="", raw_input={}, raw_output=nodes)
+
+
+class OwnTool(BaseTool):
+    """A tool of the user's own."""
+
+    @property
+    def metadata(self) -> ToolMetadata:
+        """Name it."""
+        return ToolMetadata(name="search", description="d")
+
+    def __call__(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search."""
+        return first_of(input)
+
+
+class OwnAsyncTool(AsyncBaseTool):
+    """A tool of the user's own that can be awaited."""
+
+    @property
+    def metadata(self) -> ToolMetadata:
+        """Name it."""
+        return ToolMetadata(name="search", description="d")
+
+    def call(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search."""
+        return first_of(input)
+
+    async def acall(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
+        """Search."""
+        return first_of(input)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        OwnTool(),
+        OwnAsyncTool(),
+        OwnAsyncTool().call,
+        lambda question: asyncio.run(OwnAsyncTool().acall(question)),
+    ],
+    ids=["tool", "async tool", "call", "acall"],
+)
+def test_what_a_tool_of_the_users_own_hands_on_is_final(use: Any) -> None:
+    """However the tool is called: what it returned reached whoever called it."""
+    with capture_retrievals() as capture:
+        use("a")
+    assert finals(capture) == ["for a"]
+    assert len(capture.retrieved) == 2
+
+
+@looks_at_agents
+def test_an_agent_with_a_function_as_tool() -> None:
+    """A function that retrieves by hand and returns a text: its last list reached the agent."""
+
+    async def search(input: str) -> str:  # noqa: A002 - the name of the tool's argument
+        """Search."""
+        return str(First().postprocess_nodes(await Echo().aretrieve(input)))
+
+    capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
+    assert finals(capture) == ["for a"]
+
+
+HANDS_ON = "copy_context" in inspect.getsource(function_tool.sync_to_async)
+"""Whether this LlamaIndex runs plain functions in threads with the context of the call."""
+
+
+@looks_at_agents
+@pytest.mark.parametrize("as_nodes", [False, True], ids=["text", "nodes"])
+def test_an_agent_with_a_plain_function_as_tool(*, as_nodes: bool) -> None:
+    """Older LlamaIndex runs it without the context: nodes tell whose they are, a text does not."""
+
+    def search(input: str) -> Any:  # noqa: A002 - the name of the tool's argument
+        """Search."""
+        nodes = First().postprocess_nodes(Echo().retrieve(input))
+        return nodes if as_nodes else str(nodes)
+
+    with capture_retrievals(scored="retrieved") as before:
+        capture = asyncio.run(captured(function_agent(FunctionTool.from_defaults(search)), "a"))
+    if as_nodes or HANDS_ON:
+        assert (finals(capture), len(before.retrieved)) == (["for a"], 2)
+        assert [one.retrieval().error for one in (capture, before)] == [None, None]
+        (call,) = capture.retrieval().calls
+        assert (call.source, [part.source for part in call.children]) == ("search", ["First"])
+        return
+    for one in (capture, before):
+        error = one.retrieval().error or ""
+        assert "Echo was asked in a thread without the call's context" in error
+        assert "before 0.14.22 starts the plain function of a tool (search) without it" in error
+
+
+@looks_at_agents
+def test_agents_that_run_at_the_same_time_keep_apart(echo: BaseQueryEngine) -> None:
+    """Twenty runs of one agent, each in a block of its own."""
+    agent = function_agent(query_tool(echo))
+
+    async def run_all() -> list[Capture]:
+        return await asyncio.gather(*(captured(agent, f"q{n}") for n in range(20)))
+
+    assert [finals(capture) for capture in asyncio.run(run_all())] == [
+        [f"for q{n}"] for n in range(20)
+    ]
+
+
+@looks_at_agents
+def test_an_agent_workflow(echo: BaseQueryEngine) -> None:
+    """Agents that are run by a workflow of agents."""
+    workflow = AgentWorkflow(agents=[function_agent(query_tool(echo))], root_agent="agent")
+    assert finals(asyncio.run(captured(workflow, "a"))) == ["for a"]
+
+
+@looks_at_agents
+@pytest.mark.filterwarnings("ignore:is_running called:DeprecationWarning")  # by the agent itself
+def test_a_react_agent(echo: BaseQueryEngine) -> None:
+    """An agent whose model writes its calls as text."""
+
+    def thinks(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        if "Observation" in (messages[-1].content or ""):
+            return ChatMessage(role="assistant", content="Thought: I know.\nAnswer: an answer")
+        text = 'Thought: search.\nAction: search\nAction Input: {"input": "a"}'
+        return ChatMessage(role="assistant", content=text)
+
+    llm = MockFunctionCallingLLM(response_generator=thinks, is_chat_model=True)
+    agent = ReActAgent(
+        name="agent", description="d", tools=[query_tool(echo)], llm=llm, streaming=False
+    )
+    assert finals(asyncio.run(captured(agent, "a"))) == ["for a"]
+
+
+class Retrieved(Event):
+    """What the first step hands to the second."""
+
+    nodes: list[NodeWithScore]
+
+
+class TwoSteps(Workflow):
+    """A user's workflow: retrieve in one step, rerank and answer in another."""
+
+    @step
+    async def retrieve(self, ctx: Context, ev: StartEvent) -> Retrieved:
+        """Retrieve."""
+        return Retrieved(nodes=await Echo().aretrieve(ev.question))
+
+    @step
+    async def answer(self, ev: Retrieved) -> StopEvent:
+        """Rerank and answer."""
+        nodes = await First().apostprocess_nodes(ev.nodes)
+        return StopEvent(result=nodes[0].text)
+
+
+def test_workflows_that_run_at_the_same_time_keep_apart() -> None:
+    """Each run in its block, with the reranker of its second step."""
+
+    async def one(question: str) -> Capture:
+        with capture_retrievals() as capture:
+            assert await TwoSteps().run(question=question) == question
+        return capture
+
+    async def run_all() -> list[Capture]:
+        return await asyncio.gather(*(one(f"q{n}") for n in range(20)))
+
+    captures = asyncio.run(run_all())
+    assert [finals(capture) for capture in captures] == [[f"for q{n}"] for n in range(20)]
+    assert all(len(capture.retrieved) == 2 for capture in captures)
+    (call,) = captures[0].retrieval().calls
+    assert (call.source, [part.source for part in call.children]) == ("First", ["Echo"])

@@ -1,0 +1,539 @@
+"""Captures: calls that run at the same time, failures, and what stands in one."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any
+
+import pytest
+from known_engines import Echo, First, Pipeline, finals
+from llama_index.core import SummaryIndex, VectorStoreIndex
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.response.schema import PydanticResponse, Response, StreamingResponse
+from llama_index.core.bridge.pydantic import BaseModel
+from llama_index.core.chat_engine import ContextChatEngine
+from llama_index.core.evaluation import BatchEvalRunner
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
+from llama_index.core.llms import MockLLM
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
+from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.schema import (
+    MediaResource,
+    Node,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+)
+
+from fullrecall import IdRecall, Sample
+from fullrecall.errors import ParameterError
+from fullrecall.result import Status
+from llama_index.evaluation.fullrecall import (
+    RecallEvaluator,
+    attach,
+    capture_of,
+    capture_retrievals,
+)
+from llama_index.evaluation.fullrecall.observation import Capture, handlers, snapshots
+from llama_index.evaluation.fullrecall.observation.recording import recordings
+
+FRUIT = "What do bananas hold?"
+TOWER = "Where in Paris does the Eiffel Tower stand?"
+
+
+@pytest.fixture
+def echo(llm: MockLLM) -> BaseQueryEngine:
+    """An engine whose answers are told apart by what was retrieved."""
+    return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_open() -> Iterator[None]:
+    """After every test, no recording is active here, and no step or call is kept."""
+    yield
+    assert not recordings.get()
+    assert handlers._running == {}
+    assert handlers._calls == {}
+
+
+def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
+    """Each of 200 gathered calls gets its own retrieval, in a response that carries it."""
+    questions = [f"q{n}" for n in range(200)]
+
+    async def ask_all() -> list[Any]:
+        return await asyncio.gather(*map(echo.aquery, questions))
+
+    with attach(echo) as attachment:
+        responses = asyncio.run(ask_all())
+    assert [finals(capture_of(response)) for response in responses] == [
+        [f"for {question}"] for question in questions
+    ]
+    assert all(len(capture.retrieved) == 2 for capture in attachment.captures)
+    assert sorted(str(capture.question) for capture in attachment.captures) == sorted(questions)
+
+
+def test_200_calls_in_threads_keep_apart(echo: BaseQueryEngine) -> None:
+    """Each of 200 calls in threads gets its own retrieval."""
+    questions = [f"q{n}" for n in range(200)]
+    with attach(echo), ThreadPoolExecutor(16) as threads:
+        responses = list(threads.map(echo.query, questions))
+    assert [finals(capture_of(response)) for response in responses] == [
+        [f"for {question}"] for question in questions
+    ]
+
+
+def test_blocks_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
+    """A block in each task captures what that task asks for, and no more."""
+
+    async def ask(question: str) -> list[str]:
+        with capture_retrievals() as capture:
+            await echo.aquery(question)
+        return finals(capture)
+
+    async def ask_all() -> list[list[str]]:
+        return await asyncio.gather(*(ask(f"q{n}") for n in range(50)))
+
+    assert asyncio.run(ask_all()) == [[f"for q{n}"] for n in range(50)]
+
+
+def test_a_call_that_blocks_a_running_loop_is_captured(
+    index: VectorStoreIndex, llm: MockLLM
+) -> None:
+    """As in notebooks: LlamaIndex runs the retrievers in a loop of another thread."""
+    fused = QueryFusionRetriever(
+        [Echo(), index.as_retriever(similarity_top_k=1)], llm=llm, num_queries=1, use_async=True
+    )
+    engine = RetrieverQueryEngine.from_args(fused, llm=llm)
+
+    async def in_a_loop() -> Any:
+        return engine.query(FRUIT)
+
+    with attach(engine):
+        capture = capture_of(asyncio.run(in_a_loop()))
+    assert capture is not None
+    assert [(one.retriever, one.is_part) for one in capture.retrievals] == [
+        ("QueryFusionRetriever", False),
+        ("Echo", True),
+        ("VectorIndexRetriever", True),
+    ]
+
+
+def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> None:
+    """`BatchEvalRunner` asks all, then evaluates: each response has still its own capture."""
+    evaluator = RecallEvaluator(IdRecall())
+    questions = [f"q{n}" for n in range(10)]
+    with pytest.warns(DeprecationWarning, match="asyncio_module"):
+        runner = BatchEvalRunner({"recall": evaluator}, workers=4)
+    with attach(echo) as attachment:
+        results = asyncio.run(
+            runner.aevaluate_queries(
+                echo,
+                queries=questions,
+                recall={"expected_ids": [[f"for {question}"] for question in questions]},
+            )
+        )
+    assert len(attachment.captures) == 10
+    assert [result.score for result in results["recall"]] == [1.0] * 10
+
+
+def test_a_block_inside_a_block_is_seen_by_both() -> None:
+    """A library that captures for itself takes nothing from the caller's own block."""
+    with capture_retrievals() as outer:
+        with capture_retrievals() as inner:
+            Echo().retrieve("a")
+        Echo().retrieve("b")
+    assert finals(inner)[0] == "for a"
+    assert [one.question for one in outer.retrievals] == ["a", "b"]
+
+
+def test_what_ends_after_the_block_is_not_captured() -> None:
+    """A task that a block started and did not wait for adds nothing to it later."""
+    go = asyncio.Event()
+
+    async def later() -> None:
+        await go.wait()
+        await Echo().aretrieve("late")
+
+    async def run() -> Capture:
+        with capture_retrievals() as capture:
+            task = asyncio.create_task(later())
+            await Echo().aretrieve("in time")
+        go.set()
+        await task
+        return capture
+
+    assert [one.question for one in asyncio.run(run()).retrievals] == ["in time"]
+
+
+def test_only_questions_are_calls(llm: MockLLM) -> None:
+    """What else LlamaIndex tells of an attached object, as that a chat is reset, is no call."""
+    chat = ContextChatEngine.from_defaults(
+        Echo(), llm=llm, memory=ChatMemoryBuffer.from_defaults(llm=llm)
+    )
+    with attach(chat) as attachment:
+        chat.reset()
+        assert attachment.captures == ()
+        chat.chat("a")
+    assert len(attachment.captures) == 1
+
+
+def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
+    """An engine that returns a task ends where the task does: its capture is delivered."""
+
+    class Starts(Pipeline):
+        def aquery(self, str_or_query_bundle: Any) -> Any:
+            return asyncio.ensure_future(super().aquery(str_or_query_bundle))
+
+    engine = Starts(work=lambda question: Echo().retrieve(question)[0].text)
+
+    async def run() -> list[str]:
+        answers = []
+        for question in "ab":
+            answers.append(str(await engine.aquery(question)))
+            await asyncio.sleep(0)  # the task's callbacks come after its result
+            assert len(recordings.get()) == 1, "what has ended is let go by the next call"
+        return answers
+
+    with attach(engine) as attachment:
+        assert asyncio.run(run()) == ["a", "b"]
+    assert [(one.answer, finals(one)[0]) for one in attachment.captures] == [
+        ("a", "for a"),
+        ("b", "for b"),
+    ]
+
+
+def test_a_call_that_fails_is_kept_with_its_error(llm: MockLLM) -> None:
+    """The error goes to the caller as ever; its capture is unscored and says why."""
+    engine = RetrieverQueryEngine.from_args(Echo(TimeoutError("no answer")), llm=llm)
+    with attach(engine) as attachment:
+        with pytest.raises(TimeoutError):
+            engine.query("a")
+        with pytest.raises(TimeoutError):
+            asyncio.run(engine.aquery("b"))
+    assert [capture.question for capture in attachment.captures] == ["a", "b"]
+    for capture in attachment.captures:
+        assert capture.error == "TimeoutError: no answer"
+        assert not capture.observed
+        result = IdRecall().score(capture.sample({"expected_ids": ["x"]}))
+        assert (result.status, result.reason) == (
+            Status.UNSCORED,
+            "no retrieval: TimeoutError: no answer",
+        )
+
+
+def test_a_call_that_fails_after_its_retrieval_shows_it(echo: BaseQueryEngine) -> None:
+    """What had been retrieved can be looked at, but is not scored: it may not be all."""
+
+    def work(question: str) -> Any:
+        Echo().retrieve(question)
+        raise RuntimeError("quota used up")
+
+    engine = Pipeline(work=work)
+    with attach(engine) as attachment, pytest.raises(RuntimeError):
+        engine.query("a")
+    (capture,) = attachment.captures
+    assert capture.retrieved[0].node.node_id == "for a"
+    assert capture.sample().retrieval_error == "RuntimeError: quota used up"
+    assert repr(capture) == "<Capture of 'a': RuntimeError: quota used up>"
+
+
+def test_a_failing_block_keeps_its_error() -> None:
+    """An exception leaves the block, and the capture says so."""
+    with pytest.raises(KeyError), capture_retrievals() as capture:
+        _ = Echo().retrieve("a")[0].node.metadata["x"]
+    assert capture.error == "KeyError: 'x'"
+    assert len(capture.retrievals) == 1
+
+
+def test_only_when_all_retrievals_failed_there_is_no_retrieval() -> None:
+    """A retriever that is asked again and then answers has brought something."""
+
+    def twice(question: str) -> str:
+        with pytest.raises(TimeoutError):
+            Echo(TimeoutError("late")).retrieve(question)
+        return "an answer" if question == "once" else str(Echo().retrieve(question))
+
+    engine = Pipeline(work=twice)
+    with attach(engine):
+        once, again = capture_of(engine.query("once")), capture_of(engine.query("again"))
+    assert once is not None
+    assert again is not None
+    assert once.sample().retrieval_error == "TimeoutError: late"
+    assert again.sample().retrieval_error is None
+    assert finals(again)[0] == "for again"
+
+
+def test_a_cancelled_call_leaves_nothing_open(llm: MockLLM) -> None:
+    """A task that is cancelled in the middle of its retrieval has a capture that says so."""
+
+    class Waits(Echo):
+        async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            await asyncio.Event().wait()
+            return []
+
+    engine = RetrieverQueryEngine.from_args(Waits(), llm=llm)
+
+    async def cancel() -> None:
+        task = asyncio.create_task(engine.aquery("a"))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with attach(engine) as attachment:
+        asyncio.run(cancel())
+    assert [capture.error for capture in attachment.captures] == ["CancelledError: "]
+
+
+def test_threads_without_the_context_are_not_seen() -> None:
+    """The one limit: a thread that the user starts belongs to the call only with its context."""
+
+    def bare(question: str) -> str:
+        with ThreadPoolExecutor() as threads:
+            return str(threads.submit(Echo().retrieve, question).result())
+
+    def handed_on(question: str) -> str:
+        with ThreadPoolExecutor() as threads:
+            run = copy_context().run
+            return str(threads.submit(run, Echo().retrieve, question).result())
+
+    first, second = Pipeline(work=bare), Pipeline(work=handed_on)
+    with attach(first), attach(second):
+        unseen, seen = capture_of(first.query("a")), capture_of(second.query("a"))
+    assert unseen is not None
+    assert unseen.sample().retrieval_error == (
+        "no retrieval was seen: no retriever was asked, or in a thread that was started without "
+        "copy_context()"
+    )
+    assert finals(seen)[0] == "for a"
+
+
+def test_what_a_call_started_and_left_running_is_not_its_own() -> None:
+    """A background task that outlives its call adds nothing to it, and its calls are captured."""
+    tasks: list[asyncio.Task[Any]] = []
+    go = asyncio.Event()
+
+    class Starts(CustomQueryEngine):
+        def custom_query(self, query_str: str) -> str:
+            raise AssertionError("asked asynchronously only")
+
+        async def acustom_query(self, query_str: str) -> str:
+            if query_str == "first":
+                tasks.append(asyncio.create_task(later()))
+            await Echo().aretrieve(query_str)
+            return "done"
+
+    engine = Starts()
+
+    async def later() -> None:
+        await go.wait()
+        await engine.aquery("second")
+
+    async def run() -> None:
+        await engine.aquery("first")
+        go.set()
+        await tasks[0]
+
+    with attach(engine) as attachment:
+        asyncio.run(run())
+    first, second = attachment.captures
+    assert finals(first)[0] == "for first"
+    assert finals(second)[0] == "for second"
+    assert len(first.retrievals) == len(second.retrievals) == 1
+
+
+def test_nodes_stand_as_they_were_when_they_were_handed_on() -> None:
+    """Whoever changes the nodes, the score or the metadata later does not change the capture."""
+    with capture_retrievals() as capture:
+        nodes = Echo().retrieve("a")
+        nodes[0].node.set_content("changed")  # type: ignore[attr-defined]
+        nodes[0].node.metadata["changed"] = True
+        nodes[0].node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="changed")
+        nodes[0].score = 0.0
+        nodes.pop()
+    first = capture.retrieved[0]
+    assert (first.text, first.metadata, first.score) == ("a", {}, 1.0)
+    assert first.node.ref_doc_id is None
+    assert len(capture.retrieved) == 2
+
+
+def test_nodes_of_several_media_stand_as_they_were() -> None:
+    """Their text is in an object of its own, which is copied too."""
+    node = Node(text_resource=MediaResource(text="a"))
+    with capture_retrievals() as capture:
+        (found,) = SummaryIndex([node]).as_retriever().retrieve("q")
+        found.node.text_resource.text = "changed"  # type: ignore[attr-defined]
+    assert [item.node.get_content() for item in capture.retrieved] == ["a"]
+
+
+def test_a_retriever_that_filters_in_a_method_of_its_own_is_seen_by_what_it_returns() -> None:
+    """A subclass that overrides `retrieve` tells no event of the list that it returns."""
+
+    class Filters(Echo):
+        def retrieve(self, str_or_query_bundle: Any) -> list[NodeWithScore]:
+            return super().retrieve(str_or_query_bundle)[:1]
+
+    with capture_retrievals() as capture:
+        Filters().retrieve("a")
+    assert finals(capture) == ["for a"]
+    (call,) = capture.retrieval().calls
+    assert (call.source, call.children) == ("Filters", ())
+
+
+def test_events_of_others_count_as_retrievals() -> None:
+    """Code that is no retriever of LlamaIndex's, but tells what it retrieved, is heard."""
+    nodes = Echo().retrieve("a")
+    with capture_retrievals() as capture:
+        get_dispatcher().event(RetrievalEndEvent(str_or_query_bundle="a", nodes=nodes))
+    assert finals(capture)[0] == "for a"
+    assert capture.retrievals[0].question == "a"
+
+
+def test_a_handler_that_fails_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """LlamaIndex swallows what handlers raise: it is logged, and the capture is unscored."""
+
+    def fails(nodes: Any) -> Any:
+        raise RuntimeError("cannot copy")
+
+    monkeypatch.setattr(snapshots, "Snapshot", fails)
+    with capture_retrievals() as capture:
+        assert len(Echo().retrieve("a")) == 2
+    problem = "the call was not recorded completely: RuntimeError: cannot copy"
+    assert capture.sample().retrieval_error == problem
+    assert "a step of a retrieval was not recorded" in caplog.text
+
+
+def test_the_handlers_are_installed_once_and_again_if_they_were_removed(
+    echo: BaseQueryEngine,
+) -> None:
+    """A program that clears LlamaIndex's handlers between attachments gets ours back."""
+    root = get_dispatcher()
+    attach(echo).detach()
+    attach(echo).detach()
+    before = list(root.span_handlers), list(root.event_handlers)
+    ours = [handlers._spans, handlers._events]
+    assert [sum(h is mine for h in (*before[0], *before[1])) for mine in ours] == [1, 1]
+    root.span_handlers = [h for h in root.span_handlers if h is not handlers._spans]
+    root.event_handlers = [h for h in root.event_handlers if h is not handlers._events]
+    with attach(echo):
+        assert finals(capture_of(echo.query("a"))) == ["for a"]
+
+
+def test_a_stream_that_breaks_has_its_capture() -> None:
+    """The retrieval was over before the first word: what fails later changes nothing of it."""
+
+    def breaks(question: str) -> StreamingResponse:
+        def words() -> Iterator[str]:
+            yield "The"
+            raise ConnectionError("lost")
+
+        return StreamingResponse(words(), Echo().retrieve(question))
+
+    engine = Pipeline(work=breaks)
+    with attach(engine) as attachment:
+        response: Any = engine.query("a")
+        with pytest.raises(ConnectionError):
+            list(response.response_gen)
+    assert attachment.captures[0].error is None
+    answer = RecallEvaluator().evaluate_response("a", response, expected_ids=["for a"])
+    assert answer.score == 1.0
+
+
+def test_captures_are_kept_up_to_a_number(echo: BaseQueryEngine) -> None:
+    """A service that runs for weeks keeps the last captures; the number is the user's."""
+    with attach(echo, keep=2) as attachment:
+        for question in "abc":
+            echo.query(question)
+    assert [capture.question for capture in attachment.captures] == ["b", "c"]
+    with pytest.raises(ParameterError, match="keep must be a whole number of at least 1, got 0"):
+        attach(echo, keep=0)
+
+
+def test_a_class_is_not_an_engine() -> None:
+    """Forgotten brackets are told as such."""
+    with pytest.raises(ParameterError, match="got the class Echo: pass an instance of it"):
+        attach(Echo)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "text", 7, [], {}, Response("x"), object()],
+    ids=lambda value: type(value).__name__,
+)
+def test_capture_of_what_was_not_captured_is_none(value: Any) -> None:
+    """It answers for everything, and raises for nothing."""
+    assert capture_of(value) is None
+
+
+def test_a_pydantic_response_carries_its_capture() -> None:
+    """It claims to have every attribute, so only a real one counts."""
+
+    class Answer(BaseModel):
+        name: str
+
+    response = PydanticResponse(Answer(name="x"), source_nodes=[])
+    assert capture_of(response) is None
+    engine = Pipeline(work=lambda question: Echo().retrieve(question) and response)
+    with attach(engine):
+        assert engine.query("a") is response
+    assert finals(capture_of(response))[0] == "for a"
+
+
+def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEngine) -> None:
+    """Responses that are pickled or copied keep their captures, and equal those without."""
+    with attach(echo):
+        response: Any = echo.query("a")
+    for again in (copy.deepcopy(response), pickle.loads(pickle.dumps(response))):  # noqa: S301
+        assert again == response
+        assert finals(capture_of(again)) == ["for a"]
+
+
+def test_a_capture_is_a_sample_of_either_list(index: VectorStoreIndex, llm: MockLLM) -> None:
+    """Both lists are scored: what a postprocessor loses is seen, and by which stage."""
+    engine = index.as_query_engine(llm=llm, similarity_top_k=3, node_postprocessors=[First()])
+    with attach(engine):
+        capture = capture_of(engine.query(TOWER))
+    assert capture is not None
+    wanted = Sample(user_input=TOWER, reference_context_ids=["place", "height"])
+    final = capture.sample(wanted)
+    with attach(engine, scored="retrieved", id_key="ref_doc_id"):
+        retrieved = capture_of(engine.query(TOWER))
+    assert retrieved is not None
+    assert IdRecall().score(final).score == 0.5
+    assert IdRecall().score(final.at_stage("VectorIndexRetriever")).score == 1.0
+    assert final.response == "text text text text text"
+    assert retrieved.sample().stages == ()
+    assert retrieved.sample().retrieved_context_ids == ("doc-tower", "doc-tower", "doc-france")
+    with pytest.raises(ParameterError, match="scored must be 'final' or 'retrieved', got 'both'"):
+        attach(engine, scored="both")  # type: ignore[arg-type]
+
+
+def test_a_capture_without_a_sample_has_its_question(echo: BaseQueryEngine) -> None:
+    """References can be given as a mapping, or come later."""
+    with attach(echo):
+        capture = capture_of(echo.query("a"))
+    assert capture is not None
+    assert capture.sample().user_input == "a"
+    assert capture.sample({"expected_ids": ["for a"]}).user_input is None
+    assert repr(capture) == "<Capture of 'a': 2 retrieved, 1 final>"
+
+
+def test_nothing_is_noted_where_nothing_is_captured(
+    echo: BaseQueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an active capture the handlers copy no node."""
+    attach(echo).detach()
+    copies: list[Any] = []
+    monkeypatch.setattr(snapshots, "Snapshot", copies.append)
+    echo.query("a")
+    assert copies == []

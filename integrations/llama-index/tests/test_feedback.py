@@ -1,0 +1,93 @@
+"""What an evaluator's result says: what was missed, and IDs of another kind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from known_nodes import PLACE, QUESTION, Nodes
+
+from fullrecall import IdRecall, TextRecall
+from llama_index.evaluation.fullrecall import RecallEvaluationResult, RecallEvaluator
+
+
+def test_feedback_lists_what_was_missed_in_readable_length() -> None:
+    """Long texts and long lists are cut in the feedback; the result holds them whole."""
+    long = "word " * 100
+    answer = RecallEvaluator(TextRecall()).evaluate(
+        contexts=["x"], reference_contexts=[long, *(f"text number {n}" for n in range(14))]
+    )
+    assert answer.feedback is not None
+    assert answer.feedback.startswith("0 of 15 found in 1 retrieved; missed: word word")
+    assert answer.feedback.endswith(
+        "…, " + ", ".join(f"text number {n}" for n in range(9)) + " and 5 more"
+    )
+    assert len(answer.result.missed) == 15
+    assert answer.result.missed[0] == long
+
+
+@pytest.mark.parametrize(
+    ("id_key", "expected", "hint"),
+    [
+        (
+            "node_id",
+            "doc-tower",
+            "expected IDs match ref_doc_id, not node_id: use id_key='ref_doc_id'",
+        ),
+        ("ref_doc_id", "place", "expected IDs match node_id, not ref_doc_id: use id_key='node_id'"),
+        (
+            "none",
+            "place",
+            "expected IDs match node_id, not none: use id_key='node_id'",
+        ),
+        (
+            lambda node: "x",
+            "place",
+            "expected IDs match node_id, not what id_key returns: use id_key='node_id'",
+        ),
+    ],
+)
+def test_ids_of_another_kind_are_told(id_key: Any, expected: str, hint: str, scored: Nodes) -> None:
+    """Document IDs never match node IDs: a working retriever scores 0, and the result says why."""
+    evaluator = RecallEvaluator(id_key=id_key)
+    answer = evaluator.evaluate(contexts=scored("place", "rome"), expected_ids=[expected])
+    assert not answer.score
+    assert answer.feedback is not None
+    assert hint in answer.feedback
+    assert hint in answer.result.reason
+
+
+@pytest.mark.parametrize(
+    "expected", [["unknown"], ["place", "doc-tower"], ["place"]], ids=["neither", "both", "own"]
+)
+def test_ids_of_the_right_kind_are_not_doubted(expected: list[str], scored: Nodes) -> None:
+    """No hint where an expected ID was retrieved, nor where it is none of the nodes' at all."""
+    answer = RecallEvaluator().evaluate(contexts=scored("place"), expected_ids=expected)
+    assert answer.feedback is not None
+    assert "id_key" not in answer.feedback
+
+
+def test_ids_beside_a_score_by_text_are_not_doubted(scored: Nodes) -> None:
+    """Where texts were found, expected IDs of another kind are beside the point."""
+    answer = RecallEvaluator(TextRecall()).evaluate(
+        contexts=scored("place"), reference_contexts=[PLACE], expected_ids=["doc-tower"]
+    )
+    assert answer.feedback == "1 of 1 found in 1 retrieved"
+
+
+def test_the_result_survives_pydantic(scored: Nodes) -> None:
+    """Copied, dumped to JSON and read again, a result keeps its findings, status and method."""
+    answer = RecallEvaluator(IdRecall()).evaluate(
+        QUESTION, scored("place", "rome"), expected_ids=["place", "height"]
+    )
+    assert answer.model_copy(deep=True) == answer
+    again = RecallEvaluationResult.model_validate_json(answer.model_dump_json())
+    assert again == answer
+    assert again.result.missed == ("height",)
+    assert json.loads(answer.model_dump_json())["result"]["method"]["name"] == "id_recall"
+    invalid = RecallEvaluator().evaluate(QUESTION)
+    assert RecallEvaluationResult.model_validate(invalid.model_dump()) == invalid
+    with pytest.raises(ValueError, match="expected a fullrecall Result, got int"):
+        RecallEvaluationResult(result=7)  # type: ignore[arg-type]
+    assert "result" in RecallEvaluationResult.model_json_schema()["properties"]

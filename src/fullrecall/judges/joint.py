@@ -1,0 +1,98 @@
+"""One reply that lists the claims of a text and judges them: its first part, taken for itself.
+
+The claims of a text are fixed once, by the first reply whose list is all of the text and nothing
+else (`partition`), or by a split that saw no contexts. Whoever comes later judges these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fullrecall.judges.origin import parted
+from fullrecall.judges.partition import Claimed, fault
+from fullrecall.judges.prompts import Prompts
+from fullrecall.judges.replies import json_values, text_items
+from fullrecall.models.chat import ChatRequest, Completion, Failure
+
+_MOST_CLAIMS = 200
+"""Of one text: comparing more with each other takes long."""
+
+
+class ClaimList:
+    """The claims of one text, in whatever reply lists them."""
+
+    def __init__(self, text: str, question: str | None) -> None:
+        self._text = text
+        self._question = question
+        self._read: tuple[Completion | None, tuple[str, ...]] = (None, ())
+
+    def of(self, completion: Completion) -> tuple[str, ...]:
+        """Return the claims that a completion fixes; none where it does not.
+
+        A signed one was asked to judge them, too. One that was not lists items, as a split does.
+        """
+        heard, claims = self._read
+        if heard is not completion:
+            claims = self._claims(completion)
+            self._read = completion, claims
+        return claims
+
+    def is_in(self, completion: Completion) -> bool:
+        """Whether a completion fixes the claims."""
+        return bool(self.of(completion))
+
+    def kept_as(self, prompts: Prompts) -> tuple[ChatRequest, ChatRequest]:
+        """Return the requests under which the claims are kept: as fixed, and as split alone."""
+        split = prompts.split(self._text, kind="claims", question=self._question)
+        return replace(split, schema_name="claims"), split
+
+    def _claims(self, completion: Completion) -> tuple[str, ...]:
+        text, origin = parted(completion.text)
+        if not origin:
+            return () if completion.failure else tuple(text_items(text) or ())
+        if completion.failure not in (None, Failure.CUT_OFF):
+            return ()
+        listed = listed_claims(text)
+        if not listed or fault(listed, self._text, self._question):
+            return ()
+        return tuple(claim for claim, _ in listed)
+
+
+def listing(claims: Sequence[str]) -> Completion:
+    """Return claims as the answer to a split; it took no request of its own."""
+    return Completion(json.dumps({"items": list(claims)}, ensure_ascii=False), requests=0)
+
+
+def listed_claims(text: str) -> list[Claimed]:
+    """Return the claims of a joint reply; none where they are not all there, first and in order.
+
+    Of a reply that was cut off the list counts, if it is whole: nothing but verdicts is missing.
+    """
+    values = json_values(text)
+    if not values:
+        return []
+    first, *others = values
+    if any(isinstance(value, dict) and "claims" in value for value in others):
+        return []  # a second list
+    if isinstance(first, dict):
+        if next(iter(first), None) != "claims":  # verdicts that come first choose what is claimed
+            return []
+        first = first["claims"]
+    if not isinstance(first, list) or len(first) > _MOST_CLAIMS:
+        return []
+    claims = [_claimed(item, number) for number, item in enumerate(first, start=1)]
+    return [one for one in claims if one is not None] if None not in claims else []
+
+
+def _claimed(item: object, number: int) -> Claimed | None:
+    """Return a claim of a list, None where it is not the one of that number."""
+    if not isinstance(item, Mapping) or item.get("number") != number:
+        return None
+    fields: list[Any] = [item.get("claim"), item.get("source")]
+    if not all(isinstance(field, str) and field.strip() for field in fields):
+        return None
+    claim, source = fields
+    return Claimed(claim.strip(), source)

@@ -1,0 +1,144 @@
+"""What ends a run early, exceptions and Ctrl-C, and the report that comes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullrecall import Budget, IdRecall, Sample
+from fullrecall.errors import Interrupted
+from fullrecall.evaluation import aevaluate, evaluate
+from fullrecall.models import Completion
+from fullrecall.models.chat import ChatRequest
+from fullrecall.result import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fullrecall.evaluation.progress import Progress
+from tests.evaluation.delayed_model import DelayedModel, samples, scorer
+
+
+class TestExceptions:
+    """What users' own code raises ends the run, if it must, and loses nothing."""
+
+    @pytest.mark.parametrize("asked", [IdRecall(), None], ids=["ids", "judged"])
+    def test_samples_that_raise_midway(self, asked: IdRecall | None) -> None:
+        """The exception is the user's own, and has the report of what was read before."""
+
+        def stream() -> Iterator[Sample]:
+            yield from samples(3)
+            raise LookupError("the database is gone")
+
+        chosen = asked or scorer(DelayedModel(lambda _: 0.01))
+        with pytest.raises(LookupError, match="the database is gone") as caught:
+            evaluate(stream(), chosen, progress=False)
+        report = caught.value.report  # type: ignore[attr-defined]
+        assert [row.results[0].status for row in report] == [Status.SCORED] * 3
+        assert caught.value.__notes__ == [
+            "It ended the run. error.report has the 3 samples so far."
+        ]
+        with pytest.raises(LookupError) as caught:
+            asyncio.run(aevaluate(stream(), chosen, progress=False))
+        assert len(caught.value.report) == 3  # type: ignore[attr-defined]
+
+    def test_a_callback_that_raises(self) -> None:
+        """It ends the run, and what is in flight; connections are closed."""
+        model = DelayedModel(lambda number: 60.0 if number > 6 else 0.0)
+
+        def failing(progress: Progress) -> None:
+            if progress.done == 2:
+                raise LookupError("no display")
+
+        with pytest.raises(LookupError, match="no display") as caught:
+            evaluate(samples(9), scorer(model), progress=False, on_progress=failing)
+        assert len(caught.value.report) == 2  # type: ignore[attr-defined]
+        assert (model.at_once, model.closed) == (0, 1)
+
+    def test_a_callback_that_evaluates(self) -> None:
+        """One run inside another, with a loop of its own."""
+        means = []
+
+        def another(progress: Progress) -> None:
+            if progress.done == 2:
+                inner = evaluate(samples(4), scorer(DelayedModel()), progress=False)
+                means.append(inner.summary()[0].mean)
+
+        outer = evaluate(samples(6), scorer(DelayedModel()), progress=False, on_progress=another)
+        assert (means, len(outer)) == ([0.5], 6)
+
+    @pytest.mark.parametrize("budget", [None, Budget(tokens=5_000)])
+    def test_a_model_that_counts_no_tokens(self, tmp_path: Path, budget: Budget | None) -> None:
+        """None is none: the run goes on, with a store and a budget too."""
+
+        class Uncounted(DelayedModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                answer = await super().acomplete(request)
+                return replace(answer, prompt_tokens=None, completion_tokens=None)  # type: ignore[arg-type]
+
+        report = evaluate(
+            samples(4), scorer(Uncounted()), progress=False, budget=budget, store=tmp_path / "s"
+        )
+        assert {row.results[0].status for row in report} == {Status.SCORED}
+        assert {row.results[0].usage for row in report} == {(2, 0, 0)}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
+class TestCtrlC:
+    """Once: a clean stop with the partial report. Twice: at once."""
+
+    def test_the_partial_report_comes_with_it(self) -> None:
+        """What is in flight is unscored, what was done is kept, the handler is as before."""
+        before = signal.getsignal(signal.SIGINT)
+        model = DelayedModel(lambda number: 60.0 if number > 9 else 0.0)
+
+        def press(progress: Progress) -> None:
+            if progress.done == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with pytest.raises(Interrupted) as caught:
+            evaluate(samples(40), scorer(model), progress=False, on_progress=press)
+        rows = caught.value.report.rows
+        assert [row.position for row in rows] == list(range(1, len(rows) + 1))
+        assert [row.results[0].score for row in rows[:4]] == [0.0, 0.0, 1.0, 1.0]
+        assert "the run was interrupted" in rows[-1].results[0].reason
+        assert len(rows) < 40
+        assert model.at_once == 0
+        assert signal.getsignal(signal.SIGINT) is before
+        assert isinstance(caught.value, KeyboardInterrupt)
+
+    def test_while_a_request_is_on_its_way(self) -> None:
+        """Nothing is waited for."""
+        model = DelayedModel(lambda _: 60.0)
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(Interrupted):
+            evaluate(samples(4), scorer(model), progress=False)
+
+    def test_between_two_scores_without_a_model(self) -> None:
+        """Deterministic scorers stop between two samples."""
+
+        def press(progress: Progress) -> None:
+            if progress.done == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with pytest.raises(Interrupted) as caught:
+            evaluate(samples(9), IdRecall(), progress=False, on_progress=press)
+        assert len(caught.value.report) == 2
+
+    def test_in_another_thread_nothing_is_handled(self) -> None:
+        """No signal arrives there, and none is asked for."""
+        done = []
+        thread = threading.Thread(
+            target=lambda: done.append(evaluate(samples(4), scorer(DelayedModel()), progress=False))
+        )
+        thread.start()
+        thread.join()
+        assert len(done[0]) == 4

@@ -1,0 +1,72 @@
+"""What shows a run while it goes on."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullrecall import IdRecall
+from fullrecall.evaluation import evaluate
+
+if TYPE_CHECKING:
+    from fullrecall.evaluation.progress import Progress
+from tests.evaluation.delayed_model import QUICK, DelayedModel, HttpError, samples, scorer
+
+
+class TestProgress:
+    """A bar on a terminal, lines elsewhere, callbacks for other displays, or nothing."""
+
+    def test_lines_where_there_is_no_terminal(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """One line per interval, and a last one; each with what was spent."""
+        model = DelayedModel(lambda _: 0.02)
+        evaluate(samples(20), scorer(model), log_every=0.05, max_concurrency=4)
+        lines = capfd.readouterr().err.splitlines()
+        assert len(lines) > 2
+        assert re.fullmatch(
+            r"fullrecall: 20/20 samples \(100%\), [\d.]+/s, 30 calls, \d+ tokens", lines[-1]
+        ), lines[-1]
+
+    def test_a_short_run_says_nothing(self, capfd: pytest.CaptureFixture[str]) -> None:
+        """Neither a bar nor a line, and with `progress=False` never."""
+        evaluate(samples(4), scorer(DelayedModel()))
+        evaluate(samples(4), scorer(DelayedModel()), progress=False, log_every=0.0)
+        assert capfd.readouterr() == ("", "")
+
+    def test_callbacks_get_a_snapshot_after_each_sample(self) -> None:
+        """With scores, calls, retries and tokens so far."""
+        seen: list[Progress] = []
+        model = DelayedModel(fails=lambda number: HttpError(503) if number == 2 else None)
+        evaluate(
+            samples(6), [scorer(model), IdRecall()], progress=False, on_progress=seen.append,
+            retries=QUICK,
+        )  # fmt: skip
+        last = seen[-1]
+        assert [progress.done for progress in seen] == [1, 2, 3, 4, 5, 6]
+        assert (last.total, last.scored, last.unscored) == (6, 12, 0)
+        assert (last.spent.calls, last.spent.retries, last.spent.cost) == (10, 1, None)
+        assert last.spent.prompt_tokens == 3 * 7 + 6 * 11
+
+    def test_a_bar_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It counts samples and tells what was spent."""
+        written: list[str] = []
+
+        class Terminal:
+            encoding = "utf-8"
+
+            def write(self, text: str) -> None:
+                written.append(text)
+
+            def flush(self) -> None:
+                pass
+
+            def isatty(self) -> bool:
+                return True
+
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        model = DelayedModel(lambda _: 0.15)
+        evaluate(samples(20), scorer(model), max_concurrency=2)
+        assert "calls" in "".join(written)
+        assert "20" in "".join(written)

@@ -1,0 +1,229 @@
+"""The file of a store: what cannot serve, what may not be written, and disks that are full."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.evaluation.stored import CALLS, SAMPLES, answers, run, saved
+
+from fullrecall import IdRecall, Sample, aevaluate, evaluate
+from fullrecall.errors import ParameterError, StoreError
+from fullrecall.evaluation.contents import read_contents
+from fullrecall.evaluation.store import Store
+from fullrecall.evaluation.store_file import writing
+from fullrecall.models import ChatRequest
+from fullrecall.result import Status
+
+
+def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
+    """A flipped letter in an answer, which SQLite does not see, is no answer; it is replaced."""
+    store = tmp_path / "runs.sqlite"
+    good = saved(run(store), tmp_path)
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE completions SET text = replace(text, 'A stands', 'X stands')")
+        connection.execute("UPDATE results SET result = replace(result, 'supported', 'SUPPORTED')")
+    assert saved(run(store), tmp_path) == good
+    report = run(store)
+    assert report.spent is not None
+    assert (report.spent.calls, report.spent.results_reused) == (0, len(SAMPLES))
+
+
+# --- files that cannot serve
+
+
+def other_sqlite(path: Path) -> None:
+    """Make somebody else's database."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE completions (theirs)")
+
+
+def newer(path: Path) -> None:
+    """Make a store of a later fullrecall."""
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA user_version = 3")
+
+
+def damaged(path: Path) -> None:
+    """Make a store, and overwrite its middle."""
+    run(path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : len(content) // 2] = b"\xff" * (
+        len(content) // 2 - len(content) // 3
+    )
+    path.write_bytes(content)
+
+
+def cut_off(path: Path) -> None:
+    """Make a store, and lose its second half."""
+    run(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda path: path.write_text("a report\n" * 100), "nor any SQLite file"),
+        (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"junk" * 500), "damaged"),
+        (other_sqlite, "not a store of fullrecall's"),
+        (newer, "version 3 .* knows 2: upgrade"),
+        (damaged, "damaged"),
+        (cut_off, "damaged"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_serve_is_refused_and_left_as_it_is(
+    tmp_path: Path, make: Callable[[Path], Any], problem: str
+) -> None:
+    """The error says what it is, no model is asked, and not a byte of the file changes."""
+    path = tmp_path / "runs.sqlite"
+    make(path)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=problem) as told:
+        run(path, lambda _: pytest.fail("a model was asked"))
+    assert str(path) in str(told.value)
+    assert path.read_bytes() == before
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """A typing error in a path is said at once."""
+    with pytest.raises(StoreError, match="no directory"):
+        run(tmp_path / "there" / "runs.sqlite")
+    with pytest.raises(StoreError, match="cannot be read"):
+        run(tmp_path)
+
+
+def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> None:
+    """It is said before anything is scored, and a good one serves, whatever the scorers."""
+    sample = Sample(retrieved_context_ids=[1], reference_context_ids=[1])
+
+    def drawn() -> Iterator[Sample]:
+        pytest.fail("a sample was read")
+        yield sample
+
+    bad = tmp_path / "there" / "runs.sqlite"
+    with pytest.raises(StoreError, match="no directory"):
+        evaluate(drawn(), IdRecall(), store=bad, progress=False)
+    with pytest.raises(StoreError, match="no directory"):
+        asyncio.run(aevaluate(drawn(), IdRecall(), store=bad, progress=False))
+    with pytest.raises(
+        ParameterError, match="store must be a path, a redis:// URL, a Store or None, got 3"
+    ):
+        evaluate(drawn(), IdRecall(), store=3, progress=False)  # type: ignore[arg-type]
+    good = tmp_path / "runs.sqlite"
+    assert evaluate([sample], IdRecall(), store=good, progress=False).rows[0].results[0].score == 1
+    assert good.exists()
+
+
+def test_what_is_all_stored_needs_no_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finished run is repeated from its results alone."""
+    first = run(tmp_path / "runs.sqlite")
+    monkeypatch.setattr(asyncio, "Runner", None)
+    assert saved(run(tmp_path / "runs.sqlite"), tmp_path) == saved(first, tmp_path)
+
+
+# --- disks that take no more
+
+
+@contextmanager
+def without_privileges(folder: Path) -> Iterator[None]:
+    """Be a user whom file modes hold back: root is none."""
+    root = os.geteuid() == 0
+    if root:
+        for path in (folder, *folder.iterdir()):
+            shutil.chown(path, 65_534)
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a directory that every user can reach."""
+    made = Path(tempfile.mkdtemp())
+    yield made
+    made.chmod(0o700)
+    shutil.rmtree(made)
+
+
+@pytest.mark.parametrize("filled", [True, False], ids=["filled", "new"])
+def test_a_read_only_store_serves_what_it_has(folder: Path, *, filled: bool) -> None:
+    """One warning, all results, nothing lost of what it holds, and nothing is asked twice."""
+    store = folder / "runs.sqlite"
+    if filled:
+        run(store, samples=SAMPLES[:4])
+        store.chmod(0o444)
+    folder.chmod(0o555)
+    with without_privileges(folder), pytest.warns(UserWarning, match="read-only") as told:
+        report = run(store)
+    assert len(told) == 1
+    assert {row.results[0].status for row in report.rows} == {Status.SCORED}
+    assert report.spent is not None
+    assert (report.spent.calls, report.spent.results_reused) == ((3, 4) if filled else (CALLS, 0))
+
+
+def test_a_full_disk_ends_the_keeping_and_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite's own "disk is full": one warning, all results, and what was kept before stays."""
+    path = tmp_path / "runs.sqlite"
+    run(path, samples=SAMPLES[:2])
+    kept = read_contents(path).completions
+
+    def limited(path: Path) -> sqlite3.Connection:
+        connection = writing(path)
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        return connection
+
+    monkeypatch.setattr("fullrecall.evaluation.store.writing", limited)
+    with pytest.warns(UserWarning, match="the disk is full") as told:
+        report = run(path, padded)
+    assert len(told) == 1
+    assert {row.results[0].status for row in report.rows} == {Status.SCORED}
+    assert read_contents(path).completions >= kept
+    monkeypatch.undo()
+    assert saved(run(path), tmp_path) == saved(run(None), tmp_path)
+
+
+def padded(request: ChatRequest) -> str:
+    """Answer at length."""
+    return json.dumps({**json.loads(answers(request)), "thoughts": "x" * 60_000})
+
+
+FULL = """
+import resource, sys, warnings
+sys.path.insert(0, {folder!r})
+from tests.evaluation import test_store_file
+warnings.simplefilter("always")
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+report = test_store_file.run(sys.argv[1], test_store_file.padded)
+print(report.summary()[0].scored, report.summary()[0].unscored)
+"""
+
+
+def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
+    """The system refuses to write (a quota, a full file system): warned once, results returned."""
+    program = FULL.format(folder=str(Path(__file__).parents[2]))
+    store = tmp_path / "runs.sqlite"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(store)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == [str(len(SAMPLES)), "0"], done.stderr
+    assert done.stderr.count("keeps nothing from here on") == 1
+    assert 0 < read_contents(store).completions < CALLS
+    assert run(store).spent.calls < CALLS  # type: ignore[union-attr]
