@@ -399,7 +399,6 @@ def test_the_cost_of_a_capture_has_three_ways(script: Any) -> None:
     assert len(script.memory(20, 3, keep=2)) == 10
 
 
-<<<<<<< HEAD
 @with_script("workers")
 def test_workers_come_to_the_same_totals(script: Any, tmp_path: Path) -> None:
     """Files and shares of them, scored here: one report; the table goes to its place."""
@@ -419,7 +418,8 @@ def test_workers_come_to_the_same_totals(script: Any, tmp_path: Path) -> None:
     page = script.written(script.PAGE.read_text("utf-8"), table)
     assert script.written(page, table) == page
     assert page.count(table) == 1
-=======
+
+
 @with_script("span_growth")
 def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
     """Every kind of text is found, but for dots between words that differ."""
@@ -432,4 +432,3 @@ def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
                 assert (scored.score < 0.3) == ("dots" in name), (name, scored.score)
         table = script.growth(kinds(script.Writer()), [size, 2 * size], rounds=1)
         assert [len(row) for row in table] == [4] * len(kinds(script.Writer()))
->>>>>>> main
