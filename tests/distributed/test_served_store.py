@@ -244,7 +244,7 @@ class TestWorkers:
         report = how.report(made, rows=300)
         summary = report.summary()[0]
         assert summary.scored == endpoint.asked.total()
-        lost = "the server that counts what the job spends is lost"
+        lost = "the server that counts the budget cannot be reached"
         assert all(reason.startswith(lost) for reason in summary.reasons)
         assert sum(summary.reasons.values()) == 300 - summary.scored
         assert 9 <= summary.scored <= 9 + 4
