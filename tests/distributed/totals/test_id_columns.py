@@ -22,9 +22,9 @@ class TestColumns:
         rows=st.lists(
             st.fixed_dictionaries({
                 "retrieved_ids": st.none()
-            | st.lists(st.sampled_from([*"abcdefgh", "", None]), max_size=12),
+                | st.lists(st.sampled_from([*"abcdefgh", "", None]), max_size=12),
                 "expected_ids": st.none()
-            | st.lists(st.sampled_from([*"abcxyz", "", None]), max_size=4),
+                | st.lists(st.sampled_from([*"abcxyz", "", None]), max_size=4),
                 "id": st.none() | st.sampled_from(["q1", "q2", "", "é"]),
                 "group": st.none() | st.sampled_from(["g1", "g2", ""]),
                 "user_input": st.none() | st.just("question"),
@@ -37,7 +37,7 @@ class TestColumns:
     def test_as_row_by_row(
         self, rows: list[dict[str, Any]], part_size: int, *, whole: bool
     ) -> None:
-        """Rows with gaps, bad rows, none of references, groups, repeated IDs; whole numbers too."""
+        """Rows with gaps, bad rows, no references, groups, repeated IDs; whole numbers too."""
         pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
         if whole:
             for each in rows:
