@@ -34,12 +34,17 @@ def write(text: str) -> None:
 
 @contextmanager
 def noting() -> Iterator[None]:
-    """Print what is warned of as notes on standard error, without the line of code it came from."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
+    """Print warnings as notes on standard error, without the line of code they came from."""
+
+    def note(message: Warning | str, *_: object, **__: object) -> None:
+        if sys.stderr is not None:
+            sys.stderr.write(f"Note: {as_options(str(message))}\n")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = note
         yield
-    for warning in warned:
-        sys.stderr.write(f"Note: {as_options(str(warning.message))}\n")
 
 
 def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:

@@ -74,16 +74,10 @@ def evaluate(
     ] = None,
     ks: Annotated[
         str | None,
-        typer.Option(
-            "--k",
-            "-k",
-            "--ks",
-            metavar="K[,K...]",
-            callback=cuts_option,
-            show_default=False,
-            rich_help_panel=_MEASURING,
-            help="Show recall of the first K contexts, and list what the largest K misses. "
+        cuts_option(
+            "Show recall of the first K contexts, and list what the largest K misses. "
             "Default: recall at 1, 3, 5, 10, and over all retrieved contexts.",
+            _MEASURING,
         ),
     ] = None,
     measure: Annotated[

@@ -89,9 +89,9 @@ def judge(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Measure the judge and print; see `HELP`."""
-    from fullrecall.cli.console import fail, show, write
+    from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
-    from fullrecall.errors import FullrecallError
+    from fullrecall.errors import FullrecallError, InputError
     from fullrecall.evaluation.examination import demo_pairs, examine, read_pairs
 
     if output is not None and (output.suffix != ".jsonl" or not output.parent.is_dir()):
@@ -106,11 +106,14 @@ def judge(
         given: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": not quiet}
         if store is not None:
             given["store"] = store
-        found = examine(asked, pairs, details=details, runs=runs, seed=seed, **given)
+        with noting():
+            found = examine(asked, pairs, details=details, runs=runs, seed=seed, **given)
+        if output is not None:
+            _save(found, output)
+    except InputError as error:
+        fail(*explained(error.at(path=None if labels is None else str(labels))))
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
-    if output is not None:
-        _save(found, output)
     if as_json:
         write(json.dumps(found.to_dict(), indent=2))
     else:

@@ -7,6 +7,7 @@ whatever ends a run early, what was scored until then is shown and saved.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,7 +137,15 @@ def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
     if request.references is None:
         return samples, None
     joined = datasets.with_references(samples, datasets.read(request.references))
-    return joined, joined
+    return _named(joined, request.references), joined
+
+
+def _named(joined: Iterable[Sample], references: Path) -> Iterator[Sample]:
+    """Yield joined samples; what is wrong with references is said of their file."""
+    try:
+        yield from joined
+    except InputError as error:
+        raise error.at(path=str(references)) from None
 
 
 def _samples_of_run(request: Request, run: Path) -> Iterator[Sample]:
@@ -167,7 +176,9 @@ def expanded(files: Iterable[Path]) -> list[Path]:
     """Return the files that exist or are named, and those that a pattern in quotes stands for."""
     found: list[Path] = []
     for file in files:
-        names = [] if file.exists() else sorted(glob(str(file), recursive=True))  # noqa: PTH207
+        # Of any name, also one that is too long for a file.
+        is_there = os.path.exists(file)  # noqa: PTH110
+        names = [] if is_there else sorted(glob(str(file), recursive=True))  # noqa: PTH207
         found += [Path(name) for name in names] or [file]
     return list(dict.fromkeys(found))
 
@@ -241,6 +252,7 @@ def _scored(
     outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
     try:
         with ExitStack() as opened:
+            opened.enter_context(noting())
             sinks: list[Callable[[Row], None]] = [outcome.missed.add]
             if request.output is not None and not exported:
                 sinks.append(_writing(opened, request.output, methods))

@@ -58,7 +58,7 @@ def cuts(text: str | None) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def cuts_option(text: str | None) -> str | None:
+def _checked_cuts(text: str | None) -> str | None:
     """Refuse what `cuts` cannot read."""
     cuts(text)
     return text
@@ -113,18 +113,25 @@ def measures_option(help_: str = MEASURE_HELP, panel: str | None = None) -> type
 
 Measures = Annotated[list[Measure] | None, measures_option()]
 
-Cuts = Annotated[
-    str | None,
-    typer.Option(
+CUTS_HELP = "Recall of the first K contexts, in place of the default measures; beside --measure."
+
+
+def cuts_option(help_: str = CUTS_HELP, panel: str | None = None) -> typer.models.OptionInfo:
+    """Return the option `--k`, whose text `cuts` reads."""
+    found: typer.models.OptionInfo = typer.Option(
         "--k",
         "-k",
         "--ks",
         metavar="K[,K...]",
-        callback=cuts_option,
+        callback=_checked_cuts,
         show_default=False,
-        help="Show recall of the first K contexts, in addition to --measure.",
-    ),
-]
+        rich_help_panel=panel,
+        help=help_,
+    )
+    return found
+
+
+Cuts = Annotated[str | None, cuts_option()]
 
 
 def _read(reader: Callable[[str], Read], text: str) -> Read:

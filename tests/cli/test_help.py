@@ -1,0 +1,91 @@
+"""What `--help` prints, of the command line and of each command."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from tests.cli.command_line import run
+
+import fullrecall
+from fullrecall.cli import app, evaluation
+from fullrecall.cli.commands import COMMANDS
+
+
+def test_version_is_the_package_s() -> None:
+    """`--version` prints the version that the package has."""
+    assert run("--version").stdout == f"fullrecall {fullrecall.__version__}\n"
+
+
+def test_importing_the_command_line_is_light() -> None:
+    """What a command needs is loaded when it runs, so that `--help` comes at once."""
+    heavy = "numpy pandas rapidfuzz tqdm langchain_core llama_index bm25s".split()
+    heavy += ["fullrecall.datasets", "fullrecall.collections", "fullrecall.demo.demonstration"]
+    code = f"import sys, fullrecall.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+@cache
+def commands() -> dict[str, Any]:
+    """Return each command by the words that call it."""
+    group: Any = typer.main.get_command(app)
+    found = {name: group.commands[name].loaded() for name in COMMANDS}
+    below = found["testset"].commands
+    return {"": group, **found, **{f"testset {name}": one for name, one in below.items()}}
+
+
+@pytest.mark.parametrize("name", commands())
+def test_help_fits_into_80_columns_and_breaks_no_example(name: str) -> None:
+    """Every line fits, every example is in one piece, and no type is shown as if to be typed."""
+    result = run(*name.split(), "--help")
+    assert result.exit_code == 0
+    shown = result.stdout.splitlines()
+    assert max(map(len, shown)) <= 80
+    examples = re.findall(r"^ {2,}(.+)$", commands()[name].help or "", re.MULTILINE)
+    assert examples or name == "doctor"
+    for example in examples:
+        assert example.strip() in [line.strip() for line in shown]
+    assert not re.search(r"<\w+(\[\w+\])?>|\{[A-Z]+\}", result.stdout)
+
+
+def examples_of(name: str) -> list[str]:
+    """Return the command lines that a help text shows, each in one line."""
+    text = (commands()[name].help or "").replace("\\\n", " ")
+    return re.findall(r"^  fullrecall (.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("example", [each for name in commands() for each in examples_of(name)])
+def test_examples_in_help_are_valid(example: str, tmp_path: Path) -> None:
+    """The options that the help texts use exist and take these values."""
+    name, *arguments = shlex.split(example)
+    found = commands()
+    if name == "testset":
+        name, arguments = f"testset {arguments[0]}", arguments[1:]
+    # Parses the options, and runs nothing.
+    arguments = [tmp_path.as_posix() if one.startswith("/") else one for one in arguments]
+    found[name].make_context(name, arguments)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_is_the_one_that_the_list_names(name: str) -> None:
+    """A command's own help begins with what `fullrecall --help` says of it."""
+    command = typer.main.get_command(app).commands[name].loaded()  # type: ignore[attr-defined]
+    assert command.name == name
+    assert command.help.startswith(f"{COMMANDS[name].summary}\n\n")
+
+
+def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:
+    """The line of a .jsonl file that the help shows is a sample."""
+    shown = evaluation.HELP.split(":\n")[1].partition("\n\n")[0]
+    result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
+    assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5

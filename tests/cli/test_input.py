@@ -1,0 +1,95 @@
+"""What `evaluate` reads: files of all kinds, several of them, columns by other names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.command_line import SAMPLES, run
+from typer.testing import CliRunner
+
+from fullrecall.cli import app
+
+
+def test_trec_runs_are_read_with_their_qrels(file: Callable[..., Path]) -> None:
+    """With --run, FILE is the qrels; a measure's min_grade makes them binary, as trec_eval's -l."""
+    qrels = file("1 0 d1 2\n1 0 d2 1\n2 0 d3 1\n", "qrels.txt")
+    ranking = file("1 Q0 d2 1 9.0 t\n1 Q0 d1 2 8.0 t\n2 Q0 d9 1 9.0 t\n", "bm25.run")
+    measures = ("recall", "recall@1", "recall(min_grade=2)@1")
+    options = [argument for measure in measures for argument in ("--measure", measure)]
+    done = run("evaluate", qrels, "--run", ranking, *options, "--json")
+    (score,) = json.loads(done.stdout)["scores"]
+    means = {name: one["mean"] for name, one in score["measures"].items()}
+    assert means == {"recall": 0.5, "recall@1": 0.25, "recall(min_grade=2)@1": 0.0}
+    assert score["measures"]["recall(min_grade=2)@1"]["undefined"] == 1
+
+
+def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
+    """--rename OLD=NEW reads a column as a field, OLD= leaves it out, --format overrides."""
+    rows = [{"found": ["a"], "gold": ["a", "b"], "junk": 1}]
+    path = file(rows, "samples.data")
+    renames = ("found=retrieved_context_ids", "gold=reference_context_ids", "junk=")
+    options = [argument for rename in renames for argument in ("--rename", rename)]
+    result = run("evaluate", path, *options, "--format", "jsonl", "--json")
+    assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("pairs", "columns"),
+    [
+        ("found=retrieved_ids,gold=expected_ids,junk=", ("found", "gold", "junk")),
+        ("found, best=retrieved_ids,gold=expected_ids,a=b=", ("found, best", "gold", "a=b")),
+    ],
+)
+def test_columns_are_renamed_in_one_option(
+    file: Callable[..., Path], pairs: str, columns: tuple[str, str, str]
+) -> None:
+    """--rename a=b,c=d are two pairs; a column's name may hold a comma, and an = too."""
+    row = dict(zip(columns, (["a"], ["a", "b"], 1), strict=True))
+    result = run("evaluate", file([row]), "--rename", pairs, "--json")
+    assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
+
+
+def test_several_files_are_one_report(file: Callable[..., Path], tmp_path: Path) -> None:
+    """Files one after the other, a pattern in quotes, and standard input: the same samples."""
+    parts = [file(SAMPLES[:1], "part-1.jsonl"), file(SAMPLES[1:], "part-2.jsonl")]
+    whole = run("evaluate", file(SAMPLES), "--json").stdout
+    assert run("evaluate", *parts, "--json").stdout == whole
+    assert run("evaluate", tmp_path / "part-*.jsonl", "--json").stdout == whole
+    assert run("evaluate", parts[0], tmp_path / "part-*.jsonl", "--json").stdout == whole
+    lines = "".join(f"{json.dumps(row)}\n" for row in SAMPLES)
+    piped = CliRunner().invoke(app, ["evaluate", "-", "--json"], input=lines)
+    assert (piped.exit_code, piped.stdout) == (0, whole)
+    mixed = [str(parts[0]), "-"]
+    rest = "".join(f"{json.dumps(row)}\n" for row in SAMPLES[1:])
+    assert CliRunner().invoke(app, ["evaluate", *mixed, "--json"], input=rest).stdout == whole
+
+
+def test_standard_input_is_named_in_errors() -> None:
+    """What is wrong with a line that came through a pipe is said of standard input."""
+    result = CliRunner().invoke(app, ["evaluate", "-"], input='{"id": "q1"}\n{"id": \n')
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: standard input")
+    as_parquet = CliRunner().invoke(app, ["evaluate", "-", "--format", "parquet"], input="x")
+    assert "name a file" in as_parquet.stderr
+
+
+def test_a_run_goes_by_score_and_a_rank_that_disagrees_is_a_note(
+    file: Callable[..., Path],
+) -> None:
+    """RR is 1 by score and a half by rank: which of them counts is said, with the option."""
+    qrels = file("1 0 d1 1\n", "qrels.txt")
+    ranking = file("1 Q0 d2 1 0.1 t\n1 Q0 d1 2 0.9 t\n", "bm25.run")
+
+    def rr(*options: str) -> tuple[float, str]:
+        done = run("evaluate", qrels, "--run", ranking, *options, "-m", "rr", "--json")
+        (score,) = json.loads(done.stdout)["scores"]
+        return score["measures"]["rr"]["mean"], done.stderr
+
+    value, note = rr()
+    assert value == 1.0
+    assert note.startswith("Note: ")
+    assert "change it with --order rank" in note
+    assert rr("--order", "rank")[0] == 0.5

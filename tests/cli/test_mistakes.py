@@ -1,0 +1,212 @@
+"""Wrong usage and wrong input: one message that names the value and the way out, and exit 2."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.command_line import SAMPLES, TEXTS, row_of, run
+
+from fullrecall import IdRecall, Report
+from fullrecall.cli import job as cli_job
+
+BROKEN = {
+    "malformed": ('{"id": "x",\n', ["line 5", "not JSON"]),
+    "not an object": ("[1]\n", ["line 5"]),
+    "unknown field": (
+        '{"reterence": "x"}\n',
+        ["line 5", "'reterence'", "did you mean 'reference'?", "--rename reterence="],
+    ),
+    "wrong value": (
+        '{"reference_context_ids": "abc"}\n',
+        ["line 5", "reference_context_ids", "['abc']"],
+    ),
+    "a float for an ID": ('{"reference_context_ids": [1.5]}\n', ["line 5", "1.5 is not an ID"]),
+    "twice the same key": ('{"id": "x", "id": "y"}\n', ["line 5", "'id' occurs twice"]),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_bad_line_keeps_what_was_scored_before(
+    file: Callable[..., Path], tmp_path: Path, line: str, said: list[str]
+) -> None:
+    """The error names file, line, field and fix; the samples before it are shown and saved."""
+    rows = "".join(f"{json.dumps(sample)}\n" for sample in SAMPLES)
+    path, saved = file(rows + line + rows), tmp_path / "report.jsonl"
+    result = run("evaluate", path, "--output", saved, "--scorer", "id_recall")
+    assert result.exit_code == 2
+    told = " ".join(result.stderr.split())
+    assert result.stderr.startswith(f"Error: {path}, line 5\n")
+    for fragment in said:
+        assert fragment in told
+    assert "Scored 4 samples before that, saved in" in told
+    assert "Traceback" not in result.output
+    assert row_of(result.stdout, "scored") == ["2"]
+    assert len(Report.load(saved)) == 4
+
+
+def test_json_of_a_broken_file_says_that_it_is_incomplete(file: Callable[..., Path]) -> None:
+    """Who reads the JSON and not the exit code learns that the file was not read to its end."""
+    path = file(f"{json.dumps(SAMPLES[0])}\nnot JSON\n")
+    result = run("evaluate", path, "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["complete"] is False
+    assert json.loads(result.stdout)["samples"] == 1
+    assert "line 2" in result.stderr
+
+
+UNREADABLE: dict[str, tuple[Any, str, str]] = {
+    "empty": ("", "samples.jsonl", "holds no samples"),
+    "blank lines": ("\n\n", "samples.jsonl", "holds no samples"),
+    "not UTF-8": (b'{"user_input": "caf\xe9"}\n', "samples.jsonl", "save the file as UTF-8"),
+    "UTF-16": ('{"id": "x"}\n'.encode("utf-16"), "samples.jsonl", "UTF-16"),
+    "binary": (bytes(range(256)), "samples.jsonl", "line 1"),
+    "cut gzip": (b"\x1f\x8b\x08\x00", "samples.jsonl.gz", "truncated"),
+    "no ending": ("{}\n", "samples", "--format"),
+    "no parquet": ("no parquet", "samples.parquet", "not a Parquet file"),
+    "csv of Python lists": (
+        "retrieved_context_ids,reference_context_ids\n\"['a']\",\"['a']\"\n",
+        "samples.csv",
+        "JSON array",
+    ),
+    "nothing to score": (
+        [{"user_input": "Who?"}],
+        "samples.jsonl",
+        "id_recall needs",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "name", "said"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_file_that_cannot_be_read_is_one_block(
+    file: Callable[..., Path], content: Any, name: str, said: str
+) -> None:
+    """Input that is no data set gives one block that names the file, no traceback, exit 2."""
+    path = file(content, name)
+    result = run("evaluate", path)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"Error: {path}")
+    assert said in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+
+
+def test_where_nothing_is_to_be_found_the_way_out_is_said(file: Callable[..., Path]) -> None:
+    """Samples in which the chosen scorers find no target: who found none, and what to try."""
+    row = {"user_input": "q", "retrieved_contexts": ["a text"], "reference": "no name in it"}
+    result = run("evaluate", file([row], "samples.jsonl"))
+    assert result.exit_code == 2
+    told = " ".join(result.stderr.split())
+    assert "entity_recall: no targets in any sample; choose another with --scorer" in told
+    assert "also possible here: --scorer claim_recall" in told
+    assert result.stdout == ""
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """A missing file is named; exit 2."""
+    result = run("evaluate", tmp_path / "absent.jsonl")
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: {tmp_path / 'absent.jsonl'}\n  no such file\n"
+
+
+WRONG_USAGE = {
+    "no command": (["nothing"], "nothing"),
+    "no file": (["evaluate"], "FILE"),
+    "unknown option": (["evaluate", "{file}", "--depht", "3"], "--depht"),
+    "k of 0": (
+        ["evaluate", "{file}", "--k", "0"],
+        "must be whole numbers of at least 1, such as 5 or 1,5,10, got '0'",
+    ),
+    "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
+    "ks": (["evaluate", "{file}", "--ks", "1,0"], "--ks"),
+    "measure": (["evaluate", "{file}", "--measure", "recal@5"], "no measure 'recal'"),
+    "measure's k": (["evaluate", "{file}", "-m", "recall@0"], "k must be a whole number"),
+    "measure's value": (["evaluate", "{file}", "-m", "ndcg(gain=log)"], "gain must be"),
+    "measure's parameter": (["evaluate", "{file}", "-m", "recall(ks=3)"], "no parameter 'ks'"),
+    "scorer": (["evaluate", "{file}", "--scorer", "id"], "no scorer 'id': did you mean id_recall?"),
+    "no scorer": (["evaluate", "{file}", "--scorer", "rouge"], "choose one of id_recall, text_rec"),
+    "threshold": (["evaluate", "{file}", "-s", "text_recall", "--threshold", "3"], "0 to 1, got 3"),
+    "similarity": (["evaluate", "{file}", "-s", "text_recall", "--similarity", "soft"], "'soft'"),
+    "threshold without text": (
+        ["evaluate", "{file}", "-s", "id_recall", "--threshold", "0.3"],
+        "--threshold: needs the scorer text_recall, got id_recall",
+    ),
+    "missed": (["evaluate", "{file}", "--missed", "-1"], "at least 0, got -1"),
+    "rename": (["evaluate", "{file}", "--rename", "old"], "OLD=NEW"),
+    "rename to no field": (["evaluate", "{file}", "--rename", "a=b"], "'b', which is not a field"),
+    "rename twice": (["evaluate", "{file}", "--rename", "a=id", "--rename", "a="], "twice"),
+    "format": (["evaluate", "{file}", "--format", "xml"], "'xml'"),
+    "order without a run": (["evaluate", "{file}", "--order", "rank"], "--run"),
+    "two files of qrels": (["evaluate", "{file}", "b", "--run", "{file}"], "expected one FILE"),
+    "format of a run": (["evaluate", "{file}", "--run", "{file}", "--format", "csv"], "--format"),
+    "output is the input": (
+        ["evaluate", "{file}", "--output", "{file}"],
+        "not be an input",
+    ),
+    "output nowhere": (["evaluate", "{file}", "--output", "{file}/x"], "no directory"),
+    "demo deeper than retrieved": (
+        ["demo", "--k", "9", "--depth", "5"],
+        "not exceed --depth (5)",
+    ),
+    "demo of 0": (["demo", "--k", "0"], "at least 1, got 0"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG_USAGE.values(), ids=WRONG_USAGE.keys())
+def test_wrong_usage_exits_with_2(
+    file: Callable[..., Path], arguments: list[str], said: str
+) -> None:
+    """Wrong usage says what is meant, runs nothing and exits with 2."""
+    path = file([TEXTS])
+    before = path.read_bytes()
+    result = run(*(argument.format(file=path) for argument in arguments))
+    assert result.exit_code == 2
+    told = " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
+    assert said in told
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    assert path.read_bytes() == before
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A format whose package is not installed says what to install; exit 2."""
+    for module in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, module, None)
+    result = run("evaluate", file("", "samples.parquet"))
+    assert result.exit_code == 2
+    assert "  pip install pyarrow\n" in result.stderr
+
+
+def test_a_long_path_is_not_broken(tmp_path: Path) -> None:
+    """The path in an error can be copied, however narrow the terminal."""
+    path = tmp_path / f"{'long' * 40}.jsonl"
+    assert f"Error: {path}\n" in run("evaluate", path).stderr
+
+
+def test_a_scorer_s_own_failure_is_counted_and_explained(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception on one sample leaves it unscored with the reason; the run goes on."""
+
+    def chosen(*_: object) -> list[Any]:
+        class Failing(IdRecall):
+            def _find(self, sample: Any) -> Any:
+                if sample.id == "q2":
+                    raise RuntimeError("out of order")
+                return super()._find(sample)
+
+        return [Failing()]
+
+    monkeypatch.setattr(cli_job, "chosen", chosen)
+    result = run("evaluate", file(SAMPLES))
+    assert result.exit_code == 0
+    assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(
+        result.stdout.split()
+    )

@@ -1,0 +1,187 @@
+"""What is printed and saved: to terminals, pipes, and files, and when a run ends early."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.cli.command_line import SAMPLES, TEXTS, command, row_of, run
+
+from fullrecall import IdRecall, Report, evaluate
+from fullrecall.datasets import read
+
+
+def test_json_is_all_that_is_printed(file: Callable[..., Path]) -> None:
+    """--json prints one JSON value on standard output and nothing on standard error."""
+    result = run("evaluate", file(SAMPLES), "--json")
+    plain = json.loads(result.stdout)
+    assert plain["complete"] is True
+    assert plain["samples"] == 4
+    assert result.stderr == ""
+
+
+def test_quiet_prints_the_table_alone(file: Callable[..., Path]) -> None:
+    """--quiet leaves out the notes and what was missed, not the table."""
+    printed = run("evaluate", file(SAMPLES), "--quiet").stdout
+    assert row_of(printed, "scored") == ["2"]
+    assert printed.splitlines()[-1].split()[0] == "unscored"
+
+
+def test_saved_rows_are_those_of_evaluate(file: Callable[..., Path], tmp_path: Path) -> None:
+    """--output writes the report that `evaluate` would have returned."""
+    path, saved = file(SAMPLES), tmp_path / "report.jsonl"
+    assert run("evaluate", path, "--scorer", "id_recall", "--output", saved).exit_code == 0
+    expected = evaluate(read(path), IdRecall())
+    loaded = Report.load(saved)
+    assert [row.results for row in loaded.rows] == [row.results for row in expected.rows]
+    assert [row.sample for row in loaded.rows] == [row.sample for row in expected.rows]
+
+
+def test_a_file_that_is_no_report_is_not_overwritten(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A slip in --output costs no file; an earlier report is replaced."""
+    path, precious, saved = file(SAMPLES), tmp_path / "notes.txt", tmp_path / "report.jsonl"
+    precious.write_text("mine")
+    assert run("evaluate", path, "--output", precious).exit_code == 2
+    assert precious.read_text() == "mine"
+    for _ in range(2):
+        assert run("evaluate", path, "--output", saved).exit_code == 0
+    assert len(Report.load(saved)) == 4
+
+
+def test_an_earlier_report_outlives_an_unreadable_file(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The report is opened once there is something to write into it."""
+    saved = tmp_path / "report.jsonl"
+    run("evaluate", file(SAMPLES), "--output", saved)
+    assert run("evaluate", tmp_path / "absent.jsonl", "--output", saved).exit_code == 2
+    assert len(Report.load(saved)) == 4
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told(file: Callable[..., Path]) -> None:
+    """When the report cannot be written, the scores are shown all the same, and why; exit 2."""
+    result = run("evaluate", file(SAMPLES * 50), "--output", "/dev/full")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert row_of(result.stdout, "scored")
+
+
+def test_texts_cannot_steer_the_terminal(file: Callable[..., Path]) -> None:
+    """Control sequences and markup in a file are shown as text, or not at all."""
+    row = {
+        "id": "q\x1b]0;title\x07",
+        "user_input": "red \x1b[31m and [bold]bold[/bold] :smile:\r\nand a second line",
+        "retrieved_context_ids": ["a"],
+        "reference_context_ids": ["b\x1b[2J"],
+    }
+    failed = {"reference_context_ids": ["a"], "retrieval": {"error": "[red]down[/red] \x1b[31m"}}
+    printed = run("evaluate", file([row, failed])).stdout
+    assert not [c for c in printed if not c.isprintable() and c != "\n"]
+    assert "no retrieval: [red]down[/red] [31m" in " ".join(printed.split())
+    assert "[bold]bold[/bold] :smile: and a second line" in " ".join(printed.split())
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_output_keeps_to_the_width(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """No line is longer than the terminal is wide, with all scorers at once."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    row = {**TEXTS, "user_input": "long " * 60, "reference": f"It is {'Verylongname ' * 20}"}
+    result = run("evaluate", file([row]), "--k", 3)
+    assert max(map(len, result.stdout.splitlines())) <= width
+
+
+def test_memory_does_not_grow_with_the_file(file: Callable[..., Path]) -> None:
+    """Rows are let go once they are counted: forty times the samples need no more memory."""
+
+    def peak(count: int) -> int:
+        long = {**SAMPLES[0], "user_input": "why? " * 400}
+        path = file([{**long, "id": str(n)} for n in range(count)])
+        tracemalloc.start()
+        assert run("evaluate", path, "--scorer", "id_recall").exit_code == 0
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(1)  # loads what is loaded once
+    assert peak(4_000) - peak(100) < 1_000_000  # the questions alone are 8,000,000 bytes
+
+
+def test_colors_are_for_terminals(file: Callable[..., Path]) -> None:
+    """What goes into a pipe has no escape sequences."""
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    done = subprocess.run(
+        command("evaluate", file(SAMPLES)), capture_output=True, env=environment, check=True
+    )
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert done.stderr == b""
+
+
+def test_a_terminal_without_the_characters_gets_others(file: Callable[..., Path]) -> None:
+    """An encoding that lacks dashes and boxes is no reason to fail."""
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        command("evaluate", file(SAMPLES), "--k", 5),
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"d7 ? at rank 7" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_reader_that_has_gone_is_no_error(
+    file: Callable[..., Path], options: tuple[str, ...]
+) -> None:
+    """`fullrecall evaluate … | head -1` ends without a traceback, as any program would."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command("evaluate", file(SAMPLES), *options),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and named pipes")
+def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of a file prints and saves the samples until then; exit 130."""
+    pipe, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        command("evaluate", pipe, "--output", saved),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # More than pipe and buffers hold: once it is written, some of it has been scored.
+    line = f"{json.dumps({**SAMPLES[0], 'user_input': 'why? ' * 200})}\n"
+    with pipe.open("w") as feed:
+        writing = threading.Thread(target=lambda: (feed.write(line * 1000), feed.flush()))
+        writing.start()
+        writing.join(timeout=60)
+        process.send_signal(signal.SIGINT)
+        printed, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    scored = int(row_of(printed, "scored")[0].replace(",", ""))
+    assert scored > 0
+    assert f"Scored {scored:,} samples before that" in " ".join(told.split())
+    assert "Traceback" not in told
+    assert len(Report.load(saved)) == scored
