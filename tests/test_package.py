@@ -212,7 +212,7 @@ ORDER = (
     ("testset",),
     ("testing",),
     ("demo",),
-    ("cli", "pytest_plugin"),
+    ("cli", "pytest_plugin", "__main__"),
 )
 """Modules may import from their own row and from the rows above."""
 
