@@ -239,7 +239,7 @@ def test_contexts_without_ids_are_told() -> None:
         assert report[0].results[0].reason.endswith("1 of 2 retrieved contexts have no ID")
         assert report[0].sample.retrieved_context_ids == ("a", None)
         report = found([{"retrieved_ids": [blank], "expected_ids": ["a"]}])
-        assert "none of the 1 retrieved contexts has an ID" in report[0].results[0].reason
+        assert "the retrieved context has no ID" in report[0].results[0].reason
 
 
 def test_saved_files_are_equal(tmp_path: Path) -> None:

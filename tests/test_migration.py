@@ -290,7 +290,10 @@ class TestDeepeval:
             ("a.json", "expected an iterable of test cases, got str 'a.json'"),
             (SHOES, "expected an iterable of test cases, got dict"),
             (3, "expected an iterable of test cases, got int 3"),
-            ([SHOES, {"question": "q"}], "sample 2: expected a test case with an input, got 'question'"),
+            (
+                [SHOES, {"question": "q"}],
+                "sample 2: expected a test case with an input, got 'question'",
+            ),
             ([SHOES, "x"], "sample 2: a row must be an object with named fields, got str 'x'"),
             (
                 [{"input": "q", "retrieval_context": "c"}],
@@ -511,7 +514,11 @@ class TestQrelsAndRuns:
             (QRELS, {}, "run holds no queries"),
             (QRELS, [1], "run must be {query: {document: number}}, got list [1]: read_trec reads"),
             ("qrels.txt", RUN, "qrels must be {query: {document: number}}, got str 'qrels.txt'"),
-            (QRELS, {"q_1": ["d"]}, "run: query 'q_1' must have {document: number}, got list ['d']"),
+            (
+                QRELS,
+                {"q_1": ["d"]},
+                "run: query 'q_1' must have {document: number}, got list ['d']",
+            ),
             (
                 QRELS,
                 {"q_1": {"d": float("nan")}},
@@ -532,5 +539,7 @@ class TestQrelsAndRuns:
 
     def test_ties_are_broken_in_one_of_two_ways(self) -> None:
         """Another word is met at the call."""
-        with pytest.raises(ParameterError, match='ties must be "given" or "trec_eval", got \'first\''):
+        with pytest.raises(
+            ParameterError, match='ties must be "given" or "trec_eval", got \'first\''
+        ):
             datasets.from_qrels_run(self.QRELS, self.RUN, ties="first")  # type: ignore[arg-type]

@@ -217,7 +217,7 @@ def test_columns_count_as_rows_do(kind: str, monkeypatch: pytest.MonkeyPatch) ->
             expected = expected or by_columns.summary(*MEASURES).to_dict()
             assert by_columns.summary(*MEASURES).to_dict() == expected
     with monkeypatch.context() as patched:
-        patched.setattr("fullrecall.distributed.batches.evaluate", None)
+        patched.setattr("fullrecall.distributed.job.evaluate", None)
         for table in tables_of(rows).values():
             scorer(table)
 

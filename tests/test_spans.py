@@ -336,6 +336,15 @@ def test_references_are_united_as_if_each_was_held_against_each(
     assert merged(passages, min_run) == Plain.merged(passages, min_run)
 
 
+def test_references_that_repeat_themselves_are_united_at_their_ends() -> None:
+    """Where a beginning stands in more places than are looked at, none is left out for it."""
+    texts = ["aab" * 90 + "aac", "aacd", "aab" * 3 + "aacde"]
+    given = [Passage(text, text) for text in texts]
+    for order in itertools.permutations(given):
+        assert merged(list(order), 2) == Plain.merged(list(order), 2)
+    assert len(merged(given, 2)) == 1
+
+
 def test_work_grows_with_the_references_and_not_with_their_pairs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

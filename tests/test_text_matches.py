@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -369,20 +370,23 @@ def test_ctrl_c_ends_comparisons_between_two_calls(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(late, "_LENGTHY", -1)
     monkeypatch.setattr(late, "_BLOCK", -1)
 
-    pressed: list[bool] = []
+    steps: list[int] = []
 
     def endless(*_: object) -> Iterator[list[float]]:
-        if not pressed:
-            pressed.append(True)
+        if not steps:
             os.kill(os.getpid(), 2)
-        while True:
+        while len(steps) < most:
+            steps.append(len(steps))
+            time.sleep(0.001)
             yield []
 
+    most = 20_000
     samples = [Sample(retrieved_contexts=["abcd"], reference_contexts=["abce"])] * 3
     with monkeypatch.context() as patch:
         patch.setattr(similarity.BoundedSimilarity, "of_pairs", endless)
         with pytest.raises(Interrupted) as stopped:
             evaluate(samples, TextRecall(), progress=False)
+    assert len(steps) < most
     assert {row.results[0].score for row in stopped.value.report} == {1.0}
 
 

@@ -241,8 +241,6 @@ def ranks_of(retrieved: GivenIds, ids: tuple[str, ...] | tuple[int, ...]) -> tup
 
     And whether a context stands among them that has no ID: None, or a blank text.
     """
-    if retrieved and ids and (type(retrieved[0]) is int) is not (type(ids[0]) is int):
-        retrieved, ids = as_texts(retrieved), as_texts(ids)  # type: ignore[assignment] # no None
     sought: set[str | int | None] = {None, "", *ids}
     # Most of what was retrieved is not sought, and is passed over without a step of Python. The
     # iterator, of a list or a tuple, knows how much is left, and so where it stands.
@@ -254,6 +252,8 @@ def ranks_of(retrieved: GivenIds, ids: tuple[str, ...] | tuple[int, ...]) -> tup
             some_without = True
         else:
             hits.append(size - length_hint(rest))
+    if not hits and ids and retrieved and (type(retrieved[0]) is int) is not (type(ids[0]) is int):
+        return ranks_of(as_texts(retrieved), as_texts(ids))  # type: ignore[arg-type] # no None
     return hits, some_without
 
 

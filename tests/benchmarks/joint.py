@@ -71,11 +71,7 @@ def answer(body: dict[str, Any]) -> str:
     if form == "items":
         return json.dumps({"items": claims})
     if form == "joint":
-        listed = [
-            {"number": n, "claim": claim, "source": _shortened(claim)}
-            for n, claim in enumerate(claims, start=1)
-        ]
-        return json.dumps({"claims": listed, "verdicts": _verdicts(claims)})
+        return json.dumps({"claims": claims, "verdicts": _verdicts(claims)})
     classified = [{"statement": c, "reason": f"Context {n} has it.", "attributed": 1}
                   for n, c in enumerate(claims, start=1)]  # fmt: skip
     return json.dumps({"classifications": classified})
@@ -84,11 +80,6 @@ def answer(body: dict[str, Any]) -> str:
 _CLAIM = re.compile(r'^\d+ "(.*)"$', re.MULTILINE)
 _REFERENCE = re.compile(r'(?:text|reference|"?answer"?): ?"(Site .*?)"\s*(?:$|[,}])', re.MULTILINE)
 _SENTENCE = re.compile(r"Site [^.]*\.")
-
-
-def _shortened(claim: str) -> str:
-    words = claim.split()
-    return " ".join([*words[:3], "…", *words[-3:]])
 
 
 def _verdicts(claims: list[str]) -> list[dict[str, Any]]:

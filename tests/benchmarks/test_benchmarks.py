@@ -53,16 +53,18 @@ def test_every_way_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
 @with_script("readme")
 def test_the_pages_show_what_was_measured(script: Any) -> None:
     """README.md and the page have the figures of figures.json, of just what is measured."""
-    said = script.published()
-    pages = {path.name: path.read_text("utf-8") for path in (script.PAGE, script.README)}
-    assert script.wrong_pages(pages, said) == []
+    figures = import_module("figures")
+    said = figures.published()
+    pages = {path.name: path.read_text("utf-8") for path in (figures.PAGE, figures.README)}
+    assert figures.wrong_pages(pages, said) == []
     rows = script.rows(queries=8, samples=1, rounds=1, peers=False)
     assert [row.title for row in rows] == [row.title for row in said]
-    changed = [script.Row(said[0].title, {script.OURS: script.Ratio(99, 99, 99)}), *said[1:]]
-    assert script.wrong_pages(pages, changed)
+    other = figures.Row(said[0].title, {figures.OURS: figures.Ratio(99, 99, 99)}, readme=True)
+    wrong = figures.wrong_pages(pages, [other, *said[1:]])
+    assert [name.split()[0] for name in wrong] == ["benchmarks.md", "README.md"]
 
 
-@with_script("readme")
+@with_script("figures")
 def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> None:
     """Within the spread of the rounds it passes; beyond, with a row less or more, it does not."""
     ratio = script.Ratio
@@ -73,7 +75,9 @@ def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> 
     page = script.written(page, script.page_table([ours, other]))
     assert page.startswith("# Page\n\n")
     assert page.endswith("\n\nBelow.\n")
-    assert "| 5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer | limit 1.00 (1.00-1.00) |" in page
+    cells = "5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer | limit 1.00 (1.00-1.00) | 5.0 ×"
+    assert f"| b | {cells} |" in page
+    assert "| a | 2.00 (1.80-2.40) | - | - | - | - |" in page
     assert "| a | 2 | - |" in script.readme_table([ours, other])
     assert script.disagreements([ours, other], [ours, other]) == []
     slower = script.Row("a", {"fullrecall": ratio(3.1, 3.1, 3.2)})
@@ -413,3 +417,24 @@ def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
                 assert (scored.score < 0.3) == ("dots" in name), (name, scored.score)
         table = script.growth(kinds(script.Writer()), [size, 2 * size], rounds=1)
         assert [len(row) for row in table] == [4] * len(kinds(script.Writer()))
+
+
+@with_script("workers")
+def test_workers_come_to_the_same_totals(script: Any, tmp_path: Path) -> None:
+    """Files and shares of them, scored here: one report; the table goes to its place."""
+    data = script.Data(tmp_path)
+    data.make("small", 30, 3)
+    how = script.BatchScorer(script.IdRecall(), position="row", keep="summary", part_size=10)
+    _, report = data.timed(script.in_process, how, "small")
+    files = sorted((tmp_path / "small").iterdir())
+    shares = [script.scored_files(how, files[nth::2]) for nth in range(2)]
+    assert how.report(shares, rows=30).totals() == report.totals()
+    with pytest.raises(ValueError, match="must be complete"):
+        data.timed(lambda scorer, *_: scorer.report(shares[:1], rows=30), how, "small")
+    figures = [script.Figures("one process", 0.25, 151_400.0, 99.6, 0.0012, None)]
+    table = script.table(figures, {"small": 30, "large": 300, "judged": 3})
+    assert "| ID rows per second, 30 rows | 151,000 |" in table
+    assert "| one more part, ms | 1.2 |" in table
+    page = script.written(script.PAGE.read_text("utf-8"), table)
+    assert script.written(page, table) == page
+    assert page.count(table) == 1

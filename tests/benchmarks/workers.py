@@ -307,7 +307,10 @@ def _rounded(rate: float | None) -> str:
 
 
 def written(page: str, body: str) -> str:
-    """Return the page with this table in place of its own."""
+    """Return the page with this table in place of its own, or as the first of its section."""
+    if BEGIN not in page:
+        heading = "## When an engine pays\n"
+        page = page.replace(heading, f"{heading}\n{BEGIN}\n{END}\n")
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -1,4 +1,4 @@
-"""Jobs in which things go wrong: the same for each engine, small in tests and large in `large.py`."""
+"""Jobs in which things go wrong: the same for each engine, small in tests, large in `large.py`."""
 
 from __future__ import annotations
 
@@ -222,8 +222,8 @@ def judged_job(
     marks.mkdir(parents=True)
     write_judged(path, rows, texts)
     faulty = FaultyScorer(
-        judging(endpoint), position="row", keep="summary", part_size=max(20, rows // 100), folder=str(marks),
-        once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
+        judging(endpoint), position="row", keep="summary", part_size=max(20, rows // 100),
+        folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
         store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
     )  # fmt: skip
     return faulty, path

@@ -56,11 +56,12 @@ class RedisServer:
             while True:
                 try:
                     client.ping()
-                    return
                 except redis.ConnectionError:
                     if time.monotonic() > until:
                         raise
                     time.sleep(0.02)
+                else:
+                    return
 
     def stop(self) -> None:
         """Kill it, as a crash does."""

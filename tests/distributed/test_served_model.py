@@ -1,4 +1,4 @@
-"""The store, budget and rate of a server against a model: whatever happens, each answer is paid once.
+"""The store, budget and rate of a server against a model: each answer is paid once, come what may.
 
 `ServedMachine` interleaves runs of several clients, cancelled runs, kills, leases that end, budgets
 that are used up, a server that is killed and started again, and connections that break before an
@@ -49,7 +49,7 @@ TOKENS = 15
 BOUND = 120.0
 KEYS = st.lists(st.integers(0, 20), min_size=1, max_size=5)
 ABOUT = [None, b":pace:", b":expired:", b":lease:", b":completion:"]
-"""What is asked of the server when its answer gets lost: a turn, what it took, a lease, an answer."""
+"""What the server is asked when its answer gets lost: a turn, what it took, a lease, an answer."""
 
 VERDICTS = (
     '{"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": false}]}'
@@ -200,7 +200,7 @@ class ServedMachine(RuleBasedStateMachine):
                     store=self.budget.server, budget=self.budget,
                 )
             )  # fmt: skip
-            while model.sent < at and turns and not running.done():
+            while model.sent < at and turns and not running.done():  # noqa: ASYNC110 - it watches
                 await asyncio.sleep(0.001)
             for _ in range(turns):
                 await asyncio.sleep(0)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +29,13 @@ RUNS = int(os.environ.get("FULLRECALL_RUNS", "12"))
 
 QUESTION = "What is the Varn bridge?"
 REFERENCE = "The Varn bridge opened in 1889. It is 300 m long, and Ada Holt designed it."
-FACTS = {
-    "The Varn bridge opened in 1889.": "The Varn bridge opened in 1889",
-    "The Varn bridge is 300 m long.": "It is 300 m long",
-    "Ada Holt designed the Varn bridge.": "Ada Holt designed it",
-}
-CLAIMS = list(FACTS)
+CLAIMS = [
+    "The Varn bridge opened in 1889.",
+    "The Varn bridge is 300 m long.",
+    "Ada Holt designed the Varn bridge.",
+]
 FOUND = "Opened in 1889, the Varn bridge is 300 m long."
 QUOTES = {CLAIMS[0]: "Opened in 1889, the Varn bridge", CLAIMS[1]: "the Varn bridge is 300 m long"}
-
-
-def listed(claims: list[str] = CLAIMS) -> list[dict[str, Any]]:
-    """Return claims as the first part of a reply."""
-    return [{"number": n, "claim": c, "source": FACTS[c]} for n, c in enumerate(claims, start=1)]
 
 
 def verdict(number: int, claim: str, context: str) -> dict[str, Any]:
@@ -67,7 +62,7 @@ def right(request: ChatRequest) -> str:
         return json.dumps({"items": CLAIMS})
     context = json.loads(words.splitlines()[1].split(" ", 1)[1])
     if request.schema_name == "joint":
-        return json.dumps({"claims": listed(), "verdicts": verdicts(context=context)})
+        return json.dumps({"claims": CLAIMS, "verdicts": verdicts(context=context)})
     asked = re.findall(r"^(\d+) (\".*\")$", words.split("claims:\n")[1], re.MULTILINE)
     given = [verdict(int(number), json.loads(claim), context) for number, claim in asked]
     return json.dumps({"verdicts": given})
@@ -190,41 +185,35 @@ class TestOneRequest:
 
 
 def _with(**parts: Any) -> str:
-    return json.dumps({"claims": listed(), "verdicts": verdicts(), **parts})
+    return json.dumps({"claims": CLAIMS, "verdicts": verdicts(), **parts})
 
 
-def _changed(which: int, **fields: Any) -> str:
-    claims = listed()
-    claims[which - 1] |= fields
-    return _with(claims=claims)
+def _changed(which: int, claim: Any) -> str:
+    return _with(claims=[*CLAIMS[: which - 1], claim, *CLAIMS[which:]])
 
 
 _SUPPORTED = CLAIMS[:2]
 HOSTILE: dict[str, str] = {
-    "a claim left out": _with(claims=listed(_SUPPORTED), verdicts=verdicts(_SUPPORTED)),
+    "a claim left out": _with(claims=_SUPPORTED, verdicts=verdicts(_SUPPORTED)),
     "no claim": _with(claims=[]),
-    "a claim said twice": _with(
-        claims=[*listed(), {**listed()[0], "number": 4, "claim": "In 1889 opened the Varn bridge."}]
-    ),
-    "an invented claim": _with(
-        claims=[*listed(), {**listed()[0], "number": 4, "claim": "The Varn bridge is red brick."}]
-    ),
-    "a number changed": _changed(2, claim="The Varn bridge is 200 m long."),
-    "a name changed": _changed(3, claim="Ida Kolt designed the Varn bridge."),
-    "a claim denied": _changed(3, claim="Ada Holt never designed the Varn bridge."),
-    "half a claim": _changed(3, claim="The Varn bridge was designed."),
-    "words that are not there": _changed(1, source="The bridge of Varn was opened"),
-    "words of the context": _changed(1, source=QUOTES[CLAIMS[0]]),
-    "words from elsewhere": _changed(3, source=FACTS[CLAIMS[0]]),
-    "no words": _changed(2, source=""),
-    "numbered from 0": _with(claims=[{**one, "number": one["number"] - 1} for one in listed()]),
-    "a number twice": _changed(2, number=1),
+    "a claim said twice": _with(claims=[*CLAIMS, "In 1889 opened the Varn bridge."]),
+    "a claim said again, and less": _with(claims=[*CLAIMS, "The Varn bridge opened."]),
+    "a claim of the others' words": _with(claims=[*CLAIMS, "Ada Varn designed the Holt bridge."]),
+    "a claim of another's words first": _with(claims=["Ada designed the Varn bridge.", *CLAIMS]),
+    "an invented claim": _with(claims=[*CLAIMS, "The Varn bridge is red brick."]),
+    "a claim from elsewhere": _with(claims=[*CLAIMS, "Rome has two airports."]),
+    "a number changed": _changed(2, "The Varn bridge is 200 m long."),
+    "a name changed": _changed(3, "Ida Kolt designed the Varn bridge."),
+    "a claim denied": _changed(3, "Ada Holt never designed the Varn bridge."),
+    "half a claim": _changed(3, "The Varn bridge was designed."),
+    "a claim without words": _changed(3, "It is."),
+    "an empty claim": _changed(2, " "),
+    "a claim with its verdict": _changed(2, {"claim": CLAIMS[1], "verdict": "supported"}),
     "no list": _with(claims="all of them"),
-    "a string in the list": _with(claims=[*listed(), CLAIMS[0]]),
-    "verdicts first": json.dumps({"verdicts": verdicts(), "claims": listed()}),
-    "two answers": _with() + _with(claims=listed(_SUPPORTED)),
+    "verdicts first": json.dumps({"verdicts": verdicts(), "claims": CLAIMS}),
+    "two answers": _with() + _with(claims=_SUPPORTED),
     "a list said twice": _with().replace("{", '{"claims": [], ', 1),
-    "cut off in the list": _with()[:150],
+    "cut off in the list": _with()[:80],
     "a split alone": json.dumps({"items": _SUPPORTED}),
     "its own signature": json.dumps({"items": _SUPPORTED}) + '\n{"asked":"' + "0" * 32 + '"}',
     "verdicts alone": json.dumps({"verdicts": verdicts(_SUPPORTED)}),
@@ -271,71 +260,68 @@ class TestTheList:
     @pytest.mark.parametrize(
         ("reference", "claims"),
         [
-            (
-                "Tolls were high, taxes were not.",
-                {
-                    "Tolls were high.": "Tolls were high",
-                    "Taxes were not high.": "Tolls were high, taxes were not",
-                },
-            ),
+            ("Tolls were high, taxes were not.", ["Tolls were high.", "Taxes were not high."]),
             (
                 "Lyon is in France and was its capital.",
-                {
-                    "Lyon is in France.": "Lyon is in France",
-                    "Lyon was its capital.": "was its capital",
-                },
+                ["Lyon is in France.", "Lyon was its capital."],
+            ),
+            (
+                "Lyon is in France. Lyon was the capital of France.",
+                ["Lyon is in France.", "Lyon was the capital of France."],
+            ),
+            (
+                "Ann beat Bob. Bob beat Ann. Ann was tired.",
+                ["Ann beat Bob.", "Bob beat Ann.", "Ann was tired."],
             ),
             (
                 "Die Brücke wurde 1889 eröffnet und ist 300 m lang.",
-                {
-                    "Die Brücke wurde 1889 eröffnet.": "Die Brücke wurde 1889 eröffnet",
-                    "Die Brücke ist 300 m lang.": "ist 300 m lang",
-                },
-            ),
-            (
-                "Lyon, which lies on two rivers, is a very old city of traders and weavers.",
-                {
-                    "Lyon lies on two rivers.": "Lyon, which lies … on two rivers",
-                    "Lyon is a very old city of traders and weavers.": "Lyon, which … and weavers.",
-                },
+                ["Die Brücke wurde 1889 eröffnet.", "Die Brücke ist 300 m lang."],
             ),
             (
                 "Мост открыт в 1889 году. Его построила Ада.",
-                dict.fromkeys(["Мост открыт в 1889 году.", "Его построила Ада."]),
+                ["Мост открыт в 1889 году.", "Его построила Ада."],
             ),
-            (
-                "瓦恩桥于1889年开通。它长300米。",
-                dict.fromkeys(["瓦恩桥于1889年开通。", "它长300米。"]),
-            ),
+            ("瓦恩桥于1889年开通。它长300米。", ["瓦恩桥于1889年开通。", "它长300米。"]),
             (
                 "The costs are:\n1. Rent: 300 euros.\n2. Food: 200 euros.",
-                dict.fromkeys(["1. Rent: 300 euros.", "2. Food: 200 euros."]),
+                ["1. Rent: 300 euros.", "2. Food: 200 euros."],
             ),
         ],
-    )  # fmt: skip
-    def test_honest_lists(self, reference: str, claims: dict[str, str | None]) -> None:
+    )
+    def test_honest_lists(self, reference: str, claims: list[str]) -> None:
         """Lists in a text's own words are taken as they are, in any language."""
-        items = [
-            {"number": n, "claim": claim, "source": source or claim}
-            for n, (claim, source) in enumerate(claims.items(), start=1)
-        ]
         given = [
             {"id": n, "begins": claim, "citations": [], "together": False,
              "verdict": "not_supported"} for n, claim in enumerate(claims, start=1)
         ]  # fmt: skip
-        model = model_of([json.dumps({"claims": items, "verdicts": given}, ensure_ascii=False)])
+        model = model_of([json.dumps({"claims": claims, "verdicts": given}, ensure_ascii=False)])
         result = scorer_of(model).score(
             user_input="?", reference=reference, retrieved_contexts=["Nothing."]
         )
-        assert (asked(model), labels(result), result.score) == (["joint"], [*claims], 0.0)
+        assert (asked(model), labels(result), result.score) == (["joint"], claims, 0.0)
+
+    def test_a_sentence_that_is_like_another(self) -> None:
+        """Words of one sentence do not stand for the same ones of another that is left out."""
+        claims = ["Ann beat Bob.", "Ann was tired."]
+        model = model_of(
+            lambda request: (
+                json.dumps({"claims": claims, "verdicts": []})
+                if request.schema_name == "joint"
+                else right(request)
+            )
+        )
+        scorer_of(model).score(
+            reference="Ann beat Bob. Bob beat Ann. Ann was tired.", retrieved_contexts=["Nothing."]
+        )
+        assert asked(model)[:2] == ["joint", "items"]
 
     def test_no_mutation_shortens_the_list(self) -> None:
-        """Whatever is taken out of a right reply, swapped or doubled, the three claims count."""
+        """Whatever is taken out of a right reply, swapped or doubled, three claims count."""
         rng = random.Random(7)
         for _ in range(RUNS * 5):
             model = model_of(instead(_mutated(_with(), rng)))
             result = scorer_of(model).score(sample())
-            assert labels(result) == CLAIMS or result.status is Status.UNSCORED
+            assert result.status is Status.UNSCORED or len(labels(result)) == len(CLAIMS)
             assert result.score is None or result.score <= 0.67
             assert len(model.requests) <= 6
 
@@ -352,12 +338,16 @@ def _mutated(reply: str, rng: random.Random) -> str:
             case 0:
                 part.pop(rng.randrange(len(part)))
             case 1:
-                part.append(dict(rng.choice(part)))
+                part.append(deepcopy(rng.choice(part)))
             case 2:
                 rng.shuffle(part)
+            case 3 | 4 if isinstance(part[0], str):
+                words = rng.choice(part).split()
+                words[rng.randrange(len(words))] = rng.choice(rng.choice(part).split())
+                part[rng.randrange(len(part))] = " ".join(words)
             case 3:
                 one = rng.choice(part)
-                one.pop(rng.choice(list(one)), None)
+                one.pop(rng.choice(list(one) or [""]), None)
             case 4:
                 one, other = rng.choice(part), rng.choice(part)
                 field = rng.choice(list(one) or ["id"])
@@ -460,7 +450,7 @@ class TestInjection:
 
         def obedient(request: ChatRequest) -> str:
             if request.schema_name == "joint" and SUBTLE in request.messages[1].content:
-                return _with(claims=listed(_SUPPORTED), verdicts=verdicts(_SUPPORTED))
+                return _with(claims=_SUPPORTED, verdicts=verdicts(_SUPPORTED))
             return right(request)
 
         model = model_of(obedient)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from fullrecall import IdRecall, evaluate
 from fullrecall.cli import app
 from fullrecall.cli import testset as command
 from fullrecall.datasets import read
@@ -97,6 +98,22 @@ def test_references_are_completed_from_files(tmp_path: Path) -> None:
     assert "1 added, 1 of them confirmed by people" in said
     (completed,) = read(out)
     assert [reference.any_of for reference in completed.reference_context_ids] == [("a",), ("b",)]
+
+
+def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> None:
+    """Without a reference answer the built-in judge cannot: no "100% complete" comes of that.
+
+    What each retriever returned is read from its saved report.
+    """
+    samples = tmp_path / "set.jsonl"
+    samples.write_text('{"id": "q", "user_input": "fee?", "reference_context_ids": ["a"]}\n')
+    contexts = [{"id": one, "text": f"text {one}"} for one in "abc"]
+    report = evaluate(read(samples), IdRecall(), retriever=lambda _: contexts, progress=False)
+    report.save(tmp_path / "report.jsonl")
+    said = run("complete", samples, "--retrieved", tmp_path / "report.jsonl", "--depth", 2)
+    assert "completeness: not known: the judge decided on none of the contexts" in said
+    assert "pass --judge openai:MODEL" in said
+    assert "complete [" not in said
 
 
 @pytest.mark.parametrize(

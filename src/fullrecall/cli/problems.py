@@ -23,6 +23,7 @@ _IN_PYTHON = (
     (re.compile(r"scorers=\[…\], to ask"), "--judge, to ask"),
     (re.compile(r"(?<= )retriever=(?= |$|;)"), "--retriever"),
     (re.compile(r"(?<= )corpus=(?= |$|;)"), "--corpus"),
+    (re.compile(r"pass judge=LLMJudge\(…\)"), "pass --judge openai:MODEL"),
     (re.compile(r"choose one by its name"), "choose with --score"),
     (re.compile(r"split='joint'"), "--split joint"),
     (re.compile(r"\bsplit must be"), "--split must be"),

@@ -300,6 +300,7 @@ def complete(
 ) -> None:
     """Complete references and print how complete they are; see `COMPLETE_HELP`."""
     from fullrecall.cli.judge import JudgeOptions, judge_of
+    from fullrecall.cli.problems import as_options
     from fullrecall.datasets import read, write_jsonl
     from fullrecall.judges import LexicalJudge
     from fullrecall.testset import complete as completed
@@ -318,7 +319,7 @@ def complete(
             **_options(store, budget_calls, max_concurrency),
         )
         done = done if labels is None else done.with_labels(labels)
-        lines = [str(done)]
+        lines = [as_options(str(done))]
         if to_label is not None:
             lines.append(_drawn(done, number, to_label, whole_tail=whole_tail))
         if output is not None:

@@ -62,14 +62,15 @@ def fields_of(table: Any, columns: Columns) -> Mapping[str, Any] | None:
 def count(found: Mapping[str, Any], tallies: Tallies) -> NDArray[np.signedinteger[Any]] | None:
     """Count the rows of these columns; return the places of those that are not counted.
 
-    None where nothing was counted: a list holds what is no plain ID.
+    Those have no list, or a list with a gap or a blank text: whoever reads row by row says what is
+    wrong with them. None where nothing was counted: a list holds what is no plain ID.
     """
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     retrieved, references = (_whole(found[name]) for name in _LISTS)
-    there = pc.and_(pc.is_valid(retrieved), pc.is_valid(references))
+    there = pc.and_(_is_whole(retrieved), _is_whole(references))
     left: NDArray[np.signedinteger[Any]] = np.flatnonzero(~there.to_numpy(zero_copy_only=False))
     names = {name: _whole(found[name]) for name in _NAMES if name in found}
     if len(left):
@@ -94,6 +95,27 @@ def count(found: Mapping[str, Any], tallies: Tallies) -> NDArray[np.signedintege
         for hits, targets, retrieved in rows.told():
             tallies.add_ranks(hits, targets, retrieved, *next(named))
     return left
+
+
+def _is_whole(column: Any) -> Any:
+    """Return which rows of a column of lists have a list, and in it an ID at each place."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    there = pc.is_valid(column)
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        return there
+    values = column.flatten()
+    text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    gaps = pc.is_null(values)
+    if text:
+        gaps = pc.or_kleene(gaps, pc.equal(pc.binary_length(values), pa.scalar(0)))
+    if not pc.any(gaps).as_py():
+        return there
+    whole = there.to_numpy(zero_copy_only=False).copy()
+    whole[np.unique(pc.list_parent_indices(column).filter(gaps).to_numpy())] = False
+    return pa.array(whole)
 
 
 def _whole(column: Any) -> Any:

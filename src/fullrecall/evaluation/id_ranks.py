@@ -18,53 +18,51 @@ from fullrecall.scorers.ids import IdRecall
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.drivers import Run
-    from fullrecall.report.report import Report
+    from fullrecall.report.tally import Tallies
 
 _MOST_WAITING = 256
 """Samples that are held until they are totaled, where no rows are kept."""
 
 
-def only_ids(run: Run) -> bool:
-    """Return whether a run finds nothing but IDs, and may do so at once."""
-    return (
-        run.asks_nobody
-        and run.limits.deadline is None
-        and all(type(scorer) is IdRecall for scorer in run.scorers)
-    )
+def found_rows(run: Run) -> FoundRows | None:
+    """Return where to put what a run finds; None where it does not look for IDs alone, at once."""
+    scorers = [scorer for scorer in run.scorers if type(scorer) is IdRecall]
+    if len(scorers) < len(run.scorers) or not run.asks_nobody or run.limits.deadline is not None:
+        return None
+    return FoundRows(scorers)
 
 
-def find_ids(samples: Iterable[Sample], run: Run, report: Report) -> None:
-    """Find the IDs of all samples, and add them to the report, whatever ends the run.
+def find_ids(
+    samples: Iterable[Sample], run: Run, found: FoundRows, tallies: Tallies | None = None
+) -> None:
+    """Find the IDs of all samples; into `tallies`, where they are given, whatever ends the run.
 
     Raises `KeyboardInterrupt` where the run was asked to stop, and what `samples` raises.
     """
-    scorers: list[IdRecall] = list(run.scorers)  # type: ignore[arg-type] # see `only_ids`
-    found = FoundRows(scorers)
-    most = None if report.keeps_rows else _MOST_WAITING
-    count, scores, interruption = run.count, len(scorers), run.interruption
+    count, scores, interruption = run.count, len(run.scorers), run.interruption
     try:
         for position, sample in enumerate(samples, start=1):
             hits = _hits(sample)
             if hits is None:
-                row = Row(position, sample, tuple([score_one(one, sample) for one in scorers]))
+                results = tuple([score_one(scorer, sample) for scorer in run.scorers])
+                row = Row(position, sample, results)
                 found.add_row(row)
                 run.show(row)
             else:
                 found.add(sample, hits)
-                if sample.single_ids.grades is not None:  # type: ignore[union-attr] # it is plain
-                    found.graded = True
                 if count is not None:
                     count(scores if sample.single_ids.ids else 0)  # type: ignore[union-attr]
-            if len(found.samples) == most:
-                report.add_found(found)
-                found = FoundRows(scorers)
+            if tallies is not None and len(found.samples) == _MOST_WAITING:
+                tallies.add_found(found)
+                found.clear()
             if interruption.asked:
                 break
     except Exception:
         if not interruption.asked:
             raise
     finally:
-        report.add_found(found)
+        if tallies is not None:
+            tallies.add_found(found)
     if interruption.asked:
         raise KeyboardInterrupt
 

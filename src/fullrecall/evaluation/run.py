@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.evaluation.served_store import ServedStore, Server
     from fullrecall.evaluation.store import JobFile, Store
+    from fullrecall.report.found_rows import FoundRows
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Keep: TypeAlias = Literal["rows", "summary"]
@@ -127,17 +128,18 @@ def evaluate(
     reading `samples`, `sink` or `on_progress` raises.
     """
     from fullrecall.evaluation.drivers import Run, rows_of
-    from fullrecall.evaluation.id_ranks import find_ids, only_ids
+    from fullrecall.evaluation.id_ranks import find_ids, found_rows
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
+    found = found_rows(run) if given.retriever is None and given.sink is None else None
     with (
         interruptible() as run.interruption,
-        _reporting(run, given, samples) as (report, add),
+        _reporting(run, given, samples, found) as (report, add),
         closing(_retrieved(samples, given.retriever, run)) as drawn,
     ):
-        if given.retriever is None and given.sink is None and only_ids(run):
-            find_ids(drawn, run, report)
+        if found is not None:
+            find_ids(drawn, run, found, None if report.keeps_rows else report.tallies)
             return report
         for row in rows_of(drawn, run):
             add(row)
@@ -231,13 +233,15 @@ async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Samp
 
 @contextmanager
 def _reporting(
-    run: Run, options: Options, samples: object
+    run: Run, options: Options, samples: object, found: FoundRows | None = None
 ) -> Iterator[tuple[Report, Callable[[Row], None]]]:
     """Yield the report and what adds a row to it; whatever ends the run goes with the report."""
     from fullrecall.evaluation.progress import Meter, known_length
 
     methods = [scorer.method for scorer in run.scorers]
-    report = Report(methods, keep_rows=options.keep == "rows", measures=options.measures)
+    keeps = options.keep == "rows"
+    rows = found if keeps else None
+    report = Report(methods, keep_rows=keeps, measures=options.measures, rows=rows)
     meter = Meter(
         run.account,
         total=known_length(samples),

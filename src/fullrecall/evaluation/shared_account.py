@@ -1,9 +1,9 @@
 """One budget and one rate for all workers of a job: counted on the server that has their store.
 
 What `Account` decides in one process, a script decides on the server, one request at a time: no
-two workers can spend the same call. What is held for a request is renewed while its worker lives; of
-one that was killed it soon counts as spent, and nobody waits for it any longer. A script that the
-client sends twice, since the connection broke before the answer came, counts once.
+two workers can spend the same call. What is held for a request is renewed while its worker lives;
+of one that was killed it soon counts as spent, and nobody waits for it any longer. A script that
+the client sends twice, since the connection broke before the answer came, counts once.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _POLL_SECONDS = (0.02, 0.25)
 """Between two looks at whether others have made room: at first, and at most."""
 
 _ASKING = 4
-"""So many of a process ask for their turns at once, the others queue: who holds a turn that is yet to
-come does not hear that the endpoint asks all to wait."""
+"""So many of a process ask for their turns at once, the others queue: who holds a turn that is yet
+to come does not hear that the endpoint asks all to wait."""
 
 _RESERVE = """
 local t = redis.call('TIME')

@@ -7,12 +7,11 @@ else (`partition`), or by a split that saw no contexts. Whoever comes later judg
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from fullrecall.judges.origin import parted
-from fullrecall.judges.partition import Claimed, fault
+from fullrecall.judges.partition import fault
 from fullrecall.judges.prompts import Prompts
 from fullrecall.judges.replies import json_values, text_items
 from fullrecall.models.chat import ChatRequest, Completion, Failure
@@ -56,9 +55,7 @@ class ClaimList:
         if completion.failure not in (None, Failure.CUT_OFF):
             return ()
         listed = listed_claims(text)
-        if not listed or fault(listed, self._text, self._question):
-            return ()
-        return tuple(claim for claim, _ in listed)
+        return () if not listed or fault(listed, self._text, self._question) else tuple(listed)
 
 
 def listing(claims: Sequence[str]) -> Completion:
@@ -66,8 +63,8 @@ def listing(claims: Sequence[str]) -> Completion:
     return Completion(json.dumps({"items": list(claims)}, ensure_ascii=False), requests=0)
 
 
-def listed_claims(text: str) -> list[Claimed]:
-    """Return the claims of a joint reply; none where they are not all there, first and in order.
+def listed_claims(text: str) -> list[str]:
+    """Return the claims of a joint reply; none where they do not come first, whole and once.
 
     Of a reply that was cut off the list counts, if it is whole: nothing but verdicts is missing.
     """
@@ -83,16 +80,6 @@ def listed_claims(text: str) -> list[Claimed]:
         first = first["claims"]
     if not isinstance(first, list) or len(first) > _MOST_CLAIMS:
         return []
-    claims = [_claimed(item, number) for number, item in enumerate(first, start=1)]
-    return [one for one in claims if one is not None] if None not in claims else []
-
-
-def _claimed(item: object, number: int) -> Claimed | None:
-    """Return a claim of a list, None where it is not the one of that number."""
-    if not isinstance(item, Mapping) or item.get("number") != number:
-        return None
-    fields: list[Any] = [item.get("claim"), item.get("source")]
-    if not all(isinstance(field, str) and field.strip() for field in fields):
-        return None
-    claim, source = fields
-    return Claimed(claim.strip(), source)
+    if not all(isinstance(claim, str) and claim.strip() for claim in first):
+        return []
+    return [claim.strip() for claim in first]

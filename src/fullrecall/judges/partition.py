@@ -1,21 +1,20 @@
 """Are claims all of a text and nothing else? What a machine can refuse without a model.
 
 Whoever lists the claims of a reference beside the contexts that they are judged by could choose
-the denominator: leave out what the contexts lack, or say twice what they have. So each claim
-names the words of the text that it is taken from, and each content word of the text belongs to a
-claim that is taken from there. A list that is refused wrongly costs a request; none is repaired.
+the denominator: leave out what the contexts lack, or say twice what they have. So each claim is
+matched with the sentence of the text that it says most of, and each content word of a sentence
+belongs to a claim of its own. A list that is refused wrongly costs a request; none is repaired.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from fullrecall.judges.bearing import bears, content_words, is_denial
-from fullrecall.judges.evidence import Folded, Location, locate
+from fullrecall.judges.bearing import bears, content_keys, content_words, is_denial
+from fullrecall.judges.evidence import Location
 from fullrecall.judges.lexical.words import Word, alike
-from fullrecall.judges.sentences import is_heading
+from fullrecall.judges.sentences import is_heading, sentences
 
 _CONNECTIVES = frozenset(
     "however therefore thus hence moreover furthermore additionally also besides meanwhile "
@@ -30,37 +29,27 @@ _SEGMENT = re.compile(r"[^\n.!?。！？]*(?:[\n!?。！？]|\.(?=\s|$)|\.|$)+")
 _PAIR = 2  # characters, of a script without spaces
 
 
-class Claimed(NamedTuple):
-    """A claim, and the words of the text that it is taken from, as whoever lists them says.
-
-    An ellipsis in the source stands for all that is between its first words and its last.
-    """
-
-    claim: str
-    source: str
-
-
-def fault(listed: Sequence[Claimed], text: str, question: str | None = None) -> str:
+def fault(claims: Sequence[str], text: str, question: str | None = None) -> str:
     """Return why the claims are not all of the text and nothing else; empty where they are.
 
     `question` is what the text answers: a claim may have its words.
     """
-    folded = Folded(text)
     told = _Keys([*content_words(text), *content_words(question or "")])
-    taken: list[_Taken] = []
-    for number, (claim, source) in enumerate(listed, start=1):
-        stands = locate(source, folded)
-        if stands is None:
-            return f"claim {number} names words that the text does not have: {source[:60]!r}"
-        one = _Taken(claim, stands)
-        problem = _invented(one, text, told)
-        if problem:
+    parts = _sentences(text)
+    for number, claim in enumerate(claims, start=1):
+        words = content_words(claim)
+        if not words:
+            return f"claim {number} says nothing"
+        sentence = max(parts, key=lambda one: one.shares(words), default=None)
+        problem = "has no sentence" if sentence is None else _invented(claim, sentence, text, told)
+        if problem or sentence is None:
             return f"claim {number} {problem}"
-        for other, before in enumerate(taken, start=1):
-            if one.repeats(before):
-                return f"claims {other} and {number} say the same"
-        taken.append(one)
-    return _omitted(taken, text)
+        if not sentence.shares(words)[1] or any(
+            _is_repeated(claim, sentence, other, part) for part in parts for other in part.claims
+        ):
+            return f"claim {number} repeats another"
+        sentence.claims.append(claim)
+    return next(filter(None, (part.omitted(text) for part in parts)), "")
 
 
 class _Keys:
@@ -83,64 +72,83 @@ class _Keys:
         return any(alike(word.key, key) for key in self._long)
 
 
-class _Taken:
-    """A claim, and where in the text it is taken from."""
+class _Sentence:
+    """A sentence of the text, and the claims that are taken from it."""
 
-    def __init__(self, claim: str, stands: Location) -> None:
-        self.claim = claim
+    def __init__(self, words: Sequence[Word], stands: Location) -> None:
+        self.words = words
         self.stands = stands
-        self.words = content_words(claim)
-        self.keys = _Keys(self.words)
+        self.claims: list[str] = []
+        self._keys = _Keys(words)
 
-    def covers(self, word: Word) -> bool:
-        """Whether a word of the text stands where the claim is taken from, and in the claim."""
-        there = self.stands.start <= word.start and word.end <= self.stands.end
-        return there and self.keys.has(word)
+    def shares(self, words: Sequence[Word]) -> tuple[int, int]:
+        """Return how many words of a claim are here, and of these how many no claim has yet.
 
-    def repeats(self, other: _Taken) -> bool:
-        """Whether both say the same, or one says less of the same part of the text."""
-        mine, its = self.keys.exact, other.keys.exact
-        if is_denial(self.claim) != is_denial(other.claim):
-            return False
-        if mine == its:
-            return True
-        overlap = self.stands.start < other.stands.end and other.stands.start < self.stands.end
-        return overlap and (mine < its or its < mine)
+        Of sentences that are alike, the claim is of the one that still lacks it.
+        """
+        there = [word for word in words if self._keys.has(word)]
+        taken = [_Keys(content_words(claim)) for claim in self.claims]
+        return len(there), sum(not any(one.has(word) for one in taken) for word in there)
+
+    def says(self, claim: str) -> bool:
+        """Whether it has all the words of a claim."""
+        return all(self._keys.has(word) for word in content_words(claim))
+
+    def omitted(self, text: str) -> str:
+        """Return which of its words is in no claim of its own; empty where none is."""
+        taken = [_Keys(content_words(claim)) for claim in self.claims]
+        for word in self.words:
+            if word.written not in _CONNECTIVES and not any(one.has(word) for one in taken):
+                beginning = text[self.stands.start : self.stands.end].strip()[:60]
+                return f"no claim has {text[word.start : word.end]!r} of {beginning!r}"
+        return ""
 
 
-def _invented(one: _Taken, text: str, told: _Keys) -> str:
+def _is_repeated(claim: str, sentence: _Sentence, other: str, part: _Sentence) -> bool:
+    """Whether one of two claims says no more than the other, and no sentence says it by itself."""
+    mine, its = content_keys(claim), content_keys(other)
+    if is_denial(claim) != is_denial(other) or not (mine <= its or its <= mine):
+        return False
+    less, stands = (claim, sentence) if mine <= its else (other, part)
+    return sentence is part or not stands.says(less)
+
+
+def _sentences(text: str) -> list[_Sentence]:
+    """Return the sentences of a text that say something; headings say nothing."""
+    words = content_words(text)
+    found = []
+    for start, end in _spans(text):
+        own = [word for word in words if start <= word.start < end]
+        if own and not is_heading(text[start:end].strip()):
+            found.append(_Sentence(own, Location(start, end, 1.0)))
+    return found
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Return where each sentence stands; by its marks alone where one does not stand as it is."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for sentence in sentences(text):
+        start = text.find(sentence, at)
+        if start < 0:
+            return [match.span() for match in _SEGMENT.finditer(text)]
+        at = start + len(sentence)
+        spans.append((start, at))
+    return spans
+
+
+def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
     """Return what a claim has that the text has not; empty where it has nothing."""
-    if not one.words:
-        return "says nothing"
-    new = [word for word in one.words if not told.has(word)]
+    words = content_words(claim)
+    new = [word for word in words if not told.has(word)]
     for word in new:
         if word.is_number or (word.is_capitalised and word.start):
-            return f"has {one.claim[word.start : word.end]!r}, which the text does not have"
-    if len(new) * _MAY_ADD > len(one.words) - len(new):
+            return f"has {claim[word.start : word.end]!r}, which the text does not have"
+    if len(new) * _MAY_ADD > len(words) - len(new):
         added = ", ".join(repr(word.written) for word in new)
         return f"adds {added}"
-    if not bears(one.claim, text, [one.stands]):
-        return "is not what its words in the text say"
-    if is_denial(one.claim) and not is_denial(_around(one.stands, text)):
+    if not bears(claim, text, [sentence.stands]):
+        return "is not what its sentence says"
+    if is_denial(claim) and not is_denial(text[sentence.stands.start : sentence.stands.end]):
         return "denies what the text does not deny"
     return ""
-
-
-def _omitted(taken: Collection[_Taken], text: str) -> str:
-    """Return what of the text is in no claim; empty where nothing is."""
-    words = content_words(text)
-    for match in _SEGMENT.finditer(text):
-        if not match[0].strip() or is_heading(match[0].strip()):
-            continue
-        for word in words:
-            if not match.start() <= word.start < match.end() or word.written in _CONNECTIVES:
-                continue
-            if not any(one.covers(word) for one in taken):
-                return f"no claim has {text[word.start : word.end]!r} of {match[0].strip()[:60]!r}"
-    return ""
-
-
-def _around(part: Location, text: str) -> str:
-    """Return the sentences of the text that a part stands in."""
-    stands = (match for match in _SEGMENT.finditer(text) if match.end() > part.start)
-    return "".join(match[0] for match in stands if match.start() < part.end)

@@ -73,15 +73,14 @@ claim changes nothing. Atomic claims in its order: short standalone sentences in
 and words, each stating one fact, pronouns resolved, nothing added, nothing said twice. Nothing is \
 left out: each name, number and content word of the reference is in a claim. Where a question is \
 given, the reference answers it: each claim must stand without the question. Keep list numbering \
-as written. Headings are no claims. number: from 1; source: the words of the reference that the \
-claim is taken from, verbatim; of more than eight the first three … the last three.
+as written. Headings are no claims.
 Then for each claim the evidence: the number of each context that bears on it with a short \
 verbatim quote from it. together: true if one citation is not enough without the others. Then the \
 verdict, from the contexts alone: "supported" if they state or directly imply all of it, \
 "partial" if only a part, "contradicted" if they state the opposite, else "not_supported".
-Answer with JSON alone, claims before verdicts, exactly one verdict for each claim, its number as \
-id; begins: the claim's first words, as many as tell it from the others:
-{"claims":[{"number":1,"claim":"…","source":"…"}],"verdicts":[{"id":1,"begins":"…",\
+Answer with JSON alone, claims before verdicts, exactly one verdict for each claim, its \
+number from 1 as id; begins: the claim's first words, as many as tell it from the others:
+{"claims":["…"],"verdicts":[{"id":1,"begins":"…",\
 "citations":[{"context":2,"quote":"…"}],"together":false,"verdict":"…"}]}"""
 
 _AGAIN = """
@@ -156,19 +155,7 @@ JOINT_SCHEMA: Mapping[str, Any] = MappingProxyType(
         "type": "object",
         # Models that are held to a schema write in its order: claims before verdicts.
         "properties": {
-            "claims": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "number": {"type": "integer"},
-                        "claim": {"type": "string"},
-                        "source": {"type": "string"},
-                    },
-                    "required": ["number", "claim", "source"],
-                    "additionalProperties": False,
-                },
-            },
+            "claims": {"type": "array", "items": {"type": "string"}},
             **VERDICTS_SCHEMA["properties"],
         },
         "required": ["claims", "verdicts"],

@@ -178,6 +178,13 @@ class Comparison(Sequence[ScoreComparison]):
         """Every sample as before and after: the pairs, then those of one report alone."""
         return self._match.rows
 
+    def drawn(self, n: int, *, seed: int = 0) -> Iterator[tuple[Row, Row]]:
+        """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer.
+
+        Raises `ParameterError` for an `n` below 1.
+        """
+        return self._match.drawn(check_k(n, "n"), seed)
+
     def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
         """Return the changes of a measure with what is not measured at its worst and at its best.
 

@@ -46,11 +46,21 @@ class FoundRows:
         """Add the next sample, with the ranks at which its references are found."""
         self.samples.append(sample)
         self.ranks.append(ranks)
+        if sample.single_ids.grades is not None:  # type: ignore[union-attr] # of these samples
+            self.graded = True
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.samples.clear()
+        self.ranks.clear()
+        self.there.clear()
+        self.graded = False
 
     def add_row(self, row: Row) -> None:
         """Add the next row."""
         self.there[len(self.samples)] = row
-        self.add(row.sample, [])
+        self.samples.append(row.sample)
+        self.ranks.append([])
 
     def told(self, places: Sequence[int] | None = None) -> RankLists:
         """Return what ranks tell of all rows, or of those at some places; of none that is there."""

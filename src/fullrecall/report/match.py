@@ -10,6 +10,7 @@ from typing import NamedTuple, get_args
 
 from fullrecall.measures import Measure
 from fullrecall.report.difference import Changed, Changes
+from fullrecall.report.draws import drawn_places
 from fullrecall.report.pairs import (
     Common,
     Gap,
@@ -54,6 +55,10 @@ class Match(ABC):
         """Every sample as before and after: the pairs, then those of one report alone."""
 
     @abstractmethod
+    def drawn(self, n: int, seed: int) -> Iterator[tuple[Row, Row]]:
+        """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer."""
+
+    @abstractmethod
     def compared(self, places: Places, measures: Sequence[Measure]) -> Compared:
         """Return what changed in the score that stands at these places."""
 
@@ -78,6 +83,11 @@ class KeptMatch(Match):
         yield from self.pairs
         yield from ((row, None) for row in self._gone)
         yield from ((None, row) for row in self._new)
+
+    def drawn(self, n: int, seed: int) -> Iterator[tuple[Row, Row]]:
+        """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer."""
+        for nth in drawn_places(len(self.pairs), n, seed):
+            yield self.pairs[nth]
 
     def compared(self, places: Places, measures: Sequence[Measure]) -> Compared:
         """Return what changed in the score that stands at these places."""

@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
@@ -18,6 +17,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.report.draws import drawn_places
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyMissed, LazyRows
@@ -51,6 +51,7 @@ class Report:
         *,
         keep_rows: bool = True,
         measures: Sequence[Measure] = (),
+        rows: FoundRows | None = None,
     ) -> None:
         self.methods = tuple(methods)
         self.spent: Spent | None = None
@@ -62,7 +63,9 @@ class Report:
 
         At most the first 1,000 where the report keeps no rows.
         """
-        self._rows: list[Row] | FoundRows | LazyRows | None = [] if keep_rows else None
+        self._rows: list[Row] | FoundRows | LazyRows | None = None
+        if keep_rows:
+            self._rows = [] if rows is None else rows
         self._tallies = Tallies.by(self.methods, measures)
         self.portions: tuple[Portion, ...] = ()
         """The parts that are counted, where it was made of totals of parts."""
@@ -103,13 +106,6 @@ class Report:
         else:
             self._in_hand(self._rows).append(row)
             self._counted = None
-
-    def add_found(self, rows: FoundRows) -> None:
-        """Add rows of which results are made when someone reads them, to a report without any."""
-        if self._rows is None:
-            self._tallies.add_found(rows)
-        else:
-            self._rows, self._counted = rows, None
 
     def __len__(self) -> int:
         """The number of samples."""
@@ -161,11 +157,7 @@ class Report:
         rows = self.rows
         if check_k(n, "n") >= len(rows):
             return self._with(rows)
-        places = sorted(
-            Random(seed).sample(  # noqa: S311 - no secret
-                range(len(rows)), n
-            )
-        )
+        places = drawn_places(len(rows), n, seed)
         if isinstance(rows, LazyRows):
             return self._with(rows.rows_at(places))
         return self._with(rows[place] for place in places)

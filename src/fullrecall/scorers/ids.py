@@ -21,6 +21,8 @@ from fullrecall.scorers.scorer import (
     require_retrieval,
 )
 
+_new_tuple = tuple.__new__
+
 
 @dataclass(frozen=True, kw_only=True)
 class IdRecall(DeterministicScorer):
@@ -74,7 +76,8 @@ class IdRecall(DeterministicScorer):
             # Without alternatives only where they stand is looked at.
             hits, some_without = ranks_of(ids, wanted)
             note = _note(ids) if some_without else ""
-            return Found(SingleFindings(wanted, hits, ids, grades), len(ids), note)
+            findings = SingleFindings(wanted, hits, ids, grades)
+            return _new_tuple(Found, (findings, len(ids), note, ()))  # without a call of its own
         references = require(sample.reference_context_ids, "reference_context_ids")
         if any(grade <= 0 for _, grade in references):
             references = [reference for reference in references if reference.grade > 0]

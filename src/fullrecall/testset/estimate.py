@@ -59,6 +59,8 @@ def estimated(
     """
     known = [one for one in judged if one.verdict.relevant is not None]
     by_judge = not labels
+    if judged and not known and not labels:
+        return Estimate(None, "the judge decided on none of the contexts", by_judge)
     words = labels or {one.item: bool(one.verdict.relevant) for one in known}
     right = _right(known, words) if labels else None
     if not strata:

@@ -13,6 +13,7 @@ from fullrecall import compare
 from fullrecall.diagnosis import diagnose
 from fullrecall.report import Runs
 from fullrecall.report.page import selection
+from fullrecall.report.row import Row
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 
@@ -40,6 +41,24 @@ def test_the_page_of_many_says_what_it_holds(
     said = compare(report, changed).to_html()
     assert said == compare(opened, stored(changed, tmp_path / "c.parquet")).to_html()
     assert "of 150 that both reports have" in said
+    assert "drawn at random" not in said
+    turned = [
+        any(result.missed for result in row.results) if scored(row) else None
+        for row in (*report, *changed)
+    ]
+    both = list(zip(turned[:150], turned[150:], strict=True))
+    assert f'id="newly-samples">{both.count((False, True)):,}</b>' in said
+    assert f'id="mended-samples">{both.count((True, False)):,}</span>' in said
+    assert f'id="still-samples">{both.count((True, True)):,}</span>' in said
+    monkeypatch.setattr(import_module("fullrecall.report.page.comparison_page"), "MOST_TURNED", 50)
+    drawn = compare(report, changed).to_html()
+    assert drawn == compare(opened, stored(changed, tmp_path / "d.parquet")).to_html()
+    assert "What fails now, was mended or still fails is of 50 drawn at random." in drawn
+
+
+def scored(row: Row) -> bool:
+    """Whether any score of a row has a value."""
+    return any(result.score is not None for result in row.results)
 
 
 def test_several_runs_stand_beside_each_other(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,12 @@ import pytest
 from tests.distributed.parquet.made import RUNS
 
 from fullrecall import Gate, Report, Sample
+from fullrecall.distributed.parquet import manifest, staging
 from fullrecall.distributed.parquet.directory import Writer
+from fullrecall.distributed.parquet.manifest import Manifest
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
+from fullrecall.report.row import Row
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 
@@ -62,6 +66,7 @@ def test_a_run_that_goes_on_says_so(tmp_path: Path, folder: Path) -> None:
 _SAVING = """
 import sys
 from fullrecall import Report
+from fullrecall.distributed.parquet import manifest, staging
 from fullrecall.distributed.parquet import directory
 directory.GROUP = 5
 new = Report.load(sys.argv[1])
@@ -99,3 +104,70 @@ def test_a_directory_with_other_files_is_left_alone(tmp_path: Path, folder: Path
         Report.open(folder).save(tmp_path / "data.parquet")
     with pytest.raises(ReportError, match="is a file"):
         Report.open(tmp_path / "data.parquet")
+
+
+@pytest.mark.parametrize("after", [0, 40, 150])
+def test_an_interrupted_save_leaves_the_old_report(folder: Path, after: int) -> None:
+    """Ctrl-C before the first part, between two, or near the end: nothing of the new one stays."""
+    there, old = sorted(folder.iterdir()), list(Report.load(folder))
+    report = Report.of(Report.open(folder).methods, old)
+
+    class Interrupted(list[Row]):
+        """Rows of which reading is interrupted."""
+
+        def __iter__(self) -> Iterator[Row]:
+            """Yield some of them."""
+            yield from old[:after]
+            raise KeyboardInterrupt
+
+    report._rows = Interrupted(old)
+    with pytest.raises(KeyboardInterrupt):
+        report.save(folder)
+    assert sorted(folder.iterdir()) == there
+    assert list(Report.open(folder)) == old
+
+
+def test_an_interrupted_end_leaves_a_whole_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C once parts were moved, and before the manifest: the old report, and no more later."""
+    old = list(Report.load(folder))
+    other = Report.of(Report.open(folder).methods, old[:60])
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Manifest, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            other.save(folder)
+    assert list(Report.open(folder)) == old
+    other.save(folder)
+    assert list(Report.open(folder)) == old[:60]
+    assert len(list(folder.iterdir())) == 1 + 2
+
+
+def test_two_that_write_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one writes, the other is refused; two that save take turns, and the last one stays."""
+    monkeypatch.setattr(staging, "_PATIENCE", 0.0)
+    report = Report.load(folder)
+    with Writer(folder, report.methods) as running:
+        running.write(report[0])
+        with pytest.raises(ReportError, match="is being written by another run: wait for its end"):
+            report.save(folder)
+        with (
+            pytest.raises(ReportError, match="is being written by another run"),
+            Writer(folder, report.methods),
+        ):
+            pass
+    assert list(Report.open(folder)) == [report[0]]
+    with (
+        Writer(folder, report.methods, replace=True) as one,
+        Writer(folder, report.methods, replace=True) as two,
+    ):
+        for row in report:
+            one.write(row)
+        two.write(report[3])
+    ended = Report.open(folder)  # the inner one ends first, and the outer one takes its place
+    assert [row.sample for row in ended] == [row.sample for row in report]
+    assert len(list(folder.iterdir())) == 1 + len(manifest.read(folder).parts)

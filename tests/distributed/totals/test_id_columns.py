@@ -21,8 +21,10 @@ class TestColumns:
     @given(
         rows=st.lists(
             st.fixed_dictionaries({
-                "retrieved_ids": st.none() | st.lists(st.sampled_from("abcdefgh"), max_size=12),
-                "expected_ids": st.none() | st.lists(st.sampled_from("abcxyz"), max_size=4),
+                "retrieved_ids": st.none()
+            | st.lists(st.sampled_from([*"abcdefgh", "", None]), max_size=12),
+                "expected_ids": st.none()
+            | st.lists(st.sampled_from([*"abcxyz", "", None]), max_size=4),
                 "id": st.none() | st.sampled_from(["q1", "q2", "", "é"]),
                 "group": st.none() | st.sampled_from(["g1", "g2", ""]),
                 "user_input": st.none() | st.just("question"),
@@ -35,12 +37,12 @@ class TestColumns:
     def test_as_row_by_row(
         self, rows: list[dict[str, Any]], part_size: int, *, whole: bool
     ) -> None:
-        """Rows with gaps, without references, in groups, with repeated IDs; whole numbers too."""
+        """Rows with gaps, bad rows, none of references, groups, repeated IDs; whole numbers too."""
         pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
         if whole:
             for each in rows:
                 for name in ("retrieved_ids", "expected_ids"):
-                    each[name] = each[name] and [ord(one) for one in each[name]]
+                    each[name] = each[name] and [ord(one) if one else None for one in each[name]]
         ids = pa.list_(pa.int64() if whole else pa.string())
         kinds = {name: pa.string() for name in ("id", "group", "user_input")}
         kinds |= {"retrieved_ids": ids, "expected_ids": ids, "place": pa.int64()}
@@ -58,8 +60,8 @@ class TestColumns:
             ({}, True),
             ({"metadata": [{"a": 1}] * 3}, False),
             ({"reference_contexts": [["a"]] * 3}, False),
-            ({"expected_ids": [["a"], ["a", None], ["b"]]}, False),
-            ({"expected_ids": [["a"], [""], ["b"]]}, False),
+            ({"expected_ids": [["a"], ["a", None], ["b"]]}, True),
+            ({"expected_ids": [["a"], [""], ["b"]]}, True),
             ({"expected_ids": [[1.5], [1.5], [1.5]]}, False),
             ({"group": [True, False, True]}, False),
             ({"retrieved_ids": [["a"], None, ["b"]]}, True),

@@ -29,6 +29,7 @@ from fullrecall.errors import ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
 from fullrecall.report.difference import Changed, Changes
+from fullrecall.report.draws import drawn_places
 from fullrecall.report.match import Compared, Match, Places, gaps, plain
 from fullrecall.report.pairs import Common, PairedBy, common_targets
 from fullrecall.report.report import Report
@@ -72,6 +73,19 @@ class Join(Match):
         for side in self._alignment.sides(*map(_all_columns, (self._before, self._after))):
             nth = side.has.nonzero()[0]
             yield from zip(*self._decoded(side, nth), strict=True)
+
+    def drawn(self, n: int, seed: int) -> Iterator[tuple[Row, Row]]:
+        """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer."""
+        import numpy as np
+
+        places = self._pairs.nonzero()[0][np.array(drawn_places(len(self), n, seed), np.int64)]
+        others = self._alignment.places[places]
+        order = np.argsort(others)
+        after = list(self._after.rows_at(others[order].tolist()))
+        # Where the row of each pair stands among those that were read in their own order.
+        back = np.argsort(order).tolist()
+        before = self._before.rows_at(places.tolist())
+        yield from ((row, after[nth]) for row, nth in zip(before, back, strict=True))
 
     def pair(self, nth: int) -> tuple[Row, Row]:
         """Return one sample that both reports have."""

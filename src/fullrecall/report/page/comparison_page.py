@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.counts import counted
@@ -17,6 +18,7 @@ from fullrecall.report.page.groupings import Groupings, change_groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.selection import LOWEST, MOST_ROWS
 from fullrecall.report.page.shell import rendered
+from fullrecall.report.page.turns import MOST_TURNED, Turns, turns
 
 if TYPE_CHECKING:
     from fullrecall.report.comparison import Comparison, ScoreComparison
@@ -66,7 +68,12 @@ def comparison_page(
     first = first_shown(offered, own, causes.labels)
     shown = list(zip(own, offered[first].measures, strict=True))
     parts = Groupings() if partly else change_groupings(rows, shown)
-    data = payload(rows, own, offered, sides, causes, parts)
+    of_all: Sequence[Turns] = ()
+    if partly:
+        of_all = turns(comparison.drawn(MOST_TURNED), own, offered)
+        partly += _said_of_all(comparison, diagnoses[1])
+    data = payload(rows, own, offered, sides, causes, parts, turned_of_all=of_all)
+    turned = replace(data.turned, **of_all[first]._asdict()) if of_all else data.turned
     end = _end(comparison)
     asked = sum(one.p_adjusted is not None for score in comparison for one in score.values())
     return rendered(
@@ -92,7 +99,7 @@ def comparison_page(
         ],
         columns=own,
         causes=causes.lines,
-        turned=data.turned,
+        turned=turned,
         diagnosed=diagnoses[1] is not None,
         changes=gaining(diagnoses[1]),
         groupings=parts,
@@ -118,6 +125,16 @@ def _rows(comparison: Comparison) -> tuple[list[tuple[Row | None, Row | None]], 
         "searched and sorted is these; means, differences and counts are of all."
     )
     return list(chosen.values()), sentence
+
+
+def _said_of_all(comparison: Comparison, diagnosis: Diagnosis | None) -> str:
+    """Return what of a page of some samples is estimated from others, drawn at random."""
+    said = ""
+    if len(comparison.pairs) > MOST_TURNED:
+        said = f" What fails now, was mended or still fails is of {MOST_TURNED:,} drawn at random."
+    if diagnosis is not None and diagnosis.samples < len(comparison.after):
+        said += f" Causes and changes are from {diagnosis.samples:,} samples drawn at random."
+    return said
 
 
 def _end(comparison: Comparison) -> float:

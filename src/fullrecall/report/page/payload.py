@@ -20,6 +20,7 @@ from fullrecall.report.page.details import Details
 from fullrecall.report.page.encoding import ScriptJson, as_json, as_text, escaped
 from fullrecall.report.page.groupings import Groupings
 from fullrecall.report.page.readings import STATUSES, Figures, Misses, Reader, Reading, Rows
+from fullrecall.report.page.turns import Turns
 from fullrecall.report.pairs import Gap
 from fullrecall.report.row import Row
 from fullrecall.result import Status
@@ -86,12 +87,13 @@ def payload(  # noqa: PLR0917 - what a page is made of
     causes: Causes,
     groupings: Groupings,
     of_all: Sequence[tuple[int, int]] = (),
+    turned_of_all: Sequence[Turns] = (),
 ) -> Payload:
     """Return the data of a page: each sample with its row on each of the `sides`.
 
     The page opens with the choice that `causes` were told for, else with the headline. `of_all`
     says, where the samples are not all that there are, how many of all miss something by each
-    choice, and how many are scored.
+    choice, and how many are scored; `turned_of_all` what became of them between two sides.
     """
     details = Details(causes, SAMPLES_IN_BLOCK)
     totals = [[Counter[Figures]() for _ in columns] for _ in sides]
@@ -119,6 +121,7 @@ def payload(  # noqa: PLR0917 - what a page is made of
         "gaps": list(_GAPS.values()),
         "groupings": groupings.named,
         "failing": list(map(list, of_all)),
+        "turned": list(map(list, turned_of_all)),
         "samples": [],
         "perBlock": SAMPLES_IN_BLOCK,
         "contextsPerBlock": details.contexts_per_block,

@@ -96,8 +96,9 @@ class Targets:
         found: Found,
     ) -> str:
         """Return a target that one context finds in full."""
-        number = self._number(label)
+        # Texts are numbered as they are met: the cause first, whatever kind of findings these are.
         cause = self._cause(causes.get(label), nth, found) if causes else ""
+        number = self._number(label)
         if grade == 1.0 and not cause:
             return _listed(number, ranks)
         graded = "" if grade == 1.0 else f',"g":{rounded(grade)}'

@@ -7,7 +7,7 @@
   const {
     sides, choices, first, scores, causes, statuses, gaps, groupings, samples, perBlock, contextsPerBlock,
     texts: textBlocks,
-    failing: failingOfAll,
+    failing: failingOfAll, turned: turnedOfAll,
   } = read("index");
   const paired = sides.length > 1;
   const last = sides.length - 1;
@@ -955,10 +955,12 @@
     const places = (turn) => [...samples.keys()].filter((at) => turnedBy(samples[at], nths, TURNS[turn]));
     const compared = samples.filter((one) => failsOn(one, 0, nths) !== null && failsOn(one, last, nths) !== null);
     const now = places("newly");
-    newly.textContent = now.length.toLocaleString("en");
-    byId("turned-compared").textContent = compared.length.toLocaleString("en");
-    byId("mended-samples").textContent = places("mended").length.toLocaleString("en");
-    byId("still-samples").textContent = places("still").length.toLocaleString("en");
+    // Where not all samples are here, what became of all comes with them.
+    const counts = turnedOfAll[state.choice] ||
+      [compared.length, now.length, places("mended").length, places("still").length];
+    ["turned-compared", "newly-samples", "mended-samples", "still-samples"].forEach((id, nth) => {
+      byId(id).textContent = counts[nth].toLocaleString("en");
+    });
     byId("newly-worst").replaceChildren(...worstFirst(now));
   };
   const showFailing = () => {

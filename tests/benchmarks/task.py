@@ -1,0 +1,52 @@
+"""What a row of the published table measures: contenders, what they are compared with, a clock."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from figures import Row
+from side_by_side import CLOCKS, Contender, Ratio, interleaved
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a row measures: `unit` is 1, or a second where there is none."""
+
+    title: str
+    unit: Contender | None
+    contenders: Sequence[Contender]
+    limits: Sequence[Contender] = ()
+    clock: str = "cpu"
+    readme: bool = False
+
+    def measured(self, rounds: int) -> Row:
+        """Return what everybody takes, as multiples of the unit's time in the same round."""
+        units = [] if self.unit is None else [self.unit]
+        every = [*units, *self.contenders, *self.limits]
+        seconds = interleaved(every, rounds, _CLOCKS[self.clock])
+        unit = [1.0] * rounds if self.unit is None else seconds[self.unit.title]
+        times, limits = (
+            {one.name: Ratio.of(seconds[one.title], unit) for one in some}
+            for some in (self.contenders, self.limits)
+        )
+        return Row(self.title, times, limits, self.readme, self.clock)
+
+
+def _cpu_of_children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+_CLOCKS = {**CLOCKS, "children": _cpu_of_children}
+
+
+def installed(name: str, make: Callable[[], list[Contender]]) -> list[Contender]:
+    """Return the contenders of a library; none, and say so, where it is not installed."""
+    try:
+        return make()
+    except ImportError:
+        sys.stderr.write(f"{name} is not installed: left out\n")
+        return []
