@@ -213,6 +213,7 @@ ORDER = (
     ("testing",),
     ("demo",),
     ("cli", "pytest_plugin"),
+    ("__main__",),
 )
 """Modules may import from their own row and from the rows above."""
 
