@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -30,11 +30,13 @@ _THREAD_BOUND = (
 """What libraries raise where an object is used in another thread than its own."""
 
 
-def is_thread_bound(found: Retrieval) -> bool:
+def is_thread_bound(found: Retrieval | Iterable[Any]) -> bool:
     """Return whether a call failed for an object that belongs to another thread.
 
     An adapter records what a call raised; a fallback that answered in its place changes nothing.
     """
+    if not isinstance(found, Retrieval):
+        return False  # contexts alone, which a retriever may return, tell of no failure
     errors = [found.error, *(call.error for root in found.calls for call in root.walk())]
     return any(error is not None and belongs_elsewhere(error) for error in errors)
 
