@@ -206,10 +206,12 @@ def test_growth_scores_what_it_writes(script: Any, tmp_path: Path, kind: str) ->
 
 @with_script("growth")
 def test_the_page_has_the_table_of_growth(script: Any) -> None:
-    """Every kind and length that is measured stands on the page."""
+    """Every kind of input stands on the page, at the lengths that the script measures."""
     said = script.PAGE.read_text("utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
     assert all(f"| {name} |" in said for name in script.NAMES.values())
-    assert all(f" {rows:,} rows |" in said for rows in script.LENGTHS)
+    lengths = [int(rows.replace(",", "")) for rows in re.findall(r" ([\d,]+) rows \|", said)]
+    assert lengths == list(script.LENGTHS)[: len(lengths)]
+    assert len(lengths) >= 3
 
 
 @with_script("page")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -143,7 +145,7 @@ def test_a_terminal_without_the_characters_gets_others(file: Callable[..., Path]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
-@pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.parametrize("options", [(), ("--json",), ("--help",)])
 def test_a_reader_that_has_gone_is_no_error(
     file: Callable[..., Path], options: tuple[str, ...]
 ) -> None:
@@ -185,3 +187,27 @@ def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
     assert f"Scored {scored:,} samples before that" in " ".join(told.split())
     assert "Traceback" not in told
     assert len(Report.load(saved)) == scored
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupt_at_any_moment_leaves_no_traceback(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """While libraries load, rows are scored, a report is written, and Python shuts down."""
+    path, saved = file(SAMPLES[:3] * 500), tmp_path / "report.jsonl"
+    start = "from fullrecall.cli import main; print('ready', flush=True); main()"
+    for _ in range(3 * int(os.environ.get("FULLRECALL_RUNS", "1"))):
+        with subprocess.Popen(
+            [sys.executable, "-c", start, "evaluate", str(path), "--output", str(saved)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(random.uniform(0, 1))
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=120)
+        assert process.returncode in (0, 130, -signal.SIGINT)
+        assert "Traceback" not in told
+        assert "Exception ignored" not in told

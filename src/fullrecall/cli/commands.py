@@ -115,9 +115,17 @@ class Commands(Group):
             return super().make_context(*arguments, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named."""
+        """Run the command that was named; what the system refuses it is one message."""
         with reader_may_leave():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except BrokenPipeError:
+                raise
+            except OSError as error:  # of a path that a command looked at before it read it
+                from fullrecall.cli.console import fail
+                from fullrecall.cli.problems import explained
+
+                fail(*explained(error))
 
 
 _HELP = """\

@@ -7,7 +7,6 @@ whatever ends a run early, what was scored until then is shown and saved.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -176,9 +175,7 @@ def expanded(files: Iterable[Path]) -> list[Path]:
     """Return the files that exist or are named, and those that a pattern in quotes stands for."""
     found: list[Path] = []
     for file in files:
-        # Of any name, also one that is too long for a file.
-        is_there = os.path.exists(file)  # noqa: PTH110
-        names = [] if is_there else sorted(glob(str(file), recursive=True))  # noqa: PTH207
+        names = [] if file.exists() else sorted(glob(str(file), recursive=True))  # noqa: PTH207
         found += [Path(name) for name in names] or [file]
     return list(dict.fromkeys(found))
 
