@@ -87,7 +87,7 @@ def test_each_kind_tells_the_same(library: str) -> None:
         {3, 12, 5}, frozenset({"3", "12", "5"}), {3: 1, 12: 1, 5: 1}, {"3": 1.0, "12": 1, "5": 1},
         dict.fromkeys(WANTED, 1).keys(), [[3], ["12"], 5], [Reference(("3",)), 12, "5"],
     ],
-    ids=str,
+    ids=["set", "frozenset", "grades", "graded texts", "keys", "lists", "references"],
 )  # fmt: skip
 def test_references_without_an_order(references: Any) -> None:
     """Sets, mappings and groups of one give what lists give."""
