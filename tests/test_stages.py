@@ -227,7 +227,7 @@ def test_the_table_tells_where_recall_was_lost() -> None:
 
 def test_mistakes_are_named() -> None:
     """A stage that is called as the end is, an unknown stage, and rows that are not kept."""
-    with pytest.raises(InputError, match="a stage is named 'final'"):
+    with pytest.raises(InputError, match="a stage must not be named 'final'"):
         evaluate_stages([sample("a", ("final", "a", None))], IdRecall(), progress=False)
     reports = evaluate_stages([TWO_BRANCHES], IdRecall(), progress=False)
     with pytest.raises(

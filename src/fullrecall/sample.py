@@ -328,22 +328,24 @@ class Sample(_Given):
             _put_listed(self, ids)
             _put_ids(self, ids)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "single_ids":
-            _put_single(self, _single_of(self.reference_context_ids))
-        elif name == "listed_ids":
-            _put_listed(self, _ids_of(self))
-        elif name == "retrieved_context_ids":
-            listed = self.listed_ids
-            _put_ids(self, None if listed is None else as_texts(listed))
-        elif name == "reference_context_ids":
-            given = _given_single(self)
-            _put_references(self, None if given is None else given.references())
-        elif name in _CONVERT:
-            object.__setattr__(self, name, {} if name == "metadata" else None)
-        else:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self, name)
+    if not TYPE_CHECKING:  # a checker that sees it takes any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "single_ids":
+                _put_single(self, _single_of(self.reference_context_ids))
+            elif name == "listed_ids":
+                _put_listed(self, _ids_of(self))
+            elif name == "retrieved_context_ids":
+                listed = self.listed_ids
+                _put_ids(self, None if listed is None else as_texts(listed))
+            elif name == "reference_context_ids":
+                given = _given_single(self)
+                _put_references(self, None if given is None else given.references())
+            elif name in _CONVERT:
+                object.__setattr__(self, name, {} if name == "metadata" else None)
+            else:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return getattr(self, name)
 
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
