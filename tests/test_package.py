@@ -186,6 +186,7 @@ ORDER = (
         "identifiers",
         "counts",
         "cores",
+        "garbage",
         "dataframes",
         "extras",
         "usage",

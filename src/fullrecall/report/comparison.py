@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
+from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.bounds import CONFIDENCE
@@ -245,6 +246,7 @@ class Comparison(Sequence[ScoreComparison]):
 
         return exports.written(markdown.of_comparison(self, flips), path)
 
+    @uncollected()
     def to_html(
         self,
         path: str | Path | None = None,

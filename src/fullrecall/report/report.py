@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ReportError
+from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
@@ -479,6 +478,7 @@ class Report:
 
         return exports.written(markdown.of_summary(self.summary(*measures)), path)
 
+    @uncollected()
     def to_html(
         self,
         path: str | Path | None = None,
@@ -575,7 +575,7 @@ class Report:
         from fullrecall.distributed.parquet import directory
         from fullrecall.report import file
 
-        with _uncollected():
+        with uncollected():
             if directory.is_directory(path):
                 return cls.open(path)[:]
             methods, rows, stopped = file.read(path)
@@ -667,19 +667,6 @@ class Report:
         tallies = other.emptied()
         tallies.add_all(self._rows)
         return tallies
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Have Python look for no cycles meanwhile: among rows, which have none, it takes longest."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:

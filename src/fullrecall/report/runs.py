@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fullrecall.errors import ParameterError
+from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure
 from fullrecall.report.comparison import Comparison
 from fullrecall.report.difference import Difference
@@ -81,6 +82,7 @@ class Runs(Mapping[str, Report]):
         yield from ((row, *(of.get(id(row)) for of in others)) for row in first)
         yield from map(tuple, new.values())
 
+    @uncollected()
     def to_html(
         self,
         path: str | Path | None = None,
