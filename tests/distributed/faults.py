@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.distributed.loopback import Endpoint
 
 from fullrecall import (
@@ -30,6 +31,7 @@ from fullrecall.datasets import read
 from fullrecall.distributed.quarantine import unscored
 from fullrecall.distributed.ranges import Runs, joined
 from fullrecall.distributed.ranges import count as count_of
+from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.report.row import Row
 
@@ -191,8 +193,9 @@ def one_run(path: Path, missing: Runs) -> tuple[Report, list[int]]:
     report = evaluate(read(good), scorers, progress=False, keep="summary")
     named = table.select(["row", "id", "group", "expected_ids"]).take(bad).to_pylist()
     for row in named:
-        place = len(row["expected_ids"]) - 1
-        why = f"reference_context_ids: item {place}: None is not an ID: an ID is a str or an int"
+        with pytest.raises(InputError) as refused:
+            Sample(reference_context_ids=row["expected_ids"])
+        why = str(refused.value)
         sample = Sample(id=row["id"], group=row["group"])
         report.tallies.add(Row(row["row"] + 1, sample, unscored(scorers, why)))
     return report, bad
