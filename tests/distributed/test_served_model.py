@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
 
@@ -285,10 +285,15 @@ class ServedMachine(RuleBasedStateMachine):
             self.check(self.run(numbers, again))
         assert self.budget.spent().calls - calls == self.paid().total() - paid
 
-    @precondition(lambda self: self.paid().total() - self.paid_before >= CALLS // 2)
     @rule(tokens=st.booleans())
     def new_job(self, *, tokens: bool) -> None:
-        """A job begins, with a budget of requests or of tokens; the answers are there."""
+        """A job begins, with a budget of requests or of tokens; the answers are there.
+
+        Not before half of the budget is spent, which depends on how fast clients were cut off: as
+        a precondition, it would give the same draws another meaning each time.
+        """
+        if self.paid().total() - self.paid_before < CALLS // 2:
+            return
         self.took("new_job")
         self.begin(**({"tokens": 4_000} if tokens else {}))
 
