@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,7 @@ class Server:
         self.folder = folder
         self.asked: Counter[str] = Counter()
         self.changed = threading.Condition()
+        self.open = 0
 
     def take(self, body: str) -> str:
         """Count a request and answer it, a little later."""
@@ -101,6 +103,16 @@ class Server:
             while self.asked.total() < count and process.poll() is None:
                 self.changed.wait(0.05)
 
+    def settle(self) -> None:
+        """Wait until whatever was sent before, by whomever, is counted."""
+        # Connections are accepted in order: with this one, all of a process that was killed are.
+        last = HTTPConnection("127.0.0.1", self.port)
+        last.request("GET", "/")
+        last.getresponse().read()
+        last.close()
+        with self.changed:
+            assert self.changed.wait_for(lambda: not self.open, timeout=60)
+
     def start(self, store: Path | str, report: str) -> subprocess.Popen[str]:
         """Start the program."""
         return subprocess.Popen(
@@ -123,6 +135,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
     """Serve on a free loopback port until the test ends."""
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(204)
+            self.end_headers()
+
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
             body = self.rfile.read(length)
@@ -138,8 +154,21 @@ def server(tmp_path: Path) -> Iterator[Server]:
         def log_message(self, *_: object) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
+    class Listener(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def process_request(self, request: Any, client_address: Any) -> None:
+            with served.changed:
+                served.open += 1
+            super().process_request(request, client_address)
+
+        def shutdown_request(self, request: Any) -> None:
+            super().shutdown_request(request)
+            with served.changed:
+                served.open -= 1
+                served.changed.notify_all()
+
+    http = Listener(("127.0.0.1", 0), Handler)
     served = Server(http.server_port, tmp_path)
     thread = threading.Thread(target=http.serve_forever, daemon=True)
     thread.start()
@@ -167,6 +196,7 @@ def test_killed_twenty_times_the_run_ends_as_if_nothing_had_happened(server: Ser
         assert process.poll() is None, "it ended before it was killed: there is too little to do"
         process.kill()
         process.communicate()
+        server.settle()
         kept = read_contents(store).completions if store.exists() else 0
         in_flight.append(len(server.asked) - kept)
         assert 0 <= in_flight[-1] <= CONCURRENCY
