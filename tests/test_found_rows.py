@@ -20,7 +20,7 @@ from fullrecall.errors import InputError, Interrupted
 from fullrecall.measures import Measure, Recall, nDCG
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "6"))
 SCORERS = [IdRecall(), IdRecall(name="again")]

@@ -27,7 +27,7 @@ from fullrecall.measures import (
     nDCG,
 )  # fmt: skip
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 RUNS = int(os.environ.get("FULLRECALL_RUNS", "6"))
 PLAIN: tuple[Measure, ...] = (Recall, Precision, F1, Hit, AllFound, RR, AP, ContextPrecision, nDCG)

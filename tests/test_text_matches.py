@@ -19,7 +19,7 @@ from fullrecall.errors import Interrupted
 from fullrecall.findings import Evidence, LateFindings
 from fullrecall.measures import AP, AllFound, Hit, Measure, Precision, Recall, nDCG
 from fullrecall.report import late
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Result
 from fullrecall.scorers import similarity, text_matches
 

@@ -17,7 +17,7 @@ def names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:  # noqa: N807 - what Python calls it (PEP 562)
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{modules[name]}"), name)
+        value = getattr(import_module(f".{modules[name]}", package), name)
         setattr(sys.modules[package], name, value)
         return value
 

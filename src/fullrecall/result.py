@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.findings import (
-    ColumnFindings,
-    Finding,
-    Findings,
-    LateFindings,
-    RankedFindings,
-    SingleFindings,
-    Target,
-    WholeFindings,
-    targets_of,
-)
+from fullrecall.findings import Finding, Findings, Target, by_rank
 from fullrecall.measures import Measure, Recall
-from fullrecall.measures.measure import KINDS
 from fullrecall.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NAMED = 5
 """Missed targets that a printed result names."""
@@ -60,11 +52,11 @@ class Method:
         return f"{self.name}.{measure.name}"
 
 
-_FREE = Usage()
-_UNSCORED = Status.UNSCORED  # an attribute of an enum takes as long as a measure
+Reading = Callable[[Measure], float | None]
+"""Reads a measure of one row of a table."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Result:
     """What one scorer found in one sample: `result[Recall @ 5]` is a measure of it.
 
@@ -81,47 +73,37 @@ class Result:
     retrieved: int = 0
     note: str = ""
     unmeasured: tuple[tuple[str, str], ...] = ()
-    usage: Usage = _FREE
+    usage: Usage = field(default_factory=Usage)
     ranks: tuple[int, ...] | None = None
-
-    def __init__(  # noqa: PLR0917 - the fields, in their order
-        self,
-        method: Method,
-        status: Status,
-        findings: Sequence[Finding] = (),
-        retrieved: int = 0,
-        note: str = "",
-        unmeasured: tuple[tuple[str, str], ...] = (),
-        usage: Usage = _FREE,
-        ranks: tuple[int, ...] | None = None,
-    ) -> None:
-        # One is made for each score of each sample: what a frozen dataclass does takes five times
-        # as long. What is at its default stands in the class.
-        fields = self.__dict__
-        fields["method"] = method
-        fields["status"] = status
-        fields["findings"] = findings
-        fields["retrieved"] = retrieved
-        fields["ranks"] = ranks  # each measure that is read reads it
-        if note:
-            fields["note"] = note
-        if unmeasured:
-            fields["unmeasured"] = unmeasured
-        if usage is not _FREE:
-            fields["usage"] = usage
+    _read: Reading | None = field(default=None, init=False, repr=False, compare=False)
+    """Reads measures of the table that this is a view of; None: they are counted here."""
 
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure in [0, 1], None where the sample is unscored or it is undefined.
 
         Raises `ParameterError` for what is not a measure.
         """
-        if type(measure) not in KINDS:
+        if not isinstance(measure, Measure):
             raise ParameterError(
                 f"expected a measure such as Recall @ 5 of fullrecall.measures, got {measure!r}"
             )
-        if self.status is _UNSCORED:
+        if self.status is Status.UNSCORED:
             return None
-        return measure.of(self.findings if self.ranks is None else self.ranked, self.retrieved)
+        if self._read is not None:
+            return self._read(measure)
+        from fullrecall.table.found import FoundColumns
+
+        found = FoundColumns.of([self.findings], [self.retrieved], [self.ranks])
+        value = float(measure.values(found, lambda _: self.ranked)[0])
+        return None if value != value else value  # noqa: PLR0124 - NaN
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_read": None}
+
+    def read_by(self, read: Reading) -> Result:
+        """Return this result with its measures read of the table that it is a view of."""
+        object.__setattr__(self, "_read", read)
+        return self
 
     @property
     def score(self) -> float | None:
@@ -131,7 +113,7 @@ class Result:
     @property
     def ranked(self) -> Findings:
         """The findings by rank: those of united calls by each context's rank in its own call."""
-        return self.findings if self.ranks is None else RankedFindings(self.findings, self.ranks)
+        return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -141,12 +123,12 @@ class Result:
     @property
     def targets(self) -> tuple[Target, ...]:
         """What was to be found, in order; without targets that could not be judged."""
-        return tuple(targets_of(self.findings))
+        return tuple(finding.target for finding in self.findings)
 
     @property
     def digest(self) -> str:
         """The identity of the targets: equal for two results that were to find the same."""
-        known = sorted(map(tuple, targets_of(self.findings)))
+        known = sorted(map(tuple, self.targets))
         unjudged = sorted(target for target, _ in self.unmeasured)
         text = repr((known, unjudged)).encode("utf-8", "surrogatepass")
         return sha256(text).hexdigest()[:16]
@@ -156,12 +138,8 @@ class Result:
         """One sentence for a human: why there is no score, or what the score stands for."""
         if self.status is not Status.SCORED or not len(self.findings):
             return self.note
-        # The kinds that most results have, by columns; told in a fifth of the time of isinstance.
-        if type(self.findings) in (SingleFindings, WholeFindings, LateFindings):
-            found, partly = cast("ColumnFindings", self.findings).found_within(None), False
-        else:
-            found = sum(finding.found_at() for finding in self.findings)
-            partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
+        found = sum(finding.found_at() for finding in self.findings)
+        partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
         sentence = (
             f"{found} of {len(self.findings)} found{' in full' if partly else ''} "
             f"in {self.retrieved} retrieved"

@@ -15,7 +15,7 @@ from fullrecall.distributed.batches import BatchScorer
 from fullrecall.evaluation.run import SampleLike
 from fullrecall.measures import Precision, nDCG
 from fullrecall.report.bounds import Interval, _inverted
-from fullrecall.report.summary import Summary
+from fullrecall.results.summary import Summary
 
 
 def id_tasks(queries: int, *, peers: bool) -> list[Task]:

@@ -33,7 +33,7 @@ from fullrecall.distributed.ranges import Runs, joined
 from fullrecall.distributed.ranges import count as count_of
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
 """Of the rows, what each row group has: half of the work is in one."""

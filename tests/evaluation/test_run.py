@@ -20,7 +20,7 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Options, RunOptions
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.retries import MOST_CHARACTERS, Retries
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.usage import token_count
 
 VERDICTS = json.dumps(

@@ -16,7 +16,7 @@ from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.report.choice import place_of
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 
 

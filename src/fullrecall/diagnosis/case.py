@@ -13,7 +13,7 @@ from fullrecall.diagnosis.corpus import Corpus, Held
 from fullrecall.diagnosis.id_evidence import Alias
 from fullrecall.diagnosis.likeness import difference, lengths_alike, may_be_alike, similarity
 from fullrecall.findings import Finding
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Result
 from fullrecall.retrieval import Stage
 from fullrecall.scorers.alignment import Overlap, covered, total

@@ -16,7 +16,7 @@ from fullrecall.findings import gains
 from fullrecall.measures import Measure, Recall
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.smallest_k import CHARACTERS_PER_TOKEN
 from fullrecall.report.totals import Totals, totals_of
 from fullrecall.result import Method, Status

@@ -25,7 +25,7 @@ from fullrecall.measures import Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer

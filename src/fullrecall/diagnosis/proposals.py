@@ -10,7 +10,7 @@ from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
 from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.rescoring import Rescored
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.retrieval import Stage
 
 RANK_CONSTANT = 60

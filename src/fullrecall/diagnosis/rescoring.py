@@ -16,7 +16,7 @@ from fullrecall.context import Context
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.scorers import EntityRecall, FindingScorer, IdRecall, SpanRecall, TextRecall
 from fullrecall.scorers.scorer import DeterministicScorer, Scorer

@@ -15,7 +15,7 @@ from fullrecall.errors import InputError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.measures import Measure
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.tally import Tallies
 from fullrecall.result import Method
 from fullrecall.sample import Sample

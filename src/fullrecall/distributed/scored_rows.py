@@ -14,7 +14,7 @@ from fullrecall.distributed.totals.whole import failures_in_words
 from fullrecall.errors import ReportError
 from fullrecall.report import frames
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 ROW = "fullrecall_row"
 """The column with a sample's whole result, as a saved report has it, one JSON object each."""

@@ -17,7 +17,7 @@ from collections.abc import (
     Iterator,
     Sequence,
 )
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,17 +28,14 @@ from fullrecall.evaluation.interruption import Interruption
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import as_sample_at
 from fullrecall.evaluation.work import Work, late, prepared, score_one
-from fullrecall.measures import Recall
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.cache import AnyStore, Cache
     from fullrecall.evaluation.engine import Engine
-    from fullrecall.measures import Measure
-    from fullrecall.report.late import Late
-    from fullrecall.result import Result
+    from fullrecall.table.part import Part
 
 T = TypeVar("T")
 
@@ -71,10 +68,8 @@ class Run:
     beat: Callable[[], None] = _silent
     show: Callable[[Row], None] = _unseen
     """Shows that there is a row more."""
-    count: Callable[[int], None] | None = None
-    """Shows that there is a sample more, with so many scores, of which no row is made; or None."""
-    totaled: Sequence[Sequence[Measure]] = ()
-    """The measures of each score that are read as soon as there is a row."""
+    count: Callable[[int, int, int], None] | None = None
+    """Shows that there are so many samples more, with so many scores and so many unscored."""
 
     def __post_init__(self) -> None:
         self.account = account_of(self.limits.budget, self.scorers)
@@ -84,6 +79,18 @@ class Run:
         if self.limits.deadline is None:
             return None
         return max(0.0, self.limits.deadline - self.account.seconds)
+
+    def counted(self, part: Part) -> None:
+        """Show that the samples of a part are scored."""
+        if self.count is not None:
+            from fullrecall.table.part import SCORED, UNSCORED
+
+            statuses = [part.columns(score).status for score in range(len(self.scorers))]
+            scored, unscored = (
+                sum(int((status == code).sum()) for status in statuses)
+                for code in (SCORED, UNSCORED)
+            )
+            self.count(len(part), scored, unscored)
 
     @property
     def asks_nobody(self) -> bool:
@@ -146,48 +153,8 @@ def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
             yield run.work(*drawn, None).row(run.scorers)
         return
-    begun = [_begun(scorer) for scorer in run.scorers]
-    if any(begun):
-        from fullrecall.report.late import worked_out
-
-        late = _late_rows(reader, run, begun)
-        with closing(worked_out(late, stopped=lambda: run.interruption.asked)) as rows:
-            yield from rows
-        return
     while not run.interruption.asked and (drawn := reader.draw()) is not None:
         yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
-
-
-def _begun(scorer: Scorer) -> Callable[[Sample], Result] | None:
-    """Return what makes results that are to be worked out, if the scorer has such a way.
-
-    And if its `score` is of the same class: whoever derives from it and scores in another way is
-    asked in that way.
-    """
-    begun: Callable[[Sample], Result] | None = getattr(scorer, "begun", None)
-    for kind in type(scorer).__mro__:
-        if "begun" in vars(kind):
-            return begun if type(scorer).score is vars(kind).get("score") else None
-    return None
-
-
-def _late_rows(
-    reader: _Reader, run: Run, begun: Sequence[Callable[[Sample], Result] | None]
-) -> Iterator[tuple[Row, list[Late]]]:
-    """Yield each sample's row, and what of its results is to be worked out.
-
-    All others are made here: a user's scorer meets no thread but the caller's.
-    """
-    from fullrecall.report.late import Reading, late_of
-
-    totaled = run.totaled or [()] * len(run.scorers)
-    readings = [Reading.of(measures or (Recall,)) for measures in totaled]
-    while not run.interruption.asked and (drawn := reader.draw()) is not None:
-        sample = drawn[1]
-        results = [
-            score_one(scorer, sample, make) for make, scorer in zip(begun, run.scorers, strict=True)
-        ]
-        yield Row(*drawn, tuple(results)), late_of(results, readings)
 
 
 def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:

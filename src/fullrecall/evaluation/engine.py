@@ -16,7 +16,7 @@ from fullrecall.evaluation.cache import Cache
 from fullrecall.evaluation.requests import Requests
 from fullrecall.evaluation.work import Begun, Work, raised, unscored
 from fullrecall.judges.flow import NotAsked, Tally, arun
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Usage
 

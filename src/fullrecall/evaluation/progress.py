@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 from fullrecall.counts import counted
 from fullrecall.evaluation.budget import Account
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Status
 from fullrecall.usage import Spent
 
@@ -100,19 +100,18 @@ class Meter:
 
     def add(self, row: Row) -> None:
         """Count a row, and show it."""
-        for result in row.results:
-            self._scored += result.status is Status.SCORED
-            self._unscored += result.status is Status.UNSCORED
-        self.count(0)
+        statuses = [result.status for result in row.results]
+        self.count(1, statuses.count(Status.SCORED), statuses.count(Status.UNSCORED))
 
-    def count(self, scored: int) -> None:
-        """Count a sample with so many scores, and show it."""
-        self._done += 1
+    def count(self, samples: int, scored: int, unscored: int) -> None:
+        """Count samples with so many scores, and so many that could not be made, and show it."""
+        self._done += samples
         self._scored += scored
+        self._unscored += unscored
         if self._on_progress is not None:
             self._on_progress(self.progress())
         if self._bar is not None:
-            self._bar.update()
+            self._bar.update(samples)
         self.beat()
 
     def beat(self) -> None:

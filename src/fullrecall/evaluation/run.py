@@ -16,15 +16,14 @@ from collections.abc import (
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
-from fullrecall.measures import Measure
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -37,10 +36,8 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.evaluation.served_store import ServedStore, Server
     from fullrecall.evaluation.store import JobFile, Store
-    from fullrecall.report.found_rows import FoundRows
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
-Keep: TypeAlias = Literal["rows", "summary"]
 Sink: TypeAlias = Callable[[Row], object]
 
 
@@ -53,17 +50,19 @@ class Options(Limits):
     on_progress: OnProgress | None = None
     log_every: float = 30.0
     sink: Sink | None = None
-    keep: Keep = "rows"
-    measures: Sequence[Measure] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.keep not in ("rows", "summary"):
-            raise ParameterError(f"keep must be 'rows' or 'summary', got {self.keep!r}")
         for name in ("sink", "on_progress"):
             value = getattr(self, name)
             if value is not None and not callable(value):
                 raise ParameterError(f"{name} must be a function or None, got {value!r}")
+
+    @property
+    def reads_no_row(self) -> bool:
+        """Whether nothing looks at rows while they are scored."""
+        nobody = self.retriever is None and self.sink is None and self.on_progress is None
+        return nobody and self.deadline is None
 
 
 class RunOptions(TypedDict, total=False):
@@ -113,10 +112,6 @@ def evaluate(
     - `progress`: show a bar on standard error or, where that is no terminal, a line each
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
     - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
-    - `keep="summary"` keeps the totals only: memory stays flat however many samples a stream
-      yields, and the report answers `summary()` but has no rows. `measures` are those that are
-      totaled then, each score's headline at k = 1, 3, 5, 10 and whole if none is named; with rows,
-      any measure can be asked of the report.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
@@ -127,23 +122,38 @@ def evaluate(
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
     reading `samples`, `sink` or `on_progress` raises.
     """
+    from fullrecall.evaluation.chunks import takes_chunks
     from fullrecall.evaluation.drivers import Run, rows_of
-    from fullrecall.evaluation.id_ranks import find_ids, found_rows
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
-    found = found_rows(run) if given.retriever is None and given.sink is None else None
-    with (
-        interruptible() as run.interruption,
-        _reporting(run, given, samples, found) as (report, add),
-        closing(_retrieved(samples, given.retriever, run)) as drawn,
-    ):
-        if found is not None:
-            find_ids(drawn, run, found, None if report.keeps_rows else report.tallies)
+    with interruptible() as run.interruption, _reporting(run, given, samples) as (report, add):
+        if run.asks_nobody and given.reads_no_row and takes_chunks(run.scorers):
+            _score_chunks(samples, run, report)
             return report
-        for row in rows_of(drawn, run):
-            add(row)
+        with closing(_retrieved(samples, given.retriever, run)) as drawn:
+            for row in rows_of(drawn, run):
+                add(row)
     return report
+
+
+def _score_chunks(samples: Iterable[SampleLike], run: Run, report: Report) -> None:
+    """Score samples many at a time; all that were read are scored, whatever ends the run."""
+    from fullrecall.evaluation.chunks import ChunkScorer, chunks
+
+    scorer = ChunkScorer(run.scorers, as_sample_at)
+    for chunk in chunks(_items(samples)):
+        first = len(report) + 1
+        try:
+            part = scorer.part(chunk, first)
+        except InputError as error:
+            if error.line is not None and error.line > first:
+                report.table.add(scorer.part(chunk[: error.line - first], first))
+            raise
+        report.table.add(part)
+        run.counted(part)
+        if run.interruption.asked:
+            raise KeyboardInterrupt
 
 
 async def aevaluate(
@@ -233,15 +243,12 @@ async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Samp
 
 @contextmanager
 def _reporting(
-    run: Run, options: Options, samples: object, found: FoundRows | None = None
+    run: Run, options: Options, samples: object
 ) -> Iterator[tuple[Report, Callable[[Row], None]]]:
     """Yield the report and what adds a row to it; whatever ends the run goes with the report."""
     from fullrecall.evaluation.progress import Meter, known_length
 
-    methods = [scorer.method for scorer in run.scorers]
-    keeps = options.keep == "rows"
-    rows = found if keeps else None
-    report = Report(methods, keep_rows=keeps, measures=options.measures, rows=rows)
+    report = Report([scorer.method for scorer in run.scorers])
     meter = Meter(
         run.account,
         total=known_length(samples),
@@ -251,7 +258,6 @@ def _reporting(
     )
     if meter.is_seen:
         run.beat, run.show, run.count = meter.beat, meter.add, meter.count
-    run.totaled = report.totaled
 
     def add(row: Row) -> None:
         report.add(row)

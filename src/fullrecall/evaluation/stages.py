@@ -12,7 +12,7 @@ from fullrecall.evaluation.run import SampleLike, aevaluate, as_samples, evaluat
 from fullrecall.findings import Finding
 from fullrecall.measures import DEFAULT_KS, Recall
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.text import shown
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fullrecall.evaluation.limits import LATE
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import inspect
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, dataclass_transform
 
 from fullrecall.errors import ParameterError
-from fullrecall.findings import Findings, graded
+from fullrecall.findings import Findings
 from fullrecall.parameters import check_k, check_share
 
-KINDS: set[type] = set()
-"""The classes of measures: what tells one in a tenth of the time that `isinstance` takes."""
+if TYPE_CHECKING:
+    from fullrecall.table.found import FoundColumns
+    from fullrecall.table.lists import Floats
+
+FindingsOf: TypeAlias = Callable[[int], Findings]
+"""Returns the findings of one row, for measures that count objects."""
+
+_OWN = "fullrecall.measures"
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Measure(ABC):
+class Measure:
     """Base of all measures: a number in [0, 1] from findings, the number retrieved, and `k`.
 
     Subclass it, name it, and count. A subclass is a frozen dataclass: its annotated fields are
@@ -33,7 +41,9 @@ class Measure(ABC):
     - `k`: count the first `k` ranks only; None counts all that was retrieved.
     - `zero_division`: the value where nothing can be counted; None leaves it undefined.
 
-    Raises `ParameterError`, naming the parameter, for a value out of range.
+    Raises `ParameterError`, naming the parameter, for a value out of range; where the class is
+    defined, for a name that is missing, malformed or taken, and for a `count` that does not take
+    findings and the number retrieved; where it is read, for a value outside [0, 1].
     """
 
     k: int | None = None
@@ -47,7 +57,8 @@ class Measure(ABC):
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
-        KINDS.add(cls)
+        if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
+            _check_class(cls)
 
     def __post_init__(self) -> None:
         if self.k is not None:
@@ -55,16 +66,45 @@ class Measure(ABC):
         if self.zero_division is not None:
             check_share(self.zero_division, "zero_division")
 
-    @abstractmethod
     def count(self, findings: Findings, retrieved: int) -> float:
-        """Return the value for at least one finding; `retrieved` counts the contexts."""
+        """Return the value for at least one finding; `retrieved` counts the contexts.
+
+        What a measure of your own defines. Those of this package count columns instead.
+        """
+        raise NotImplementedError
+
+    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+        """Return the value of each row that has a target; what stands in other rows is ignored."""
+        import numpy as np
+
+        values = np.zeros(len(found))
+        for row in np.flatnonzero(found.targets).tolist():
+            value = self.count(self.countable(findings_of(row)), int(found.retrieved[row]))
+            values[row] = _checked(self, value)
+        return values
+
+    def values(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
+        """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target."""
+        counted = self.counted(found)
+        values = self.column(counted, findings_of)
+        values[counted.targets == 0] = float("nan") if self.zero_division is None else (
+            self.zero_division
+        )  # fmt: skip
+        return values
 
     def of(self, findings: Findings, retrieved: int) -> float | None:
         """Return the value in [0, 1]; `zero_division` where there are no findings to count."""
-        counted = self.counted(findings)
-        return self.count(counted, retrieved) if len(counted) else self.zero_division
+        from fullrecall.table.found import FoundColumns
 
-    def counted(self, findings: Findings) -> Findings:
+        found = FoundColumns.of([findings], [retrieved], [None])
+        value = float(self.values(found, lambda _: findings)[0])
+        return None if value != value else value  # noqa: PLR0124 - NaN
+
+    def counted(self, found: FoundColumns) -> FoundColumns:
+        """Return the columns that this measure counts: all, unless it has a `min_grade`."""
+        return found
+
+    def countable(self, findings: Findings) -> Findings:
         """Return the findings that this measure counts: all, unless it has a `min_grade`."""
         return findings
 
@@ -140,9 +180,16 @@ class GradedMeasure(Measure):
         ):
             raise ParameterError(f"min_grade must be a number above 0, got {grade!r}")
 
-    def counted(self, findings: Findings) -> Findings:
+    def counted(self, found: FoundColumns) -> FoundColumns:
+        """Return the columns of the targets that have at least `min_grade`."""
+        return found if self.min_grade is None else found.graded(self.min_grade)
+
+    def countable(self, findings: Findings) -> Findings:
         """Return the findings whose target has at least `min_grade`."""
-        return findings if self.min_grade is None else graded(findings, self.min_grade)
+        least = self.min_grade
+        if least is None:
+            return findings
+        return [finding for finding in findings if finding.target.grade >= least]
 
 
 def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
@@ -153,3 +200,37 @@ def check_choice(value: object, name: str, choices: tuple[str, ...]) -> None:
 
 def _plain(value: object) -> str:
     return str(value).removesuffix(".0")
+
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def _check_class(kind: type[Measure]) -> None:
+    """Raise `ParameterError` for a measure that could not be written, parsed, or counted."""
+    text = getattr(kind, "text", None)
+    if not isinstance(text, str) or not _NAME.fullmatch(text):
+        raise ParameterError(
+            f"{kind.__name__}.text must be a name such as \"found_first\", in lowercase letters, "
+            f"digits and _, got {text!r}"
+        )
+    taken = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)
+    if taken is not None:
+        raise ParameterError(
+            f"{kind.__name__}.text is {text!r}, the name of {taken.__name__}: choose another"
+        )
+    try:
+        inspect.signature(kind.count).bind(None, (), 0)
+    except TypeError:
+        raise ParameterError(
+            f"{kind.__name__}.count must take (self, findings, retrieved)"
+        ) from None
+
+
+def _checked(measure: Measure, value: object) -> float:
+    """Return what a measure of a user's own counted; raise unless it is from 0 to 1."""
+    number = isinstance(value, (int, float)) or hasattr(value, "__float__")
+    if not number or not 0 <= float(value) <= 1:  # type: ignore[arg-type]
+        raise ParameterError(
+            f"{type(measure).__name__}.count must return a number from 0 to 1, got {value!r}"
+        )
+    return float(value)  # type: ignore[arg-type]

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from math import fsum, log2
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
-from fullrecall.findings import (
-    Findings,
-    RankedFindings,
-    SingleFindings,
-    WholeFindings,
-    contexts_within,
-    lists_of,
-    relevant_ranks,
-)
-from fullrecall.measures.measure import GradedMeasure, Measure, check_choice
+from fullrecall.measures.measure import FindingsOf, GradedMeasure, Measure, check_choice
+
+if TYPE_CHECKING:
+    from fullrecall.table.found import FoundColumns
+    from fullrecall.table.lists import Floats, Integers
 
 Gain = Literal["linear", "exponential"]
 
@@ -32,10 +22,12 @@ class RRMeasure(GradedMeasure):
     text = "rr"
     written = "RR"
 
-    def count(self, findings: Findings, retrieved: int) -> float:
+    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the reciprocal of the first relevant rank."""
-        ranks = relevant_ranks(findings)
-        return 1 / ranks[0] if ranks and (self.k is None or ranks[0] <= self.k) else 0.0
+        from fullrecall.table.lists import ratio
+
+        within = found.relevant_within(self.k) > 0
+        return ratio(within, found.first_relevant)
 
 
 class APMeasure(GradedMeasure):
@@ -49,19 +41,17 @@ class APMeasure(GradedMeasure):
     text = "ap"
     written = "AP"
 
-    def count(self, findings: Findings, retrieved: int) -> float:
+    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the mean precision at the ranks of the targets within the first k."""
-        ranks = relevant_ranks(findings)
-        gains = []
-        for _, steps in _earnings(findings):
-            earned = 0.0
-            for rank, credit in steps:
-                if self.k is not None and rank > self.k:
-                    break
-                above = contexts_within(findings, rank, rank)
-                gains.append((credit - earned) * bisect_right(ranks, rank) / above)
-                earned = credit
-        return min(1.0, fsum(gains) / len(findings))
+        from fullrecall.table.lists import offsets_of, ratio, row_sums
+
+        targets, places, gains = found.gains()
+        rows = found.row_of_target[targets]
+        within = places <= found.cut(self.k)[rows]
+        rows, places, gains = rows[within], places[within], gains[within]
+        relevant, contexts = found.relevant_above(rows, places)
+        sums = row_sums(gains * relevant / contexts, offsets_of(_counts(rows, len(found))))
+        return ratio(sums, found.targets).clip(max=1.0)
 
 
 class ContextPrecisionMeasure(GradedMeasure):
@@ -75,12 +65,14 @@ class ContextPrecisionMeasure(GradedMeasure):
     text = "context_precision"
     written = "ContextPrecision"
 
-    def count(self, findings: Findings, retrieved: int) -> float:
+    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the mean precision at the relevant ranks within the first k."""
-        ranks = relevant_ranks(findings)
-        seen = ranks if self.k is None else ranks[: bisect_right(ranks, self.k)]
-        shares = [bisect_right(seen, rank) / contexts_within(findings, rank, rank) for rank in seen]
-        return fsum(shares) / len(shares) if shares else 0.0
+        from fullrecall.table.lists import ratio, row_sums
+
+        seen = found.relevant.kept(found.relevant.values <= found.cut(self.k)[found.relevant.rows])
+        relevant, contexts = found.relevant_above(seen.rows, seen.values)
+        sums = row_sums(relevant / contexts, seen.offsets)
+        return ratio(sums, seen.counts)
 
 
 class NDCGMeasure(Measure):
@@ -112,42 +104,61 @@ class NDCGMeasure(Measure):
         super().__post_init__()
         check_choice(self.gain, "gain", get_args(Gain))
 
-    def count(self, findings: Findings, retrieved: int) -> float:
+    def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return the discounted gain over that of the ideal order."""
-        if type(findings) is SingleFindings and findings.grades is None:
-            return self._count_equal(findings)
-        gains: dict[int, float] = defaultdict(float)
-        missing = []
-        placed, ranks = findings, None
-        if type(findings) is RankedFindings:
-            placed, ranks = findings.placed, findings.ranks
-        for grade, steps in _earnings(placed):
-            worth = grade if self.gain == "linear" else 2.0**grade - 1
-            earned = 0.0
-            for rank, credit in steps:
-                gains[rank] += worth * (credit - earned)
-                earned = credit
-            missing.append(worth * (1.0 - earned))
-        k, lists = self.k, lists_of(findings)
-        ideal = sorted([*missing, *gains.values()], reverse=True)
-        ideal = ideal if k is None else ideal[: k * lists]
-        best = fsum(gain / log2(nth // lists + 2) for nth, gain in enumerate(ideal))
-        by_rank = [(place if ranks is None else ranks[place - 1], g) for place, g in gains.items()]
-        reached = fsum(g / log2(rank + 1) for rank, g in by_rank if k is None or rank <= k)
-        return min(1.0, reached / best) if best else 0.0
+        from fullrecall.table.found import discounts
+        from fullrecall.table.lists import offsets_of, ratio, row_sums
 
-    def _count_equal(self, findings: SingleFindings) -> float:
-        """Return the same of targets that all gain 1, whatever `gain` is."""
-        found = findings.relevant_ranks
-        within = found if self.k is None else found[: findings.found_within(self.k)]
-        best = _ideal(len(findings) if self.k is None else min(len(findings), self.k))
-        return min(1.0, fsum(1.0 / log2(rank + 1) for rank in within) / best)
+        rows, places, gains = self._gains(found)
+        within = places <= found.cut(self.k)[rows]
+        ranks = found.rank_of(rows[within], places[within])
+        reached = row_sums(
+            gains[within] / discounts(ranks), offsets_of(_counts(rows[within], len(found)))
+        )
+        return ratio(reached, self._best(found, rows, gains)).clip(max=1.0)
 
+    def _worth(self, found: FoundColumns) -> Floats:
+        """Return what each target gains."""
+        import numpy as np
 
-@lru_cache(maxsize=1_024)
-def _ideal(targets: int) -> float:
-    """Return the discounted gain of targets that gain 1 each, at the first ranks."""
-    return fsum(1.0 / log2(nth + 2) for nth in range(targets))
+        grade = np.ones(len(found.first.values)) if found.grade is None else found.grade
+        return grade if self.gain == "linear" else 2.0**grade - 1
+
+    def _gains(self, found: FoundColumns) -> tuple[Integers, Integers, Floats]:
+        """Return what each context adds, in order: its row, its place, and its gain."""
+        import numpy as np
+
+        from fullrecall.table.found import rises
+
+        rising = found.rising
+        targets, places = rising.places.rows, rising.places.values
+        gains = self._worth(found)[targets] * rises(targets, rising.credits)
+        rows = found.row_of_target[targets]
+        width = int(places.max(initial=0)) + 1
+        keys, which = np.unique(rows * width + places, return_inverse=True)
+        return keys // width, keys % width, np.bincount(which, gains, len(keys))
+
+    def _best(self, found: FoundColumns, rows: Integers, gains: Floats) -> Floats:
+        """Return the gain of the ideal order: the largest first, what is missing at its own rank."""
+        import numpy as np
+
+        from fullrecall.table.found import discounts
+        from fullrecall.table.lists import offsets_of, row_maxima, row_sums
+
+        rising = found.rising
+        earned = row_maxima(rising.credits, rising.places.offsets)
+        missing = self._worth(found) * (1.0 - earned)
+        rows = np.concatenate([found.row_of_target, rows])
+        gains = np.concatenate([missing, gains])
+        order = np.lexsort((-gains, rows))
+        rows, gains = rows[order], gains[order]
+        offsets = offsets_of(_counts(rows, len(found)))
+        nth = np.arange(len(rows)) - offsets[:-1][rows]
+        if self.k is not None:
+            within = nth < self.k * found.lists[rows]
+            rows, gains, nth = rows[within], gains[within], nth[within]
+        ranks = nth // found.lists[rows] + 1
+        return row_sums(gains / discounts(ranks), offsets_of(_counts(rows, len(found))))
 
 
 RR = RRMeasure()
@@ -156,11 +167,8 @@ ContextPrecision = ContextPrecisionMeasure()
 nDCG = NDCGMeasure()  # noqa: N816 - the field's own spelling
 
 
-def _earnings(findings: Findings) -> Iterator[tuple[float, Sequence[tuple[int, float]]]]:
-    """Yield each target's grade and its cumulative credit by rank."""
-    if isinstance(findings, WholeFindings):
-        for (_, grade), ranks in zip(findings.references, findings.ranks, strict=True):
-            yield grade, ((ranks[0], 1.0),) if ranks else ()
-        return
-    for finding in findings:
-        yield finding.target.grade, finding.steps
+def _counts(rows: Integers, count: int) -> Integers:
+    """Return how often each row occurs."""
+    import numpy as np
+
+    return np.bincount(rows, minlength=count).astype(np.int64)

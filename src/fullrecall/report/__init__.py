@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from fullrecall.report.difference import Difference, Flip
     from fullrecall.report.gate import Gate
     from fullrecall.report.report import Report
-    from fullrecall.report.row import Missed, Row
+    from fullrecall.results.missed import Missed
+    from fullrecall.table.row import Row
     from fullrecall.report.runs import Runs
     from fullrecall.report.slices import Slice, Slices
     from fullrecall.report.smallest_k import SmallestK
-    from fullrecall.report.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.results.summary import Estimate, ScoreSummary, Summary
 
 __all__ = [
     "Check",
@@ -46,22 +47,22 @@ _MODULES = {
     "Check": "check",
     "Comparison": "comparison",
     "Difference": "difference",
-    "Estimate": "summary",
+    "Estimate": ".results.summary",
     "Flip": "difference",
     "Gate": "gate",
     "GateResult": "check",
     "Interval": "bounds",
-    "Missed": "row",
+    "Missed": ".results.missed",
     "Outcome": "check",
     "Report": "report",
-    "Row": "row",
+    "Row": ".table.row",
     "Runs": "runs",
     "ScoreComparison": "comparison",
-    "ScoreSummary": "summary",
+    "ScoreSummary": ".results.summary",
     "Slice": "slices",
     "Slices": "slices",
     "SmallestK": "smallest_k",
-    "Summary": "summary",
+    "Summary": ".results.summary",
     "compare": "comparison",
 }
 

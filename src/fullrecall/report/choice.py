@@ -8,7 +8,7 @@ from fullrecall.errors import ReportError
 from fullrecall.measures import Measure, Recall
 from fullrecall.report.lazy_rows import LazyRows, Tallied, passes
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.totals import Totals
 from fullrecall.result import Status
 

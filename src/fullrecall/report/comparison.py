@@ -20,9 +20,9 @@ from fullrecall.report.match import KeptMatch, Match
 from fullrecall.report.multiplicity import holm
 from fullrecall.report.pairs import PairedBy, paired, same_methods
 from fullrecall.report.report import Report, diagnosed
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.sign_flips import RESAMPLES
-from fullrecall.report.summary import default_measures
+from fullrecall.results.summary import default_measures
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method
 

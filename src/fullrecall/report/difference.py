@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fullrecall.measures import Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, mean_above, upper_bound
 from fullrecall.report.pairs import Common, change, turned
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.sign_flips import RESAMPLES, alpha_of, sign_flips
 from fullrecall.report.totals import Totals
 

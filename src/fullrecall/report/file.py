@@ -26,7 +26,7 @@ from fullrecall.records import (
     plain_method,
     plain_row,
 )
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.signature import KIND
 from fullrecall.report.text import ending
 from fullrecall.result import Method

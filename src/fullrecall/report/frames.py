@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fullrecall.dataframes import Backend, Cells, encodable, frame_of
 from fullrecall.extras import pyarrow
 from fullrecall.report.pairs import change, side_by_side, turned
-from fullrecall.report.summary import default_measures
+from fullrecall.results.summary import default_measures
 
 if TYPE_CHECKING:
     from fullrecall.findings import Finding

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fullrecall.report.check import Check, GateResult
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.page import Diagnosis
-    from fullrecall.report.summary import Summary
+    from fullrecall.results.summary import Summary
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
 _NAMED = 3

@@ -20,7 +20,7 @@ from fullrecall.report.pairs import (
     ends_of_change,
     gap_before,
 )
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.totals import Totals
 
 Places = tuple[int, int]

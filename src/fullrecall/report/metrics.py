@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fullrecall.report.summary import ScoreSummary, Summary
+    from fullrecall.results.summary import ScoreSummary, Summary
 
 _OTHER = re.compile(r"[^\w.\-]+")
 

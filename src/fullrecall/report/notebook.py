@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fullrecall.report.page import Diagnosis
     from fullrecall.report.report import Report
     from fullrecall.report.smallest_k import SmallestK
-    from fullrecall.report.summary import Summary
+    from fullrecall.results.summary import Summary
     from fullrecall.result import Result
 
 TARGETS_SHOWN = 50

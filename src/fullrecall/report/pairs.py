@@ -12,7 +12,7 @@ from fullrecall.errors import ReportError
 from fullrecall.findings import Target, restricted, same_targets
 from fullrecall.measures import Measure
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 
 PairedBy: TypeAlias = Literal["id", "position"]

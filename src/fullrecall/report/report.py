@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
@@ -17,24 +16,21 @@ from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.draws import drawn_places
-from fullrecall.report.found_rows import FoundRows
-from fullrecall.report.groups import groups_of
-from fullrecall.report.lazy_rows import LazyMissed, LazyRows
-from fullrecall.report.row import Missed, Row
-from fullrecall.report.summary import Summary
-from fullrecall.report.tally import Tallies
-from fullrecall.result import Method, Status
+from fullrecall.result import Method, Result
+from fullrecall.results.missed import Missed
+from fullrecall.results.summary import Summary
+from fullrecall.table.row import Row
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
     from fullrecall.report.page import Diagnosis
-    from fullrecall.report.portions import Portion
     from fullrecall.report.slices import By, Slices
     from fullrecall.report.smallest_k import SmallestK
+    from fullrecall.table.lists import Floats, Integers
+    from fullrecall.table.table import Table
 
 
 _CLOSE = 10_000
@@ -44,32 +40,18 @@ _CLOSE = 10_000
 class Report:
     """What `evaluate` returns. Iterate over it, or read `rows`, for the samples one by one."""
 
-    def __init__(
-        self,
-        methods: Sequence[Method],
-        *,
-        keep_rows: bool = True,
-        measures: Sequence[Measure] = (),
-        rows: FoundRows | None = None,
-    ) -> None:
+    def __init__(self, methods: Sequence[Method], *, table: Table | None = None) -> None:
+        from fullrecall.table.table import Table
+
         self.methods = tuple(methods)
+        self.table = Table(methods) if table is None else table
+        """The samples with their results, as columns."""
         self.spent: Spent | None = None
         """What the run that made this report sent and paid; None for one that was loaded."""
         self.stopped: str | None = None
         """Why samples are missing: what ended the run early. None where it came to its end."""
         self.bad_rows: dict[int, str] = {}
-        """Rows of a batch that are no samples, by position, and why: unscored, and counted so.
-
-        At most the first 1,000 where the report keeps no rows.
-        """
-        self._rows: list[Row] | FoundRows | LazyRows | None = None
-        if keep_rows:
-            self._rows = [] if rows is None else rows
-        self._tallies = Tallies.by(self.methods, measures)
-        self.portions: tuple[Portion, ...] = ()
-        """The parts that are counted, where it was made of totals of parts."""
-        self._counted: tuple[Measure, ...] | None = None
-        """The measures by which all rows are counted; None where they are to be counted anew."""
+        """Rows of a batch that are no samples, by position, and why: unscored, and counted so."""
 
     @classmethod
     def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Report:
@@ -79,39 +61,16 @@ class Report:
             report.add(row)
         return report
 
-    @classmethod
-    def counted(cls, methods: Sequence[Method], tallies: Tallies) -> Report:
-        """Return a report without rows, of which these are the totals."""
-        report = cls(methods, keep_rows=False)
-        report._tallies = tallies
-        return report
-
-    @property
-    def tallies(self) -> Tallies:
-        """What the summary is made from: a report without rows has nothing else."""
-        if isinstance(self._rows, LazyRows):  # those that are merged know IDs and groups by name
-            tallies = Tallies.by(self.methods)
-            for row in self._rows:
-                tallies.add(row)
-            return tallies
-        return self._counts()
-
     def add(self, row: Row) -> None:
-        """Add one sample's results; raises `ReportError` for a report that `open` reads."""
-        if self._rows is None:
-            self._tallies.add(row)
-        elif isinstance(self._rows, LazyRows):
-            raise ReportError("this report is read from its directory: Report.load(path) reads all")
-        else:
-            self._in_hand(self._rows).append(row)
-            self._counted = None
+        """Add one sample's results."""
+        self.table.append(row.sample, row.results)
 
     def __len__(self) -> int:
         """The number of samples."""
-        return self._tallies.samples if self._rows is None else len(self._rows)
+        return len(self.table)
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
+        return self.table.rows()
 
     @overload
     def __getitem__(self, key: int | str) -> Row: ...
@@ -123,43 +82,35 @@ class Report:
         Raises `KeyError` for an ID that no sample or several have, `IndexError` for a place.
         """
         if isinstance(key, slice):
-            return self._with(self.rows[key])
-        rows = self.rows
+            return self._with(range(len(self))[key])
         if not isinstance(key, str):
-            if not -len(rows) <= key < len(rows):
-                raise IndexError(f"no sample at place {key}: there are {len(rows):,}")
-            return rows[key]
-        if isinstance(rows, LazyRows):
-            places = rows.places_of(key)
-        else:
-            places = [place for place, row in enumerate(rows) if row.label == key]
-        if len(places) == 1:
-            return rows[places[0]]
-        if places:
-            raise KeyError(f"{len(places):,} samples have the ID {key!r}: use filter")
-        close = get_close_matches(key, [row.label for row in islice(rows, _CLOSE)], 1)
+            if not -len(self) <= key < len(self):
+                raise IndexError(f"no sample at place {key}: there are {len(self):,}")
+            return self.rows[key]
+        rows = [row for row, name in enumerate(self._labels()) if name == key]
+        if len(rows) == 1:
+            return self.table.row(rows[0])
+        if rows:
+            raise KeyError(f"{len(rows):,} samples have the ID {key!r}: use filter")
+        close = get_close_matches(key, islice(self._labels(), _CLOSE), 1)
         raise KeyError(f"no sample {key!r}{f': did you mean {close[0]!r}?' if close else ''}")
 
     def filter(self, keep: Callable[[Row], object]) -> Report:
         """Return a report of the rows for which `keep` is true, in their order.
 
-        Its means are those of these samples alone. Raises `ReportError` if only totals were kept.
+        Its means are those of these samples alone.
         """
-        return self._with(row for row in self.rows if keep(row))
+        return self._with(index for index, row in enumerate(self) if keep(row))
 
     def drawn(self, n: int, *, seed: int = 0) -> Report:
         """Return a report of `n` samples drawn at random, in their order; all if there are fewer.
 
         A mean over them estimates that over all, with the interval that it says. Raises
-        `ReportError` if only totals were kept, `ParameterError` for an `n` below 1.
+        `ParameterError` for an `n` below 1.
         """
-        rows = self.rows
-        if check_k(n, "n") >= len(rows):
-            return self._with(rows)
-        places = drawn_places(len(rows), n, seed)
-        if isinstance(rows, LazyRows):
-            return self._with(rows.rows_at(places))
-        return self._with(rows[place] for place in places)
+        if check_k(n, "n") >= len(self):
+            return self._with(range(len(self)))
+        return self._with(drawn_places(len(self), n, seed))
 
     def slices(
         self,
@@ -175,44 +126,65 @@ class Report:
         such as "kind" or "testset.kind", or a function of a row that returns a value or several.
         Intervals hold for all slices together, at `confidence`. `measure` is the score's headline
         if it is None; `score` may be left out where there is one. Raises `ReportError` for a field
-        that no sample has, and if only totals were kept.
+        that no sample has.
         """
-        from fullrecall.report.choice import place_of
+        from fullrecall.results.scores import index_of
         from fullrecall.report.slices import slices_of
 
-        place = place_of(self, score)
-        measure = measure or self.methods[place].headline
-        return slices_of(self.rows, by, place, measure, confidence)
+        index = index_of(self, score)
+        measure = measure or self.methods[index].headline
+        return slices_of(self.table, by, index, measure, confidence)
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The samples with their results; raises `ReportError` if only totals were kept."""
-        if self._rows is None:
-            raise ReportError('this report keeps no rows: evaluate(…, keep="rows") does')
-        return self._rows if isinstance(self._rows, LazyRows) else self._in_hand(self._rows)
+        """The samples with their results: views, made when somebody looks."""
+        from fullrecall.table.table import Rows
+
+        return Rows(self.table)
 
     @property
     def groups(self) -> list[str | None]:
         """The group of each row, None for one that stands for itself.
 
-        Rows of one group or of one sample ID are not independent, and share a group. Raises
-        `ReportError` if only totals were kept.
+        Rows of one group or of one sample ID are not independent, and share a group.
         """
-        rows = self.rows
-        if isinstance(rows, LazyRows):
-            return list(rows.groups)
-        return groups_of([row.sample for row in rows])
+        return self.table.groups
+
+    @overload
+    def values(self, measure: Measure, /, *, score: str | None = None) -> Floats: ...
+    @overload
+    def values(self, *measures: Measure, score: str | None = None) -> dict[str, Floats]: ...
+    def values(
+        self, *measures: Measure, score: str | None = None
+    ) -> Floats | dict[str, Floats]:
+        """Return a measure of each sample as an array of floats in [0, 1], in the samples' order.
+
+        NaN where a sample is unscored, or the measure is undefined: `table.status` says which.
+        Several measures, or none (the score's headline and that at k = 1, 3, 5, 10), make a dict
+        of arrays by their names, such as `id_recall@5`. `score` may be left out where there is
+        one. Raises `ReportError` for a score that the report does not have.
+        """
+        from fullrecall.results.scores import index_of
+        from fullrecall.results.summary import default_measures
+
+        index = index_of(self, score)
+        if len(measures) == 1:
+            return self.table.values(index, measures[0])
+        method = self.methods[index]
+        return {
+            method.label(measure): self.table.values(index, measure)
+            for measure in measures or default_measures(method)
+        }
 
     def summary(self, *measures: Measure) -> Summary:
         """Return the mean of each measure of each score, with how many samples it stands on.
 
         By default each score's headline, recall, at k = 1, 3, 5, 10 and over all that was
-        retrieved. Raises `ReportError` for a measure that a report without rows has not counted,
-        and where samples of one ID stand in it more than once: their groups are not known.
+        retrieved.
         """
-        counts = self._counts(measures)
-        scores = counts.summaries(measures)
-        return Summary(scores, len(self), self.stopped, counts.retrievals)
+        from fullrecall.results.summary import summarize
+
+        return summarize(self.table, measures, self.stopped)
 
     def metrics(self, *measures: Measure) -> dict[str, float]:
         """Return what `summary` reads as one flat dict of finite numbers, for experiment trackers.
@@ -226,78 +198,22 @@ class Report:
 
         return metrics(self.summary(*measures))
 
-    def totals(self, part: str | None = None) -> dict[str, Any]:
-        """Return what the summary is made from, as plain JSON values for `of_totals`.
-
-        Small however many samples there are: what a worker sends of its part of a data set. `part`
-        names it, so that a task that is tried again counts once; without a name it is known by
-        what it counts. Raises `ReportError` for a name where parts were merged.
-        """
-        from fullrecall.report.portions import KIND, VERSION, Portion
-
-        tallies = self.tallies.to_dict()
-        if part is not None and self.portions:
-            raise ReportError(
-                f"part={part!r} names one part, and this report was merged of several"
-            )
-        portions = self.portions or (Portion.of(tallies, part),)
-        return {
-            "kind": KIND,
-            "version": VERSION,
-            "stopped": self.stopped,
-            "parts": [portion._asdict() for portion in portions],
-            **tallies,
-        }
-
-    @classmethod
-    def of_totals(
-        cls, parts: Iterable[Mapping[str, Any]], *, expected: Iterable[str] | None = None
-    ) -> Report:
-        """Return a report without rows from the `totals` of its parts.
-
-        Its summary is that of the whole to the last bit, however the samples were parted, in any
-        order, and however often a part comes. `expected` names all parts: the report then lacks
-        those that did not come, and `stopped` says which. Raises `ReportError` where parts were
-        scored in different ways, overlap, hold what no report gives, or there are none, and where
-        nothing tells whether one of them came twice.
-        """
-        from fullrecall.report.portions import distinct, missing
-
-        every = [cls._of_part(plain) for plain in parts]
-        for one in every:
-            _check_parts(every[0].methods, one.methods)
-        stopped = [one.stopped is not None for one in every]
-        chosen = [every[n] for n in distinct([one.portions for one in every], stopped)]
-        whole: Report = cls.merged(chosen)
-        whole.portions = tuple(portion for one in chosen for portion in one.portions)
-        if expected is not None:
-            whole.stopped = missing(whole.portions, expected) or whole.stopped
-        return whole
-
     @classmethod
     def merged(cls, reports: Iterable[Report]) -> Report:
         """Return the parts of one evaluation as a whole, in the order given.
 
-        It keeps rows, numbered anew, if all of the parts do, and lacks samples if one of them
-        does. Rows of one sample ID are one group; without rows, a summary of them is refused.
-        Raises `ReportError` where parts were scored in different ways, or there are none.
+        It lacks samples if one of them does. Rows of one sample ID are one group. Raises
+        `ReportError` where parts were scored in different ways, or there are none.
         """
         parts = list(reports)
         if not parts:
             raise ReportError("no report to merge: pass at least one")
         for part in parts:
             _check_parts(parts[0].methods, part.methods)
-        kept = (part._tallies for part in parts if not part.keeps_rows)  # noqa: SLF001 - its own
-        totals = next(kept, None)
-        whole = cls(parts[0].methods, keep_rows=totals is None)
-        if totals is None:
-            every = (row for part in parts for row in part.rows)
-            for position, row in enumerate(every, start=1):
-                whole.add(replace(row, position=position))
-        else:
-            whole._tallies = totals.emptied()
-            for part in parts:
-                whole._tallies.merge(part._counted_as(totals))  # noqa: SLF001 - its own
+        whole = cls(parts[0].methods)
+        for part in parts:
+            for rows in part.table.parts:
+                whole.table.add(rows)
         whole.stopped = next((part.stopped for part in parts if part.stopped is not None), None)
         return whole
 
@@ -305,23 +221,12 @@ class Report:
         """Return every target that was not found, sample by sample, for each score or for one.
 
         Within `k` ranks, or in all that was retrieved if it is None. Only scored samples count:
-        what was not measured was not missed. A list; of a report that `open` reads from a
-        directory a sequence that reads it by each pass, and holds none.
+        what was not measured was not missed. A sequence that is read of the report as it is drawn;
+        its length is counted at once.
         """
-        if isinstance(self.rows, LazyRows):
-            return LazyMissed(partial(self._missed, k, score))
-        return list(self._missed(k, score))
+        from fullrecall.results.missed import MissedTargets
 
-    def _missed(self, k: int | None, score: str | None) -> Iterator[Missed]:
-        for row in self.rows:
-            for result in row.results:
-                if result.status is not Status.SCORED or score not in (None, result.method.name):
-                    continue
-                for finding in result.ranked:
-                    if not finding.found_at(k):
-                        target, credit = finding.target.label, finding.credit_at(k)
-                        question, name = row.sample.user_input, result.method.name
-                        yield Missed(row.label, question, name, target, credit, finding.rank)
+        return MissedTargets(self.table, k, score)
 
     def smallest_k(
         self,
@@ -341,8 +246,8 @@ class Report:
         the contexts cost is counted in characters, and in tokens as `count_tokens(text)` counts
         them, else one for every 4 characters.
 
-        Raises `ReportError` where the report keeps no rows or does not have the score,
-        `ParameterError` for a value out of range.
+        Raises `ReportError` where the report does not have the score, `ParameterError` for a value
+        out of range.
         """
         from fullrecall.report.smallest_k import smallest_k
 
@@ -381,7 +286,7 @@ class Report:
         `seed` with a larger `n` draws nearly all of the same claims again, and more.
 
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
-        `ReportError` where the report keeps no rows, or no judge made a recall of it.
+        `ReportError` where no judge made a recall of it.
         """
         from fullrecall.calibration import by_verdict, draw, sheet
 
@@ -413,7 +318,7 @@ class Report:
 
         return frames.scores(self, measures, backend)
 
-    def to_arrow(self, *measures: Measure) -> pa.RecordBatchReader:
+    def to_arrow(self, *measures: Measure) -> Any:
         """Return the rows and columns of `to_frame` as Arrow batches, made as they are read.
 
         For reports of any size: polars, DuckDB, and narwhals take the reader, and so does
@@ -421,8 +326,7 @@ class Report:
         """
         from fullrecall.report import frames
 
-        reader: pa.RecordBatchReader = frames.score_batches(self, measures)
-        return reader
+        return frames.score_batches(self, measures)
 
     def findings_to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per target: found or not, at which rank, with which credit.
@@ -498,7 +402,7 @@ class Report:
         that name is replaced once all is written.
 
         Of more than 10,000 samples the page holds those that matter, and says which: its figures
-        are of all. Raises `ReportError` where the report keeps no rows.
+        are of all.
         """
         from fullrecall.report import exports
         from fullrecall.report.page import report_page, write
@@ -532,36 +436,28 @@ class Report:
 
         return curves(self, measure, ax, scores=scores, ks=ks)
 
-    def save(self, path: str | Path, *, default: Callable[[Any], Any] | None = None) -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        replace: bool = False,
+        default: Callable[[Any], Any] | None = None,
+    ) -> None:
         """Write the report to one file, or to a directory where it is too large for one.
 
-        One file is JSON lines: the methods, one line per sample, and an end. A path that ends in
-        "/" or ".parquet", or is a directory, takes Parquet files of some 20,000 samples each and a
-        manifest that names them. What `load` reads of either is equal to this report. What was
-        there is replaced once all is written. Raises `ReportError` for metadata that JSON would
-        change or cannot hold, unless `default`, such as `str`, makes values of it that JSON can
-        hold, and for a directory with other files; `MissingExtraError` without pyarrow.
-        """
-        from fullrecall.distributed.parquet import directory
-        from fullrecall.report import file
+        A path that ends in ".jsonl" is one file of JSON lines, for people and diffs: the methods,
+        one line per sample, and an end. One that ends in "/" or ".parquet", or is a directory,
+        takes Parquet files of some 20,000 samples each and a manifest that names them. What `load`
+        reads of either is equal to this report.
 
-        if directory.is_directory(path):
-            with directory.Writer(path, self.methods, default=default, replace=True) as parts:
-                for row in self.rows:
-                    parts.write(row)
-                parts.stopped = self.stopped
-            if isinstance(self._rows, LazyRows):
-                self._rows = self._rows.saved_at(path)
-            return
-        part = Path(f"{path}.part")
-        try:
-            with file.Writer(part, self.methods, default=default) as writer:
-                for row in self.rows:
-                    writer.write(row)
-                writer.stopped = self.stopped
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
+        replaces it once all is written, for a directory with other files, and for metadata that
+        JSON would change or cannot hold, unless `default`, such as `str`, makes values of it that
+        JSON can hold; `MissingExtraError` without pyarrow.
+        """
+        from fullrecall.results import files
+
+        files.save(self, path, replace=replace, default=default)
 
     @classmethod
     def load(cls, path: str | Path) -> Report:
@@ -572,36 +468,22 @@ class Report:
         too: `stopped` then says what ended it, and a last line that is cut off is left out with a
         warning.
         """
-        from fullrecall.distributed.parquet import directory
-        from fullrecall.report import file
+        from fullrecall.results import files
 
-        with uncollected():
-            if directory.is_directory(path):
-                return cls.open(path)[:]
-            methods, rows, stopped = file.read(path)
-            report = cls.of(methods, rows)
-            report.stopped = stopped
-            return report
+        return files.load(path)
 
     @classmethod
-    def open(cls, path: str | Path) -> Report:
-        """Open a saved report: one that is a directory is read as it is asked, piece by piece.
+    def open(
+        cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None
+    ) -> Report:
+        """Open a saved report: one of Parquet files is read as it is asked, piece by piece.
 
-        It has the methods of any report, and as much in memory as a few thousand samples take,
-        with some 40 bytes for each sample more where two reports are compared or IDs repeat. Its
-        files must stay as they are: each is checked when it is first read. One file is read into
-        memory, as by `load`, which says what raises `ReportError`.
+        It has the methods of any report. One JSON Lines file is read into memory, as by `load`,
+        which says what raises `ReportError`.
         """
-        from fullrecall.distributed.parquet import directory
+        from fullrecall.results import files
 
-        if not directory.is_directory(path):
-            return cls.load(path)
-        from fullrecall.distributed.parquet.stored_rows import StoredRows
-
-        rows = StoredRows(path)
-        report = cls(rows.methods)
-        report._rows, report.stopped = rows, rows.manifest.incomplete
-        return report
+        return files.open_report(path, rows=rows)
 
     def _repr_html_(self) -> str:
         from fullrecall.report.notebook import report_html
@@ -616,57 +498,18 @@ class Report:
         """Whether the report has every sample that it was to have, scored or not."""
         return self.stopped is None
 
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether the report has the samples one by one, and not their totals only."""
-        return self._rows is not None
+    def _labels(self) -> Iterator[str]:
+        """Yield the label of each row; see `Row.label`."""
+        return (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
 
-    @property
-    def totaled(self) -> Sequence[Sequence[Measure]]:
-        """The measures of each score that are totaled as rows are added: none where rows stay."""
-        if self._rows is not None:
-            return [()] * len(self.methods)
-        return [tuple(score.totals) for score in self._tallies.scores]
-
-    def _with(self, rows: Iterable[Row]) -> Report:
+    def _with(self, rows: Iterable[int]) -> Report:
         """Return a report of some of the rows, which lacks what this one lacks."""
-        part = Report.of(self.methods, rows)
+        import numpy as np
+
+        numbers: Integers = np.fromiter(rows, np.int64)
+        part = Report(self.methods, table=self.table.taken(numbers))
         part.stopped = self.stopped
         return part
-
-    @classmethod
-    def _of_part(cls, plain: Mapping[str, Any]) -> Report:
-        from fullrecall.records import PortionsRecord
-        from fullrecall.report.portions import Portion, check_version
-
-        check_version(plain)
-        PortionsRecord.read(plain)
-        tallies = Tallies.from_dict(plain)
-        part = cls([score.method for score in tallies.scores], keep_rows=False)
-        part._tallies, part.stopped = tallies, plain["stopped"]
-        part.portions = tuple(Portion(**portion) for portion in plain["parts"])
-        return part
-
-    def _in_hand(self, rows: list[Row] | FoundRows) -> list[Row]:
-        if isinstance(rows, FoundRows):
-            rows = self._rows = rows.rows()
-        return rows
-
-    def _counts(self, measures: Sequence[Measure] = ()) -> Tallies:
-        """Return the totals by `measures`: those that are kept, or all rows counted."""
-        if self._rows is not None and self._counted != tuple(measures):
-            self._tallies = Tallies.by(self.methods, measures)
-            self._tallies.add_all(self._rows)
-            self._counted = tuple(measures)
-        return self._tallies
-
-    def _counted_as(self, other: Tallies) -> Tallies:
-        """Return the totals by the measures of others: those that are kept, or all rows counted."""
-        if self._rows is None:
-            return self._tallies
-        tallies = other.emptied()
-        tallies.add_all(self._rows)
-        return tallies
 
 
 def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:

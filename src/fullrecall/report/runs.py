@@ -19,7 +19,7 @@ from fullrecall.report.report import Report, diagnosed
 
 if TYPE_CHECKING:
     from fullrecall.report.page.causes import Diagnosis
-    from fullrecall.report.row import Row
+    from fullrecall.table.row import Row
 
 
 class Runs(Mapping[str, Report]):

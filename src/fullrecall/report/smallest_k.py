@@ -15,7 +15,7 @@ from fullrecall.report.bounds import CONFIDENCE, Counts, groups_needed, lower_bo
 from fullrecall.report.choice import Scored, place_of
 from fullrecall.report.decision import rounded_down
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.sign_flips import alpha_of
 from fullrecall.report.totals import Totals
 

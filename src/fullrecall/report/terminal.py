@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fullrecall.report.difference import Difference
     from fullrecall.report.runs import Runs
     from fullrecall.report.slices import Slices
-    from fullrecall.report.summary import ScoreSummary, Summary
+    from fullrecall.results.summary import ScoreSummary, Summary
 
 WIDEST = 240
 """Columns of a table as text: as wide as its scores need, whatever the terminal."""

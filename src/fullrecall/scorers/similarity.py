@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from operator import mul
 from typing import Any, TypeAlias
 
+from fullrecall.cores import cores
 from fullrecall.errors import ParameterError
 
 Similarity: TypeAlias = Callable[[str, str], float]
@@ -90,30 +92,48 @@ class BoundedSimilarity:
             return float(self._function(reference, text))
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self.best
 
-    def of_pairs(self, references: Sequence[str], texts: Sequence[str]) -> Iterator[list[float]]:
-        """Yield how similar each text is to the reference at its place, some pairs at a time.
+    def highest(self, group: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return how similar each text is to the reference that it is most similar to.
 
-        The same numbers as of calls; where it takes long, other threads run meanwhile. For what
-        is pure alone.
+        A text that is one of the references is as similar as can be.
+        """
+        if self.pure:
+            rows = [list(self.of_pairs([own] * len(texts), texts)) for own in group]
+        else:
+            rows = [[self(own, text) for text in texts] for own in group]
+        return [
+            1.0 if text in group else max(values)
+            for text, values in zip(texts, zip(*rows, strict=True), strict=True)
+        ]
+
+    def of_pairs(self, references: Sequence[str], texts: Sequence[str]) -> Iterable[float]:
+        """Return how similar each text is to the reference at its place, for what is pure.
+
+        The same numbers as of calls; where it takes long, on several cores.
         """
         work = list(map(mul, map(len, references), map(len, texts)))
         if not self._many or sum(work) < _LENGTHY:
             function, best = self._function, self.best
             cut = partial(function, score_cutoff=self._cutoff)
             values = map(cut, references, texts)
-            yield list(values) if best == 1 else [value / best for value in values]
-            return
-        for part in _parts(work):
-            yield self._compared(references[part], texts[part])
+            return values if best == 1 else [value / best for value in values]
+        return chain.from_iterable(
+            self._compared(references[part], texts[part]) for part in _parts(work)
+        )
 
     def _compared(self, references: Sequence[str], texts: Sequence[str]) -> list[float]:
         import numpy as np
         from rapidfuzz.process import cpdist
 
-        found: Any = cpdist(
-            references, texts, scorer=self._function, score_cutoff=self._cutoff, dtype=np.float64
+        compared: Any = cpdist(
+            references,
+            texts,
+            scorer=self._function,
+            score_cutoff=self._cutoff,
+            dtype=np.float64,
+            workers=cores(),
         )
-        values: list[float] = (found if self.best == 1 else found / self.best).tolist()
+        values: list[float] = (compared if self.best == 1 else compared / self.best).tolist()
         return values
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args
+from math import inf, nextafter
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
-from fullrecall.findings import LateFindings, Target
+from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.parameters import check_share
-from fullrecall.result import Result
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -20,7 +21,10 @@ from fullrecall.scorers.scorer import (
     retrieved_texts,
 )
 from fullrecall.scorers.similarity import BoundedSimilarity, Similarity
-from fullrecall.scorers.text_matches import Criterion, TextMatches
+
+if TYPE_CHECKING:
+    from fullrecall.table.lists import Lists
+    from fullrecall.table.part import ScoreColumns
 
 Comparison = Literal["ge", "gt"]
 
@@ -58,40 +62,117 @@ class TextRecall(DeterministicScorer):
 
     def __getstate__(self) -> dict[str, object]:
         # What is cached has functions that may not pickle: workers make their own.
-        return {name: value for name, value in self.__dict__.items() if name != "_criterion"}
-
-    def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
-        """Return the result for a sample, or for the fields of one given by name.
-
-        Raises `InputError` where the fields make no sample. What cannot be measured is no error
-        but a result with `status="unscored"` and a reason.
-        """
-        result = super().score(sample, **sample_fields)
-        if type(result.findings) is LateFindings:
-            result.findings.found_within(None)
-        return result
-
-    def begun(self, sample: Sample) -> Result:
-        """Return the result before anything is compared."""
-        return super().score(sample)
+        return {name: value for name, value in self.__dict__.items() if name != "bounded"}
 
     @cached_property
-    def _criterion(self) -> Criterion:
-        similarity = BoundedSimilarity(self.similarity, self.threshold)
-        return Criterion(similarity, self.threshold, strict=self.comparison == "gt")
+    def bounded(self) -> BoundedSimilarity:
+        """The similarity, exact from the threshold up."""
+        return BoundedSimilarity(self.similarity, self.threshold)
+
+    @cached_property
+    def least(self) -> float:
+        """The least similarity that finds a reference."""
+        return nextafter(self.threshold, inf) if self.comparison == "gt" else self.threshold
+
+    def columns(self, samples: Sequence[Sample]) -> ScoreColumns:
+        """Return the scores of samples as columns; for a similarity that is `pure`.
+
+        No more texts are compared than tell where each reference is found first. The others that
+        are similar, which precision reads, are looked for when it is read.
+        """
+        import numpy as np
+
+        from fullrecall.table.found import FoundColumns
+        from fullrecall.table.lists import Lists, offsets_of
+        from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED, ScoreColumns
+
+        status, retrieved, counts = [], [], []
+        pairs = _Pairs()
+        for sample in samples:
+            try:
+                texts, groups = retrieved_texts(sample), reference_texts(sample)
+            except Unmeasured:
+                texts, groups, code = [], [], UNSCORED
+            else:
+                code = SCORED if groups else UNDEFINED
+            places = first_places(texts)
+            for group in groups:
+                pairs.add(group, places, exact=self.least <= 1.0)
+            status.append(code)
+            retrieved.append(len(texts))
+            counts.append(len(groups))
+        first = np.array(pairs.exact, np.int32)
+        values = np.fromiter(self.bounded.of_pairs(pairs.references, pairs.texts), np.float64)
+        hits = np.flatnonzero(values >= self.least)
+        targets, places_ = (np.array(pairs.targets, np.int64), np.array(pairs.places, np.int32))
+        np.minimum.at(first, targets[hits], places_[hits])
+        first[first == _NOWHERE] = 0
+
+        def support() -> Lists:
+            results = [self.score(sample) for sample in samples]
+            return Lists.of([finding.ranks for row in results for finding in row.findings])
+
+        found = FoundColumns(
+            np.array(retrieved, np.int64),
+            Lists(first, offsets_of(np.array(counts, np.int64))),
+            support,
+        )
+        return ScoreColumns(np.array(status, np.int8), found)
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)
         groups = reference_texts(sample)
-        first_rank: dict[str, int] = {}
-        for rank, text in enumerate(texts, start=1):
-            if text:
-                first_rank.setdefault(text, rank)
-        matches = TextMatches(groups, first_rank, self._criterion)
-        if not self._criterion.similarity.pure:
-            # A user's function may raise, and is to do so here, where it is seen.
-            return Found([matches.finding(n) for n in range(len(groups))], len(texts))
-        return Found(LateFindings(list(map(Target, groups)), matches), len(texts))
+        places = first_places(texts)
+        return Found([self._finding(group, places) for group in groups], len(texts))
+
+    def _finding(self, group: tuple[str, ...], places: dict[str, int]) -> Finding:
+        """Return the finding of an any-of group, with each text that is similar enough."""
+        highest = self.bounded.highest(group, list(places))
+        evidence = tuple([
+            Evidence(place, similarity=similarity)
+            for place, similarity in zip(places.values(), highest, strict=True)
+            if similarity >= self.least
+        ])
+        ranks = tuple([item.rank for item in evidence])
+        return Finding(Target(group), (Step(ranks[0], 1.0),) if ranks else (), ranks, evidence)
+
+
+_NOWHERE = 2**31 - 1
+"""The place of a text that is not there."""
+
+
+class _Pairs:
+    """Texts that are compared with references, of all targets together."""
+
+    def __init__(self) -> None:
+        self.references: list[str] = []
+        self.texts: list[str] = []
+        self.targets: list[int] = []
+        self.places: list[int] = []
+        self.exact: list[int] = []
+        """Where each target stands word by word."""
+
+    def add(self, group: tuple[str, ...], places: dict[str, int], *, exact: bool) -> None:
+        """Add an any-of group with the texts that may be found before it stands word by word."""
+        stands = [places[text] for text in group if text in places] if exact else []
+        first = min(stands, default=_NOWHERE)
+        before = [(text, place) for text, place in places.items() if place < first]
+        target = len(self.exact)
+        self.exact.append(first)
+        for reference in group:
+            self.references += [reference] * len(before)
+            self.texts += [text for text, _ in before]
+            self.places += [place for _, place in before]
+            self.targets += [target] * len(before)
+
+
+def first_places(texts: Sequence[str]) -> dict[str, int]:
+    """Return each text that is not empty with the 1-based place where it first stands."""
+    places: dict[str, int] = {}
+    for place, text in enumerate(texts, start=1):
+        if text:
+            places.setdefault(text, place)
+    return places
 
 
 def reference_texts(sample: Sample) -> list[tuple[str, ...]]:

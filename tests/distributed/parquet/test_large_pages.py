@@ -13,7 +13,7 @@ from fullrecall import compare
 from fullrecall.diagnosis import diagnose
 from fullrecall.report import Runs
 from fullrecall.report.page import selection
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 

@@ -20,7 +20,7 @@ from fullrecall.distributed.parquet.directory import Writer
 from fullrecall.distributed.parquet.manifest import Manifest
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError, ReportError
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Method
 from langchain_fullrecall.evaluator import RecallStringEvaluator
 from langchain_fullrecall.feedback import row_of

@@ -12,7 +12,7 @@ from fullrecall.errors import FullrecallError
 from fullrecall.findings import contexts_within
 from fullrecall.measures import Measure, Recall
 from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 
 if TYPE_CHECKING:

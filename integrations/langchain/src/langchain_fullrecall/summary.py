@@ -13,14 +13,14 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults
 from fullrecall import Report, Sample
 from fullrecall.measures import Measure
 from fullrecall.records import plain_method
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from langchain_fullrecall.ids import IdLevelWarning, IdWatch
 from langchain_fullrecall.measurement import Measured
 
 if TYPE_CHECKING:
     from langsmith.schemas import Example, Run
 
-    from fullrecall.report.summary import ScoreSummary
+    from fullrecall.results.summary import ScoreSummary
 
 
 class RecallSummary:

@@ -33,7 +33,7 @@ from fullrecall.report.draws import drawn_places
 from fullrecall.report.match import Compared, Match, Places, gaps, plain
 from fullrecall.report.pairs import Common, PairedBy, common_targets
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.totals import Totals
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from fullrecall.measures import Measure
 from fullrecall.report.difference import Changes
 from fullrecall.report.match import Places
 from fullrecall.report.pairs import Gap, common_targets, ends_of_change
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.totals import Totals
 from fullrecall.result import Status
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, overload
 
 from fullrecall.distributed.parquet.stored_rows import StoredRows
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 
 class Paired(Protocol):

@@ -22,7 +22,7 @@ from fullrecall.retrieval import failures
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fullrecall.report.row import Row
+    from fullrecall.table.row import Row
     from fullrecall.result import Method
 
 PURPOSE = "a report as a directory"

@@ -18,7 +18,7 @@ from fullrecall.distributed.parquet.manifest import Manifest, PartRecord
 from fullrecall.distributed.parquet.part import ENDING, GROUP, as_table, write_table
 from fullrecall.distributed.parquet.staging import Staging, alone, is_ours, publish, put_in_place
 from fullrecall.errors import ReportError
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.text import ending
 from fullrecall.result import Method
 

@@ -19,9 +19,9 @@ from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
 from fullrecall.records import content_of
 from fullrecall.report.file import parsed
-from fullrecall.report.groups import Linked
+from fullrecall.table.groups import Linked
 from fullrecall.report.lazy_rows import LazyRows, Tallied
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 

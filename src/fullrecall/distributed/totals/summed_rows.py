@@ -15,7 +15,7 @@ from fullrecall.distributed.totals.whole import Whole
 from fullrecall.errors import InputError, ReportError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.report.report import Report
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.tally import Tallies
 
 TOTALS = "fullrecall_totals"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.page.selection import heads
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.usage import Usage
 
 if TYPE_CHECKING:

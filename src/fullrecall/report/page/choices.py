@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fullrecall.measures import Measure
 from fullrecall.report.page.columns import Column
-from fullrecall.report.summary import default_measures
+from fullrecall.results.summary import default_measures
 from fullrecall.result import Method
 
 

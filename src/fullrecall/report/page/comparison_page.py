@@ -23,7 +23,7 @@ from fullrecall.report.page.turns import MOST_TURNED, Turns, turns
 if TYPE_CHECKING:
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.difference import Difference
-    from fullrecall.report.row import Row
+    from fullrecall.table.row import Row
 
 AXIS = 232
 """Length of the axis of differences."""

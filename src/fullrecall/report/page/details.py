@@ -20,7 +20,7 @@ from fullrecall.report.page.tables import (
     written,
 )
 from fullrecall.report.page.targets import Found, Targets
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.sample import Sample
 
 

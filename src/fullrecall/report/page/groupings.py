@@ -13,7 +13,7 @@ from fullrecall.report.match import group_of
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.readings import Rows
 from fullrecall.report.pairs import change, side_by_side
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.report.slices import (
     LOOKED_AT,
     Parted,

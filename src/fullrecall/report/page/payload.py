@@ -22,7 +22,7 @@ from fullrecall.report.page.groupings import Groupings
 from fullrecall.report.page.readings import STATUSES, Figures, Misses, Reader, Reading, Rows
 from fullrecall.report.page.turns import Turns
 from fullrecall.report.pairs import Gap
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Status
 
 SAMPLES_IN_BLOCK = 100

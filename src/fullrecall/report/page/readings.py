@@ -14,7 +14,7 @@ from fullrecall.report.page.choices import Choice
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.encoding import as_json
 from fullrecall.report.pairs import Gap, side_by_side
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Result, Status
 
 Rows: TypeAlias = tuple[Row | None, ...]

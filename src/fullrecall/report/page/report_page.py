@@ -22,7 +22,7 @@ from fullrecall.report.page.shell import rendered
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
-    from fullrecall.report.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.results.summary import Estimate, ScoreSummary, Summary
 
 AXIS = 232
 """Length of the axis from 0 to 1 beside a mean."""

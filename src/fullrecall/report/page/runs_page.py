@@ -19,7 +19,7 @@ from fullrecall.report.page.shell import rendered
 if TYPE_CHECKING:
     from fullrecall.report.difference import Difference
     from fullrecall.report.runs import Runs
-    from fullrecall.report.summary import Estimate, ScoreSummary
+    from fullrecall.results.summary import Estimate, ScoreSummary
 
 AXIS = 232
 """Length of the axis from 0 to 1 beside a mean."""

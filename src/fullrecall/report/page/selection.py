@@ -17,7 +17,7 @@ from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.page.choices import Choice
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.readings import Misses
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Result, Status
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from fullrecall.report.page.causes import Causes, Diagnosed
 from fullrecall.report.page.encoding import utf16_offset
 from fullrecall.report.page.readings import Cell, Reading
 from fullrecall.report.page.tables import Texts, rounded
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.sample import Sample
 
 Found: TypeAlias = set[tuple[int, int]]

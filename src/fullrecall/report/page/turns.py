@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.report.page.choices import Choice
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.readings import Figures, Reader
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 
 MOST_TURNED = 20_000
 """Pairs that are read to count them: of more, so many are drawn at random."""

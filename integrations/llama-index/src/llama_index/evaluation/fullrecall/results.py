@@ -11,7 +11,7 @@ from pydantic import Field, PlainSerializer, PlainValidator
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError
 from fullrecall.records import MethodRecord, ResultRecord, plain_method, plain_result
-from fullrecall.report.row import Row
+from fullrecall.table.row import Row
 from fullrecall.result import Result
 from llama_index.evaluation.fullrecall.messages import got
 

@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
+from math import fsum
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
-from fullrecall.report.settlement import Settled
-from fullrecall.report.totals import Totals
-from fullrecall.result import Method
+from fullrecall.result import Method, Result, Status
+from fullrecall.results.totals import Totals
+from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
+from fullrecall.table.table import Table
+
+OTHER = "other reasons"
+"""What stands for the reasons that are not shown."""
+
+_REASONS_SHOWN = 12
+"""How many kinds of reasons a summary names; the rest it counts together."""
+
+_MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
+"""Addresses and thread IDs in what libraries raise: they alone make no other reason."""
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
     """Return what is read of a score by default: its headline at each k, and over all."""
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
+
+
+class Settled(NamedTuple):
+    """How much of a score was settled before the last judge of a cascade was asked.
+
+    Of `targets`, `by` says how many each first judge settled. `samples` counts those in which
+    nothing was left to ask the last judge about: each of them saved its request, or all of them
+    where its targets or contexts need several.
+    """
+
+    targets: int
+    by: Mapping[str, int]
+    samples: int
+
+    @property
+    def total(self) -> int:
+        """How many targets were settled without the last judge."""
+        return sum(self.by.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"targets": self.targets, "by": dict(self.by), "samples": self.samples}
 
 
 @dataclass(frozen=True)
@@ -229,3 +264,73 @@ class Summary(Sequence[ScoreSummary]):
 def shown(value: float | None) -> str:
     """Return a measure as a table shows it; a dash where there is none."""
     return "-" if value is None else f"{value:.3f}"
+
+
+def summarize(table: Table, measures: Sequence[Measure], stopped: str | None = None) -> Summary:
+    """Return the summary of all scores of a table; see `Report.summary`."""
+    scores = [
+        _score(table, score, measures or default_measures(method))
+        for score, method in enumerate(table.methods)
+    ]
+    return Summary(scores, len(table), stopped, table.retrievals)
+
+
+def totals_of(table: Table, score: int, measure: Measure) -> Totals:
+    """Return the totals of a measure: unscored samples are gaps, undefined ones left out."""
+    due = table.status(score) == UNSCORED
+    return Totals.of(table.values(score, measure), due=due, groups=table.group_codes)
+
+
+def _score(table: Table, score: int, measures: Sequence[Measure]) -> ScoreSummary:
+    status = table.status(score)
+    scored, undefined, unscored = (
+        int((status == code).sum()) for code in (SCORED, UNDEFINED, UNSCORED)
+    )
+    settled, unverified = _judged(table.judged_results(score))
+    return ScoreSummary(
+        table.methods[score],
+        {measure: _estimate(table, score, measure) for measure in measures},
+        scored,
+        undefined,
+        unscored,
+        _reasons(table.unscored_reasons(score)),
+        settled,
+        unverified,
+    )
+
+
+def _estimate(table: Table, score: int, measure: Measure) -> Estimate:
+    due = table.status(score) == UNSCORED
+    values = table.values(score, measure)
+    totals = Totals.of(values, due=due, groups=table.group_codes)
+    undefined = len(values) - totals.samples - int(due.sum())
+    return Estimate(measure, totals.mean, totals.samples, totals.independent, undefined, totals)
+
+
+def _reasons(notes: Iterable[str]) -> dict[str, int]:
+    """Return the most frequent reasons with their counts; the rest together."""
+    counts = Counter(_MOMENTARY.sub("…", note) for note in notes)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown_ = dict(ordered[:_REASONS_SHOWN])
+    others = sum(count for _, count in ordered[_REASONS_SHOWN:])
+    return {**shown_, OTHER: others} if others else shown_
+
+
+def _judged(results: Iterable[Result]) -> tuple[Settled | None, float | None]:
+    """Return what first judges settled, and the share of credit that rests on unverified quotes."""
+    by: Counter[str] = Counter()
+    targets = samples = 0
+    earned: list[float] = []
+    unverified: list[float] = []
+    for result in results:
+        judges = [finding.judge for finding in result.findings]
+        targets += len(judges) + len(result.unmeasured)
+        by.update(filter(None, judges))
+        samples += bool(judges) and all(judges) and not result.unmeasured
+        if result.status is Status.SCORED:
+            verdicts = [finding for finding in result.findings if finding.verdict]
+            earned += [finding.credit_at() for finding in verdicts]
+            unverified += [finding.unverified for finding in verdicts]
+    settled = Settled(targets, dict(sorted(by.items())), samples) if by else None
+    credit = fsum(earned)
+    return settled, min(1.0, fsum(unverified) / credit) if credit else None

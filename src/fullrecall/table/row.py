@@ -1,9 +1,8 @@
-"""What a report holds of one sample."""
+"""Views of a table: one sample with its results, and one target that was missed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from fullrecall.result import Result
 from fullrecall.sample import Sample
@@ -33,18 +32,3 @@ class Row:
 def _named(result: Result) -> str:
     score = str(result.status) if result.score is None else f"{result.score:.3f}"
     return f"{score} {result.method.name}"
-
-
-class Missed(NamedTuple):
-    """A target that one scorer did not find in full within `k`.
-
-    `credit` is what it earned of 1.0 within k; `rank` where it does stand beyond k, None if it
-    was not retrieved at all.
-    """
-
-    sample: str
-    question: str | None
-    score: str
-    target: str
-    credit: float
-    rank: int | None

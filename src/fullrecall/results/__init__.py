@@ -1,0 +1,1 @@
+"""What results add up to: totals of a measure, bounds, comparison, gate, choice."""

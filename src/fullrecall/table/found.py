@@ -1,0 +1,365 @@
+"""Where targets are found, in columns: all that a measure reads of any number of samples.
+
+Contexts go by their place in the list of a sample, counted from 1. Where several calls were united
+without an order, a context's rank is that in its own call: `ranks` has the rank of each place,
+ascending. Elsewhere the place is the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fullrecall.findings import Findings
+from fullrecall.table.lists import (
+    Floats,
+    Integers,
+    Lists,
+    count_sums,
+    offsets_of,
+    row_maxima,
+    row_sums,
+)
+
+_EVERYWHERE = 2**31 - 1
+"""A cut beyond all places."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Credit that rises in steps: `places` and cumulative `credits` in (0, 1], both by target."""
+
+    places: Lists
+    credits: Floats
+
+    def taken(self, targets: Integers) -> Steps:
+        """Return the steps of these targets."""
+        return Steps(
+            self.places.taken(targets),
+            Lists(self.credits, self.places.offsets).taken(targets).values,
+        )
+
+
+@dataclass(frozen=True)
+class FoundColumns:
+    """One scorer's findings over many samples; arrays are not to be written to.
+
+    - `retrieved`: contexts of each row.
+    - `first`: for each target of a row the place from which on it is found in full, 0 if never.
+    - `supports`: for each target the places that support it, or what works them out when a measure
+      reads them; None: `first` alone does.
+    - `steps`: the credit of each target by place; None: 0 before `first` and 1 from there on.
+    - `grade`, `size`: of each target; None: all are 1.0.
+    - `ranks`: the rank of each place of a row, empty where the place is the rank; None: it is so
+      everywhere.
+    """
+
+    retrieved: Integers
+    first: Lists
+    supports: Lists | Callable[[], Lists] | None = None
+    steps: Steps | None = None
+    grade: Floats | None = None
+    size: Floats | None = None
+    ranks: Lists | None = None
+
+    @classmethod
+    def of(
+        cls,
+        findings: Sequence[Findings],
+        retrieved: Sequence[int],
+        ranks: Sequence[tuple[int, ...] | None],
+    ) -> FoundColumns:
+        """Return the columns of findings made one by one; only what is not trivial is kept."""
+        every = [finding for row in findings for finding in row]
+        offsets = offsets_of(map(len, findings))
+        first = [
+            finding.steps[-1].rank if finding.steps and finding.steps[-1].credit >= 1.0 else 0
+            for finding in every
+        ]
+        whole = all(
+            not finding.steps or (finding.steps[0].credit >= 1.0) for finding in every
+        )
+        single = all(
+            finding.ranks == ((place,) if place else ())
+            for finding, place in zip(every, first, strict=True)
+        )
+        grades = np.fromiter((finding.target.grade for finding in every), np.float64)
+        sizes = np.fromiter((finding.target.size for finding in every), np.float64)
+        return cls(
+            np.fromiter(retrieved, np.int64),
+            Lists(np.fromiter(first, np.int32), offsets),
+            None if single else Lists.of([finding.ranks for finding in every]),
+            None if whole else _steps(every),
+            None if (grades == 1.0).all() else grades,
+            None if (sizes == 1.0).all() else sizes,
+            None if not any(ranks) else Lists.of([row or () for row in ranks]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[FoundColumns]) -> FoundColumns:
+        """Return the rows of several, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        support = any(part.supports is not None for part in parts)
+        steps = any(part.steps is not None for part in parts)
+        ranks = any(part.ranks is not None for part in parts)
+        return cls(
+            np.concatenate([part.retrieved for part in parts]),
+            Lists.joined([part.first for part in parts]),
+            (lambda: Lists.joined([part.supporting for part in parts])) if support else None,
+            _joined_steps([part.rising for part in parts]) if steps else None,
+            _joined_weights(parts, [part.grade for part in parts]),
+            _joined_weights(parts, [part.size for part in parts]),
+            Lists.joined([part.ranks or _no_lists(len(part)) for part in parts]) if ranks else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.retrieved)
+
+    def taken(self, rows: Integers) -> FoundColumns:
+        """Return the columns of these rows, in the order given."""
+        targets = Lists(np.arange(len(self.first.values)), self.first.offsets).taken(rows).values
+        return FoundColumns(
+            self.retrieved[rows],
+            self.first.taken(rows),
+            self._later(lambda support: support.taken(targets)),
+            None if self.steps is None else self.steps.taken(targets),
+            None if self.grade is None else self.grade[targets],
+            None if self.size is None else self.size[targets],
+            None if self.ranks is None else self.ranks.taken(rows),
+        )
+
+    def only(self, targets: NDArray[np.bool_]) -> FoundColumns:
+        """Return the columns of these targets alone."""
+        if targets.all():
+            return self
+        kept = np.flatnonzero(targets)
+        return replace(
+            self,
+            first=self.first.kept(targets),
+            supports=self._later(lambda support: support.taken(kept)),
+            steps=None if self.steps is None else self.steps.taken(kept),
+            grade=None if self.grade is None else self.grade[kept],
+            size=None if self.size is None else self.size[kept],
+        )
+
+    def graded(self, min_grade: float) -> FoundColumns:
+        """Return the columns of the targets whose grade is at least `min_grade`."""
+        if self.grade is None:
+            every = np.full(len(self.first.values), min_grade <= 1.0)
+            return self.only(every)
+        return self.only(self.grade >= min_grade)
+
+    @cached_property
+    def targets(self) -> Integers:
+        """How many targets each row has."""
+        return self.first.counts
+
+    @cached_property
+    def row_of_target(self) -> Integers:
+        """The row of each target."""
+        return self.first.rows
+
+    @cached_property
+    def supporting(self) -> Lists:
+        """The places that support each target."""
+        if self.supports is not None:
+            return self.supports() if callable(self.supports) else self.supports
+        found = self.first.values > 0
+        return Lists(self.first.values[found], offsets_of(found.astype(np.int64)))
+
+    @property
+    def rising(self) -> Steps:
+        """The credit of each target by place."""
+        if self.steps is not None:
+            return self.steps
+        found = self.first.values > 0
+        places = Lists(self.first.values[found], offsets_of(found.astype(np.int64)))
+        return Steps(places, np.ones(len(places.values)))
+
+    @cached_property
+    def relevant(self) -> Lists:
+        """The places of each row that support any target, ascending, each once."""
+        support = self.supporting
+        rows = np.repeat(self.row_of_target, support.counts)
+        width = int(support.values.max(initial=0)) + 1
+        keys = np.unique(rows * width + support.values)
+        rows, places = keys // width, keys % width
+        counts = np.bincount(rows, minlength=len(self))
+        return Lists(places, offsets_of(counts.astype(np.int64)))
+
+    def cut(self, k: int | None) -> Integers:
+        """Return how many places of each row are within the first `k` ranks; None: all of them."""
+        if k is None:
+            return np.full(len(self), _EVERYWHERE)
+        cut = np.full(len(self), k, np.int64)
+        if self.ranks is not None:
+            united = self.ranks.counts > 0
+            within = count_sums(self.ranks.values <= k, self.ranks.offsets)
+            cut[united] = within[united]
+        return cut
+
+    def contexts_within(self, k: int | None) -> Integers:
+        """Return how many contexts of each row are within the first `k` ranks."""
+        within: Integers = np.minimum(self.retrieved, self.cut(k))
+        return within
+
+    @cached_property
+    def lists(self) -> Integers:
+        """How many lists each row unites: the most contexts that share a rank, at least 1."""
+        united = np.ones(len(self), np.int64)
+        if self.ranks is not None and len(self.ranks.values):
+            width = int(self.ranks.values.max()) + 1
+            keys, often = np.unique(
+                self.ranks.rows * width + self.ranks.values, return_counts=True
+            )
+            np.maximum.at(united, keys // width, often)
+        return united
+
+    def rank_of(self, rows: Integers, places: Integers) -> Integers:
+        """Return the ranks of some places of some rows."""
+        if self.ranks is None or not len(self.ranks.values):
+            return places
+        united = self.ranks.counts[rows] > 0
+        indices = np.where(united, self.ranks.offsets[rows] + places - 1, 0)
+        return np.where(united, self.ranks.values[indices], places)
+
+    def level(self, rows: Integers, places: Integers) -> Integers:
+        """Return the last place of the same rank: how many contexts have that rank or a better."""
+        if self.ranks is None or not len(self.ranks.values):
+            return places
+        width = int(self.ranks.values.max()) + 1
+        keys = self.ranks.rows * width + self.ranks.values
+        last = np.searchsorted(keys, rows * width + self.rank_of(rows, places), side="right")
+        united = self.ranks.counts[rows] > 0
+        return np.where(united, last - self.ranks.offsets[rows], places)
+
+    def found_within(self, k: int | None) -> Integers:
+        """Return how many targets of each row are found in full within the first `k` ranks."""
+        places = self.first.values
+        hits = places > 0
+        if k is not None:
+            hits = hits & (places <= self._limit(k))
+        return count_sums(hits, self.first.offsets)
+
+    def credits(self, k: int | None) -> Floats:
+        """Return the credit of each target within the first `k` ranks, in [0, 1]."""
+        if self.steps is None:
+            places = self.first.values
+            return ((places > 0) & (places <= self._limit(k))).astype(np.float64)
+        places = self.steps.places.values
+        limits = np.repeat(np.broadcast_to(self._limit(k), self.first.values.shape),
+                           self.steps.places.counts)  # fmt: skip
+        within: Floats = np.where(places <= limits, self.steps.credits, 0.0)
+        return row_maxima(within, self.steps.places.offsets)
+
+    def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
+        """Return the credit of each row within the first `k` ranks, each target's times its weight."""
+        if self.steps is None and weights is None:
+            return self.found_within(k).astype(np.float64)
+        credits_ = self.credits(k)
+        return self.sums(credits_ if weights is None else credits_ * weights)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum over the targets of each row, rounded once."""
+        return row_sums(values, self.first.offsets)
+
+    def relevant_within(self, k: int | None) -> Integers:
+        """Return how many contexts of each row within the first `k` ranks support a target."""
+        if k is None:
+            return self.relevant.counts
+        within = self.relevant.values <= self.cut(k)[self.relevant.rows]
+        return count_sums(within, self.relevant.offsets)
+
+    @cached_property
+    def first_relevant(self) -> Integers:
+        """The rank of the first context of each row that supports a target, 0 if there is none."""
+        filled = self.relevant.counts > 0
+        places = np.zeros(len(self), np.int64)
+        places[filled] = self.relevant.values[self.relevant.offsets[:-1][filled]]
+        ranks = np.zeros(len(self), np.int64)
+        rows = np.flatnonzero(filled)
+        ranks[rows] = self.rank_of(rows, places[rows])
+        return ranks
+
+    def relevant_above(self, rows: Integers, places: Integers) -> tuple[Integers, Integers]:
+        """Return for some places the relevant contexts down to their rank, and all contexts."""
+        level = self.level(rows, places)
+        width = int(self.retrieved.max(initial=0)) + 2
+        keys = self.relevant.rows * width + self.relevant.values
+        above = np.searchsorted(keys, rows * width + level, side="right")
+        return above - self.relevant.offsets[rows], level
+
+    def gains(self) -> tuple[Integers, Integers, Floats]:
+        """Return each rise of a target's credit: the target, the place, and by how much.
+
+        Of several steps at one rank the last one counts.
+        """
+        steps = self.rising
+        targets = steps.places.rows
+        places, credits_ = steps.places.values.astype(np.int64), steps.credits
+        if self.ranks is not None:
+            places = self.level(self.row_of_target[targets], places)
+            last = np.ones(len(places), np.bool_)
+            last[:-1] = (targets[1:] != targets[:-1]) | (places[1:] != places[:-1])
+            targets, places, credits_ = targets[last], places[last], credits_[last]
+        return targets, places, rises(targets, credits_)
+
+    def _later(self, change: Callable[[Lists], Lists]) -> Callable[[], Lists] | None:
+        """Return what changes the support of the targets when it is read."""
+        return None if self.supports is None else lambda: change(self.supporting)
+
+    def _limit(self, k: int | None) -> Integers | int:
+        """Return the last place that counts for each target."""
+        if k is None:
+            return _EVERYWHERE
+        return k if self.ranks is None else self.cut(k)[self.row_of_target]
+
+
+def discounts(ranks: Integers) -> Floats:
+    """Return log2(rank + 1) of each rank, to the bit what `math.log2` gives."""
+    table = np.fromiter(map(log2, range(2, int(ranks.max(initial=0)) + 2)), np.float64)
+    return table[ranks - 1] if len(ranks) else np.zeros(0)
+
+
+def rises(targets: Integers, credits_: Floats) -> Floats:
+    """Return by how much each credit is above the one before it of the same target."""
+    rises = credits_.copy()
+    same = targets[1:] == targets[:-1]
+    rises[1:][same] -= credits_[:-1][same]
+    return rises
+
+
+def _steps(findings: Findings) -> Steps:
+    places = Lists.of([[step.rank for step in finding.steps] for finding in findings])
+    credits_ = np.fromiter(
+        (step.credit for finding in findings for step in finding.steps), np.float64
+    )
+    return Steps(places, credits_)
+
+
+def _joined_steps(parts: Sequence[Steps]) -> Steps:
+    return Steps(
+        Lists.joined([part.places for part in parts]),
+        np.concatenate([part.credits for part in parts]),
+    )
+
+
+def _joined_weights(
+    parts: Sequence[FoundColumns], weights: Sequence[Floats | None]
+) -> Floats | None:
+    if all(one is None for one in weights):
+        return None
+    return np.concatenate([
+        np.ones(len(part.first.values)) if own is None else own
+        for part, own in zip(parts, weights, strict=True)
+    ])
+
+
+def _no_lists(rows: int) -> Lists:
+    return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))

@@ -1,0 +1,113 @@
+"""Lists of numbers, one for each row, as two arrays: all values, and where each list begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+
+class Lists(NamedTuple):
+    """`values[offsets[i]:offsets[i + 1]]` is the list of row i; `offsets` has one item more."""
+
+    values: NDArray[Any]
+    offsets: Integers
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[float]], dtype: Any = np.int32) -> Lists:
+        """Return the lists of Python sequences of numbers."""
+        return cls(np.fromiter(chain.from_iterable(lists), dtype), offsets_of(map(len, lists)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Lists]) -> Lists:
+        """Return the rows of several, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        counts = np.concatenate([part.counts for part in parts])
+        return cls(np.concatenate([part.values for part in parts]), offsets_of(counts))
+
+    @property
+    def counts(self) -> Integers:
+        """How many values each row has."""
+        return np.diff(self.offsets)
+
+    @property
+    def rows(self) -> Integers:
+        """The row of each value."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
+
+    def taken(self, rows: Integers) -> Lists:
+        """Return the lists of these rows, in the order given."""
+        counts = self.counts[rows]
+        offsets = offsets_of(counts)
+        indices = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], counts)
+        return Lists(self.values[indices], offsets)
+
+    def kept(self, mask: NDArray[np.bool_]) -> Lists:
+        """Return the lists without the values where `mask` is false."""
+        return Lists(self.values[mask], np.concatenate([[0], np.cumsum(mask)])[self.offsets])
+
+    def of_row(self, row: int) -> list[Any]:
+        """Return the list of one row as Python numbers."""
+        values: list[Any] = self.values[self.offsets[row] : self.offsets[row + 1]].tolist()
+        return values
+
+
+def offsets_of(counts: Iterable[int] | Integers) -> Integers:
+    """Return where lists of these lengths begin, and where the last one ends."""
+    lengths = counts if isinstance(counts, np.ndarray) else np.fromiter(counts, np.int64)
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def count_sums(flags: NDArray[Any], offsets: Integers) -> Integers:
+    """Return the sum of each row's whole numbers, or how many of its flags are true."""
+    sums: Integers = np.diff(np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])[offsets])
+    return sums
+
+
+def row_sums(values: Floats, offsets: Integers) -> Floats:
+    """Return the sum of each row's values as `math.fsum` rounds it.
+
+    Each addition keeps what it rounds off, and adds it at the end (Neumaier, ZAMM 54, 1974): the
+    result differs from the exact sum by its own rounding, but where that lies within 1e-30 of the
+    middle between two floats.
+    """
+    counts = np.diff(offsets)
+    order = np.argsort(-counts, kind="stable")
+    starts, lengths = offsets[:-1][order], counts[order]
+    total, lost = np.zeros(len(counts)), np.zeros(len(counts))
+    # Longest rows first: those that still have an nth value are the first ones.
+    active = np.searchsorted(-lengths, -np.arange(lengths[0] if len(lengths) else 0), side="left")
+    for nth, rows in enumerate(active.tolist()):
+        before, value = total[:rows].copy(), values[starts[:rows] + nth]
+        total[:rows] += value
+        larger = np.abs(before) >= np.abs(value)
+        after = total[:rows]
+        lost[:rows] += np.where(larger, (before - after) + value, (value - after) + before)
+    sums = np.empty(len(counts))
+    sums[order] = total + lost
+    return sums
+
+
+def row_maxima(values: NDArray[Any], offsets: Integers, empty: float = 0) -> NDArray[Any]:
+    """Return the largest value of each row, `empty` where a row has none."""
+    maxima = np.full(len(offsets) - 1, empty, values.dtype)
+    filled = np.diff(offsets) > 0
+    if len(values):
+        maxima[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
+    return maxima
+
+
+def ratio(numerators: NDArray[Any], denominators: NDArray[Any], otherwise: float = 0.0) -> Floats:
+    """Return quotients, `otherwise` where the denominator is 0."""
+    quotients = np.full(len(denominators), otherwise)
+    np.divide(numerators, denominators, out=quotients, where=denominators != 0)
+    return quotients

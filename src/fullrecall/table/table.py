@@ -1,0 +1,223 @@
+"""The one container of results: rows in parts, columns of each score, views of a row."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import overload
+
+import numpy as np
+
+from fullrecall.measures import Measure
+from fullrecall.result import Method, Result
+from fullrecall.sample import Sample
+from fullrecall.table.groups import codes_of, groups_of
+from fullrecall.table.lists import Floats, Integers
+from fullrecall.table.part import UNSCORED, MemoryPart, Part, ScoreColumns, Statuses
+from fullrecall.table.row import Row
+
+_MOST_PENDING = 4_096
+"""Rows that wait to become columns."""
+
+
+class Table:
+    """Samples with the results of some scorers, as columns; grows by parts or row by row.
+
+    In memory, or in files: a part decides where its rows are. What measures read of a score is
+    kept once it was read, as one array.
+    """
+
+    def __init__(self, methods: Sequence[Method], parts: Iterable[Part] = ()) -> None:
+        self.methods = tuple(methods)
+        self._parts: list[Part] = []
+        self._starts: list[int] = []
+        self._size = 0
+        self._pending: list[tuple[Sample, Sequence[Result]]] = []
+        self._values: dict[tuple[int, int, Measure], Floats] = {}
+        self._groups: list[str | None] | None = None
+        self._group_codes: Integers | None = None
+        for part in parts:
+            self.add(part)
+
+    def add(self, part: Part) -> None:
+        """Add rows at the end."""
+        self._settle()
+        if len(part):
+            self._starts.append(self._size)
+            self._parts.append(part)
+            self._size += len(part)
+            self._groups = None
+
+    def append(self, sample: Sample, results: Sequence[Result]) -> None:
+        """Add one row at the end."""
+        self._pending.append((sample, results))
+        if len(self._pending) >= _MOST_PENDING:
+            self._settle()
+
+    def __len__(self) -> int:
+        return self._size + len(self._pending)
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts, in order."""
+        self._settle()
+        return self._parts
+
+    def values(self, score: int, measure: Measure) -> Floats:
+        """Return a measure of each row in [0, 1], NaN where a row has none."""
+        parts = [self._read(index, score, measure) for index in range(len(self.parts))]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def status(self, score: int) -> Statuses:
+        """Return the status of each row, as a code."""
+        parts = [part.columns(score).status for part in self.parts]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int8)
+
+    def retrieved(self, score: int) -> Integers:
+        """Return how many contexts each row has."""
+        parts = [part.columns(score).found.retrieved for part in self.parts]
+        return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+    @property
+    def ids(self) -> list[str | None]:
+        """The ID of each sample."""
+        return [name for part in self.parts for name in part.ids]
+
+    @property
+    def groups(self) -> list[str | None]:
+        """The group of each row, None for one that stands for itself.
+
+        Rows of one group or of one sample ID are not independent, and share a group.
+        """
+        self._settle()
+        if self._groups is None:
+            named = [group for part in self.parts for group in part.groups]
+            self._groups = groups_of(self.ids, named)
+            self._group_codes = codes_of(self._groups)
+        return self._groups
+
+    @property
+    def group_codes(self) -> Integers | None:
+        """The number of each row's group, -1 where it stands for itself; None where all do."""
+        self.groups  # noqa: B018 - numbers them
+        return self._group_codes
+
+    @property
+    def retrievals(self) -> Counter[str]:
+        """Of how many samples the retrieval was a union of calls, or had a failed call."""
+        return sum((part.retrievals() for part in self.parts), Counter())
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
+        owner, index = self._located(row)
+        return self._parts[owner].sample(index)
+
+    def result(self, row: int, score: int) -> Result:
+        """Return the result of a row; its measures are read of the columns."""
+        return self._view(*self._located(row), score)
+
+    def row(self, row: int) -> Row:
+        """Return the view of a row; its `position` counts from 1."""
+        return self._row(*self._located(row))
+
+    def rows(self, rows: Iterable[int] | None = None) -> Iterator[Row]:
+        """Yield the views of all rows, or of these."""
+        if rows is not None:
+            yield from map(self.row, rows)
+            return
+        for owner, part in enumerate(tuple(self.parts)):
+            for index in range(len(part)):
+                yield self._row(owner, index)
+
+    def taken(self, rows: Integers) -> Table:
+        """Return a table of these rows, in the order given."""
+        self._settle()
+        starts = np.array(self._starts, np.int64)
+        owners = np.searchsorted(starts, rows, side="right") - 1
+        borders = np.flatnonzero(np.diff(owners)) + 1
+        table = Table(self.methods)
+        for some, owner in zip(
+            np.split(rows, borders), owners[np.concatenate([[0], borders])].tolist()
+            if len(rows) else [], strict=False,
+        ):  # fmt: skip
+            table.add(self._parts[owner].taken(some - starts[owner]))
+        return table
+
+    def judged_results(self, score: int) -> Iterator[Result]:
+        """Yield the results of a score that may have verdicts."""
+        for part in self.parts:
+            if part.judged(score):
+                yield from (part.result(row, score) for row in range(len(part)))
+
+    def unscored_reasons(self, score: int) -> Iterator[str]:
+        """Yield why each unscored row has no score."""
+        for part in self.parts:
+            for row in np.flatnonzero(part.columns(score).status == UNSCORED).tolist():
+                yield part.result(row, score).note
+
+    def columns(self, score: int) -> ScoreColumns:
+        """Return all columns of a score."""
+        return ScoreColumns.joined([part.columns(score) for part in self.parts])
+
+    def _read(self, owner: int, score: int, measure: Measure) -> Floats:
+        """Return a measure of each row of a part."""
+        key = (owner, score, measure)
+        if key not in self._values:
+            part = self._parts[owner]
+            columns = part.columns(score)
+            values = measure.values(columns.found, lambda row: part.result(row, score).ranked)
+            values[columns.status == UNSCORED] = np.nan
+            self._values[key] = values
+        return self._values[key]
+
+    def _view(self, owner: int, index: int, score: int) -> Result:
+        result = self._parts[owner].result(index, score)
+        return result.read_by(partial(self._value, owner, index, score))
+
+    def _value(self, owner: int, index: int, score: int, measure: Measure) -> float | None:
+        value = float(self._read(owner, score, measure)[index])
+        return None if value != value else value  # noqa: PLR0124 - NaN
+
+    def _row(self, owner: int, index: int) -> Row:
+        results = [self._view(owner, index, score) for score in range(len(self.methods))]
+        sample = self._parts[owner].sample(index)
+        return Row(self._starts[owner] + index + 1, sample, tuple(results))
+
+    def _located(self, row: int) -> tuple[int, int]:
+        """Return the index of the part that has a row, and the row's index there."""
+        self._settle()
+        if not 0 <= row < self._size:
+            raise IndexError(f"no row {row}: there are {self._size:,}")
+        owner = bisect_right(self._starts, row) - 1
+        return owner, row - self._starts[owner]
+
+    def _settle(self) -> None:
+        """Make columns of the rows that wait."""
+        if self._pending:
+            pending, self._pending = self._pending, []
+            samples, results = zip(*pending, strict=True)
+            self.add(MemoryPart.of(samples, results))
+
+
+class Rows(Sequence[Row]):
+    """The rows of a table as a sequence of views."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Row]: ...
+    def __getitem__(self, key: int | slice) -> Row | list[Row]:
+        if isinstance(key, slice):
+            return [self.table.row(row) for row in range(len(self))[key]]
+        return self.table.row(range(len(self))[key])
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.table.rows()
