@@ -18,7 +18,8 @@ from fullrecall import (
 )
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall
-from fullrecall.report import Gate, Runs
+from fullrecall.report import Runs
+from fullrecall.results import Gate
 
 
 def report_of(n: int = 60, **names: str) -> Report:

@@ -14,12 +14,12 @@ from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
 from fullrecall.findings import gains
 from fullrecall.measures import Measure, Recall
-from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.smallest_k import CHARACTERS_PER_TOKEN
 from fullrecall.report.totals import Totals, totals_of
 from fullrecall.result import Method, Status
+from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.report.bounds import Interval
-    from fullrecall.report.check import Check, GateResult, Outcome
     from fullrecall.report.comparison import Comparison, ScoreComparison, compare
     from fullrecall.report.difference import Difference, Flip
-    from fullrecall.report.gate import Gate
     from fullrecall.report.report import Report
     from fullrecall.report.row import Missed, Row
     from fullrecall.report.runs import Runs
@@ -20,16 +17,11 @@ if TYPE_CHECKING:
     from fullrecall.report.summary import Estimate, ScoreSummary, Summary
 
 __all__ = [
-    "Check",
     "Comparison",
     "Difference",
     "Estimate",
     "Flip",
-    "Gate",
-    "GateResult",
-    "Interval",
     "Missed",
-    "Outcome",
     "Report",
     "Row",
     "Runs",
@@ -43,16 +35,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Check": "check",
     "Comparison": "comparison",
     "Difference": "difference",
     "Estimate": "summary",
     "Flip": "difference",
-    "Gate": "gate",
-    "GateResult": "check",
-    "Interval": "bounds",
     "Missed": "row",
-    "Outcome": "check",
     "Report": "report",
     "Row": "row",
     "Runs": "runs",

@@ -13,11 +13,9 @@ from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.difference import Difference, Settings, difference
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.match import KeptMatch, Match
-from fullrecall.report.multiplicity import holm
 from fullrecall.report.pairs import PairedBy, paired, same_methods
 from fullrecall.report.report import Report, diagnosed
 from fullrecall.report.row import Row
@@ -25,6 +23,8 @@ from fullrecall.report.sign_flips import RESAMPLES
 from fullrecall.report.summary import default_measures
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.multiplicity import holm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,18 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from fullrecall.measures import Measure
-from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, mean_above, upper_bound
 from fullrecall.report.pairs import Common, change, turned
 from fullrecall.report.row import Row
-from fullrecall.report.sign_flips import RESAMPLES, alpha_of, sign_flips
+from fullrecall.report.sign_flips import RESAMPLES, sign_flips
 from fullrecall.report.totals import Totals
+from fullrecall.results.bounds import (
+    CONFIDENCE,
+    Interval,
+    alpha_of,
+    lower_bound,
+    mean_above,
+    upper_bound,
+)
 
 
 class Settings(NamedTuple):
@@ -92,7 +99,7 @@ class Difference:
     the inversion of that test: `p` is at most 1 - confidence exactly where `interval` excludes 0.
     Both assume that differences are symmetric; where nothing changed, they say nothing, and
     `interval` is the guaranteed one. `guaranteed` is an interval that assumes nothing
-    but independent groups (`fullrecall.report.bounds`). `p_adjusted` is `p` by Holm's method for
+    but independent groups (`fullrecall.results.bounds`). `p_adjusted` is `p` by Holm's method for
     all measures that were asked for, None for the curve over k that is shown unasked.
     """
 

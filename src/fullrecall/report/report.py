@@ -15,7 +15,6 @@ from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.draws import drawn_places
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.groups import groups_of
@@ -24,6 +23,7 @@ from fullrecall.report.row import Missed, Row
 from fullrecall.report.summary import Summary
 from fullrecall.report.tally import Tallies
 from fullrecall.result import Method, Status
+from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.usage import Spent
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from fullrecall.measures import Measure
 from fullrecall.report.comparison import Comparison
 from fullrecall.report.difference import Difference
 from fullrecall.report.lazy_rows import LazyRows
-from fullrecall.report.multiplicity import holm
 from fullrecall.report.report import Report, diagnosed
+from fullrecall.results.multiplicity import holm
 
 if TYPE_CHECKING:
     from fullrecall.report.page.causes import Diagnosis

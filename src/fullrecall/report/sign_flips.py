@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fullrecall.errors import ParameterError
-from fullrecall.report.bounds import CONFIDENCE, Interval
+from fullrecall.results.bounds import CONFIDENCE, Interval, alpha_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,11 +60,6 @@ class SignFlips:
     def differs(self) -> bool:
         """Whether the mean differs from 0 at the interval's confidence."""
         return self.p <= alpha_of(self.interval.confidence)
-
-
-def alpha_of(confidence: float) -> float:
-    """Return 1 - `confidence` as it is written: 0.1 for 0.9, not 0.09999999999999998."""
-    return round(1 - confidence, 12)
 
 
 def sign_flips(

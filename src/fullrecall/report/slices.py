@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, TypeAlias, overload
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
-from fullrecall.report.bounds import Interval, lower_bound, upper_bound
 from fullrecall.report.groups import groups_of
 from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.row import Row
 from fullrecall.report.totals import Totals
 from fullrecall.result import Result, Status
+from fullrecall.results.bounds import Interval, lower_bound, upper_bound
 from fullrecall.sample import Sample
 
 By: TypeAlias = str | Callable[[Row], object]

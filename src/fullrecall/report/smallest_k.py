@@ -11,13 +11,19 @@ from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.bounds import CONFIDENCE, Counts, groups_needed, lower_bound, mean_above
 from fullrecall.report.choice import Scored, place_of
-from fullrecall.report.decision import rounded_down
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
-from fullrecall.report.sign_flips import alpha_of
 from fullrecall.report.totals import Totals
+from fullrecall.results.bounds import (
+    CONFIDENCE,
+    Counts,
+    alpha_of,
+    groups_needed,
+    lower_bound,
+    mean_above,
+)
+from fullrecall.results.decision import rounded_down
 
 CHARACTERS_PER_TOKEN = 4.0
 """What a token is taken for where nobody counts: the usual rule of thumb for English text."""

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from fullrecall.measures import DEFAULT_KS, Measure
-from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.report.settlement import Settled
 from fullrecall.report.totals import Totals
 from fullrecall.result import Method
+from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
@@ -40,7 +40,7 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95% interval of `mean`, which holds whatever the distribution of the scores.
 
-        Gaffke's test at 2.5% on either side (`fullrecall.report.bounds`); None without a value.
+        Gaffke's test at 2.5% on either side (`fullrecall.results.bounds`); None without a value.
         """
         if self.mean is None:
             return None

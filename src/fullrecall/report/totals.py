@@ -3,7 +3,7 @@
 A value is a float in [-1, 1]. It enters as a whole number of 2⁻⁶⁰, below which it is cut off,
 and whole numbers add up to the same in any order: totals of parts, merged, are those of the whole
 to the last bit. Samples that are not independent share a group; a group counts once, by the mean
-of its samples, since only groups are independent of each other (`fullrecall.report.bounds`).
+of its samples, since only groups are independent of each other (`fullrecall.results.bounds`).
 
 Sums of groups are kept by name until all of a group is there. `fold` then makes one value of each
 group, and their names go: millions of groups take the room of their distinct values.
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fullrecall.errors import ReportError
-from fullrecall.report.bounds import Counts
 from fullrecall.report.value_counts import ValueCounts
+from fullrecall.results.bounds import Counts
 
 _UNIT = 2**60
 _AS_FLOAT = float(_UNIT)

@@ -16,7 +16,7 @@ from math import floor
 from typing import Any, TypeVar
 
 from fullrecall.errors import ParameterError, ReportError
-from fullrecall.report.bounds import Counts
+from fullrecall.results.bounds import Counts
 
 FINEST = 60
 """Values are multiples of 2⁻⁶⁰ at first."""

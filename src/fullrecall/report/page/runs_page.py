@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import along
 from fullrecall.report.page.choices import choices, first_shown, labels_of
@@ -15,6 +14,7 @@ from fullrecall.report.page.columns import Column, columns
 from fullrecall.report.page.groupings import change_groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
+from fullrecall.results.bounds import CONFIDENCE
 
 if TYPE_CHECKING:
     from fullrecall.report.difference import Difference
