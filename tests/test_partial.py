@@ -14,8 +14,9 @@ from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import InputError, Interrupted, ReportError
 from fullrecall.measures import Recall
-from fullrecall.report import Gate, compare
+from fullrecall.report import compare
 from fullrecall.report.file import Writer
+from fullrecall.results import Gate
 
 
 def run(*arguments: object) -> Any:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.report import value_counts
-from fullrecall.report.bounds import Counts, lower_bound, mean_above, upper_bound
 from fullrecall.report.value_counts import MOST_VALUES, ValueCounts
+from fullrecall.results.bounds import Counts, lower_bound, mean_above, upper_bound
 
 VALUES = st.floats(-1, 1) | st.sampled_from([-1.0, -0.5, 0.0, 1 / 3, 0.5, 1.0, 5e-324, -1e-30])
 

@@ -11,7 +11,7 @@ from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.needed import labels_needed
 from fullrecall.calibration.raters import RaterAgreement
 from fullrecall.counts import counted
-from fullrecall.report.bounds import Interval
+from fullrecall.results.bounds import Interval
 
 
 class Confusion(NamedTuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fullrecall.calibration.calibration import Calibration
     from fullrecall.calibration.estimation import Estimate
-    from fullrecall.report.bounds import Interval
+    from fullrecall.results.bounds import Interval
 
 
 def tables(calibration: Calibration) -> Iterator[RenderableType]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullrecall.measures import Measure
-    from fullrecall.report.comparison import Comparison
+    from fullrecall.results.comparison import Comparison
     from fullrecall.report.report import Report
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall.dataframes import Backend, Cells, encodable, frame_of
 from fullrecall.extras import pyarrow
-from fullrecall.report.pairs import change, side_by_side, turned
+from fullrecall.results.pairs import change, side_by_side, turned
 from fullrecall.results.summary import default_measures
 
 if TYPE_CHECKING:
     from fullrecall.findings import Finding
     from fullrecall.measures import Measure
-    from fullrecall.report.comparison import Comparison
+    from fullrecall.results.comparison import Comparison
     from fullrecall.report.report import Report
     from fullrecall.result import Method
 

@@ -12,11 +12,12 @@ from fullrecall.report.terminal import comparison_notes, one_line
 from fullrecall.report.text import shown
 
 if TYPE_CHECKING:
-    from fullrecall.report.bounds import Interval
-    from fullrecall.report.check import Check, GateResult
-    from fullrecall.report.comparison import Comparison, ScoreComparison
+    from fullrecall.results.comparison import Comparison, ScoreComparison
     from fullrecall.report.page import Diagnosis
     from fullrecall.results.summary import Summary
+    from fullrecall.results.bounds import Interval
+    from fullrecall.results.decision import Check
+    from fullrecall.results.gate import GateResult
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
 _NAMED = 3

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from fullrecall.markup import visible
 from fullrecall.report import terminal
-from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.results.bounds import CONFIDENCE
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from fullrecall.findings import Evidence, Finding
-    from fullrecall.report.bounds import Interval
-    from fullrecall.report.comparison import Comparison
+    from fullrecall.results.comparison import Comparison
     from fullrecall.report.page import Diagnosis
     from fullrecall.report.report import Report
-    from fullrecall.report.smallest_k import SmallestK
+    from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Summary
     from fullrecall.result import Result
+    from fullrecall.results.bounds import Interval
 
 TARGETS_SHOWN = 50
 """Targets of one result that its table lists."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.measures import Measure
-    from fullrecall.report.comparison import Comparison, ScoreComparison
-    from fullrecall.report.difference import Difference
+    from fullrecall.results.comparison import Comparison, ScoreComparison
+    from fullrecall.results.difference import Difference
     from fullrecall.report.page import Diagnosis
     from fullrecall.report.report import Report
 

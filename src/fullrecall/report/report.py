@@ -14,9 +14,9 @@ from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
-from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.draws import drawn_places
-from fullrecall.result import Method, Result
+from fullrecall.results.draws import drawn_places
+from fullrecall.result import Method
+from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.missed import Missed
 from fullrecall.results.summary import Summary
 from fullrecall.table.row import Row
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
     from fullrecall.report.page import Diagnosis
-    from fullrecall.report.slices import By, Slices
-    from fullrecall.report.smallest_k import SmallestK
+    from fullrecall.results.slices import By, Slices
+    from fullrecall.results.smallest_k import SmallestK
     from fullrecall.table.lists import Floats, Integers
     from fullrecall.table.table import Table
 
@@ -129,7 +129,7 @@ class Report:
         that no sample has.
         """
         from fullrecall.results.scores import index_of
-        from fullrecall.report.slices import slices_of
+        from fullrecall.results.slices import slices_of
 
         index = index_of(self, score)
         measure = measure or self.methods[index].headline
@@ -249,14 +249,15 @@ class Report:
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range.
         """
-        from fullrecall.report.smallest_k import smallest_k
+        from fullrecall.results.scores import index_of
+        from fullrecall.results.smallest_k import smallest_k
 
         return smallest_k(
-            self,
+            self.table,
+            index_of(self, score),
             target,
             measure,
             confidence=confidence,
-            score=score,
             largest=largest,
             count_tokens=count_tokens,
         )

@@ -7,8 +7,8 @@ from io import StringIO
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from fullrecall.counts import counted
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.text import shown
+from fullrecall.results.bounds import CONFIDENCE
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from fullrecall.measures import Measure
-    from fullrecall.report.bounds import Interval
-    from fullrecall.report.check import GateResult
-    from fullrecall.report.comparison import Comparison, ScoreComparison
-    from fullrecall.report.difference import Difference
-    from fullrecall.report.runs import Runs
-    from fullrecall.report.slices import Slices
+    from fullrecall.results.comparison import Comparison, ScoreComparison
+    from fullrecall.results.difference import Difference
+    from fullrecall.results.comparisons import Comparisons
+    from fullrecall.results.slices import Slices
     from fullrecall.results.summary import ScoreSummary, Summary
+    from fullrecall.results.bounds import Interval
+    from fullrecall.results.gate import GateResult
 
 WIDEST = 240
 """Columns of a table as text: as wide as its scores need, whatever the terminal."""
@@ -175,7 +175,7 @@ def slices_table(slices: Slices) -> Grid:
     return table(heads, [Section(one_line(slices.by, 60), rows)])
 
 
-def runs_table(runs: Runs) -> Grid:
+def runs_table(runs: Comparisons) -> Grid:
     """Return reports below each other: each measure of their scores, and its change at last."""
     heads: list[str] = []
     cells: dict[str, list[str]] = {name: [] for name in runs}

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 from fullrecall.measures import DEFAULT_KS, Measure
-from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.result import Method, Result, Status
+from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.totals import Totals
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
@@ -75,7 +75,7 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95% interval of `mean`, which holds whatever the distribution of the scores.
 
-        Gaffke's test at 2.5% on either side (`fullrecall.report.bounds`); None without a value.
+        Gaffke's test at 2.5% on either side (`fullrecall.results.bounds`); None without a value.
         """
         if self.mean is None:
             return None

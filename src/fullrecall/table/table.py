@@ -9,6 +9,7 @@ from functools import partial
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
@@ -86,6 +87,29 @@ class Table:
         return [name for part in self.parts for name in part.ids]
 
     @property
+    def named_groups(self) -> list[str | None]:
+        """The group that each sample names."""
+        return [group for part in self.parts for group in part.groups]
+
+    def label(self, row: int) -> str:
+        """Return the ID of a sample, or `#position` where it has none."""
+        owner, index = self._located(row)
+        return self._parts[owner].ids[index] or f"#{row + 1}"
+
+    @property
+    def questions(self) -> list[str | None]:
+        """The question of each sample."""
+        return [question for part in self.parts for question in part.questions]
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row: equal where the targets are, in any order.
+
+        It holds within one process only.
+        """
+        parts = [part.target_digests(score) for part in self.parts]
+        return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+
+    @property
     def groups(self) -> list[str | None]:
         """The group of each row, None for one that stands for itself.
 
@@ -93,8 +117,7 @@ class Table:
         """
         self._settle()
         if self._groups is None:
-            named = [group for part in self.parts for group in part.groups]
-            self._groups = groups_of(self.ids, named)
+            self._groups = groups_of(self.ids, self.named_groups)
             self._group_codes = codes_of(self._groups)
         return self._groups
 

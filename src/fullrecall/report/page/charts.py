@@ -8,7 +8,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fullrecall.report.bounds import Interval
+    from fullrecall.results.bounds import Interval
 
 WIDTH, HEIGHT = 420, 252
 """Size of a chart in its own units; it scales with the page, and its text with it."""

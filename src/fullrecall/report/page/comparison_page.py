@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from fullrecall.counts import counted
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
 from fullrecall.report.page.choices import choices, first_shown, labels_of
@@ -19,10 +18,11 @@ from fullrecall.report.page.payload import payload
 from fullrecall.report.page.selection import LOWEST, MOST_ROWS
 from fullrecall.report.page.shell import rendered
 from fullrecall.report.page.turns import MOST_TURNED, Turns, turns
+from fullrecall.results.bounds import CONFIDENCE
 
 if TYPE_CHECKING:
-    from fullrecall.report.comparison import Comparison, ScoreComparison
-    from fullrecall.report.difference import Difference
+    from fullrecall.results.comparison import Comparison, ScoreComparison
+    from fullrecall.results.difference import Difference
     from fullrecall.table.row import Row
 
 AXIS = 232

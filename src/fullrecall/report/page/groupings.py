@@ -8,13 +8,12 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.measures import Measure
-from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.report.match import group_of
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.readings import Rows
-from fullrecall.report.pairs import change, side_by_side
+from fullrecall.results.pairs import change, side_by_side
 from fullrecall.table.row import Row
-from fullrecall.report.slices import (
+from fullrecall.results.slices import (
     LOOKED_AT,
     Parted,
     Slice,
@@ -24,6 +23,7 @@ from fullrecall.report.slices import (
     values_of,
 )
 from fullrecall.report.totals import totals_of
+from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 
 MOST_FIELDS = 8
 """Fields that a page offers."""

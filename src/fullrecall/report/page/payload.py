@@ -21,7 +21,7 @@ from fullrecall.report.page.encoding import ScriptJson, as_json, as_text, escape
 from fullrecall.report.page.groupings import Groupings
 from fullrecall.report.page.readings import STATUSES, Figures, Misses, Reader, Reading, Rows
 from fullrecall.report.page.turns import Turns
-from fullrecall.report.pairs import Gap
+from fullrecall.results.pairs import Gap
 from fullrecall.table.row import Row
 from fullrecall.result import Status
 

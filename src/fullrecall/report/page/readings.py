@@ -13,7 +13,7 @@ from fullrecall.measures.sets import RecallMeasure
 from fullrecall.report.page.choices import Choice
 from fullrecall.report.page.columns import Column
 from fullrecall.report.page.encoding import as_json
-from fullrecall.report.pairs import Gap, side_by_side
+from fullrecall.results.pairs import Gap, side_by_side
 from fullrecall.table.row import Row
 from fullrecall.result import Result, Status
 

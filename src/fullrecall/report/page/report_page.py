@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.page.about import about
 from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import STYLES, Chart, Curve, Figure, along, chart
@@ -19,6 +18,7 @@ from fullrecall.report.page.payload import payload
 from fullrecall.report.page.readings import Misses
 from fullrecall.report.page.selection import selection
 from fullrecall.report.page.shell import rendered
+from fullrecall.results.bounds import CONFIDENCE
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.measures import Measure
 from fullrecall.report import terminal
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.page.causes import Causes, Diagnosis, gaining
 from fullrecall.report.page.charts import along
 from fullrecall.report.page.choices import choices, first_shown, labels_of
@@ -15,10 +14,11 @@ from fullrecall.report.page.columns import Column, columns
 from fullrecall.report.page.groupings import change_groupings
 from fullrecall.report.page.payload import payload
 from fullrecall.report.page.shell import rendered
+from fullrecall.results.bounds import CONFIDENCE
 
 if TYPE_CHECKING:
-    from fullrecall.report.difference import Difference
-    from fullrecall.report.runs import Runs
+    from fullrecall.results.difference import Difference
+    from fullrecall.results.comparisons import Comparisons
     from fullrecall.results.summary import Estimate, ScoreSummary
 
 AXIS = 232
@@ -39,8 +39,8 @@ class Line(NamedTuple):
     high: float | None
 
 
-def runs_page(runs: Runs, *, diagnosis: Diagnosis | None = None, title: str | None = None) -> str:
-    """Return the page of `runs` as HTML; see `Runs.to_html`."""
+def runs_page(runs: Comparisons, *, diagnosis: Diagnosis | None = None, title: str | None = None) -> str:
+    """Return the page of `runs` as HTML; see `Comparisons.to_html`."""
     names = [[method.name for method in report.methods] for report in runs.values()]
     places = [tuple(of.index(score.name) for of in names) for score in runs.scores]
     own = columns(runs.scores, places)
@@ -85,7 +85,7 @@ def runs_page(runs: Runs, *, diagnosis: Diagnosis | None = None, title: str | No
     )
 
 
-def _lines(runs: Runs, column: Column, measure: Measure) -> Iterator[Line]:
+def _lines(runs: Comparisons, column: Column, measure: Measure) -> Iterator[Line]:
     def at(value: float | None) -> float | None:
         return None if value is None else along(value, 0, 1, AXIS)
 

@@ -15,7 +15,7 @@ from fullrecall.report.page.payload import Payload
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from fullrecall.report.bounds import Interval
+    from fullrecall.results.bounds import Interval
 
 _FILES = "files"
 

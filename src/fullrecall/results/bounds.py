@@ -32,7 +32,7 @@ from math import exp, fsum, inf, isfinite, log, sqrt
 from typing import NamedTuple
 
 from fullrecall.errors import ParameterError
-from fullrecall.report.gamma_sum import log_probability_below_zero
+from fullrecall.results.gamma_sum import log_probability_below_zero
 
 CONFIDENCE = 0.95
 """The default confidence of an interval."""
@@ -55,6 +55,11 @@ class Interval(NamedTuple):
     low: float
     high: float
     confidence: float = CONFIDENCE
+
+
+def alpha_of(confidence: float) -> float:
+    """Return 1 - `confidence` as it is written: 0.1 for 0.9, not 0.09999999999999998."""
+    return round(1 - confidence, 12)
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, overload
+
+import numpy as np
 
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
-from fullrecall.report.bounds import Interval, lower_bound, upper_bound
-from fullrecall.table.groups import groups_of
-from fullrecall.report.lazy_rows import LazyRows
-from fullrecall.table.row import Row
-from fullrecall.report.totals import Totals
-from fullrecall.result import Result, Status
+from fullrecall.results.bounds import Interval, lower_bound, upper_bound
+from fullrecall.results.totals import Totals
 from fullrecall.sample import Sample
+from fullrecall.table.lists import Integers
+from fullrecall.table.part import UNSCORED
+from fullrecall.table.row import Row
+from fullrecall.table.table import Table
 
 By: TypeAlias = str | Callable[[Row], object]
 """A field: "group", "source", or a key of the metadata ("kind", "testset.kind"); or a function of
@@ -100,27 +101,28 @@ class Slices(Sequence[Slice]):
     __repr__ = __str__
 
 
-def slices_of(
-    rows: Sequence[Row], by: By, place: int, measure: Measure, confidence: float
-) -> Slices:
-    """Return the slices of rows by a field, of the score that stands at a `place` in them.
+def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:
+    """Return the slices of a table by a field, of the score at an index.
 
     Raises `ReportError` where no row has the field, `ParameterError` for a confidence that is not
     between 0 and 1.
     """
     check_share(confidence, "confidence", whole=False)
-    parted = parted_by(rows, by, [(place, measure)])
+    parted = parted_by(table, by)
     name = by if isinstance(by, str) else _name(by)
-    if not parted.values:
-        known = ", ".join(fields(row.sample for row in islice(rows, LOOKED_AT)))
+    if not parted.rows:
+        known = ", ".join(fields(table.sample(row) for row in range(min(len(table), LOOKED_AT))))
         way_out = (
             f"choose one of {known}" if known else "set the metadata or the group of each sample"
         )
         raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
-    level = 1 - (1 - confidence) / len(parted.values)
-    made = [parted.slice_of(value, 0, level) for value in parted.values]
-    label = rows[0].results[place].method.label(measure)
-    return Slices(name, label, tuple(sorted(made, key=lowest_first)), parted.without, confidence)
+    level = 1 - (1 - confidence) / len(parted.rows)
+    slices = [
+        slice_of(table, value, rows, score, measure, level) for value, rows in parted.rows.items()
+    ]
+    label = table.methods[score].label(measure)
+    ordered = tuple(sorted(slices, key=lowest_first))
+    return Slices(name, label, ordered, parted.without, confidence)
 
 
 LOOKED_AT = 10_000
@@ -132,92 +134,71 @@ def _name(function: Callable[[Row], object]) -> str:
     return name if name.isidentifier() else "function"
 
 
-class Parted:
-    """Rows by the values of one field, with the totals of some measures of each value.
+class Parted(NamedTuple):
+    """The rows of a table by the values of one field, in the order in which values came.
 
-    `values` are in the order in which they came, `without` counts the rows that have none. More
-    than `most` values are not kept apart: there are none then, and `too_many`.
+    `without` counts the rows that have none. `too_many`: there are more values than were to be
+    kept apart, and no rows.
     """
 
-    def __init__(self, measured: Sequence[tuple[int, Measure]], most: int | None = None) -> None:
-        self.values: dict[str, list[_Part]] = {}
-        self.without = 0
-        self.too_many = False
-        self._measures = [measure for _, measure in measured]
-        self._most = most
+    rows: Mapping[str, Integers]
+    without: int
+    too_many: bool = False
 
-    def add(
-        self, values: Sequence[str], results: Sequence[Result], group: str | None, times: int = 1
-    ) -> None:
-        """Add a row by its values of the field, with the result that each measure is read of."""
-        if self.too_many:
-            return
-        self.without += times * (not values)
+
+def parted_by(table: Table, by: By, most: int | None = None) -> Parted:
+    """Return the rows of a table by a field; at most `most` values are kept apart."""
+    rows: dict[str, list[int]] = {}
+    without = 0
+    for row, values in enumerate(_values(table, by)):
+        without += not values
         for value in values:
-            parts = self.values.get(value)
-            if parts is None:
-                parts = self.values[value] = [_Part() for _ in self._measures]
-            for part, measure, result in zip(parts, self._measures, results, strict=True):
-                part.add(result, measure, group, times)
-        if self._most is not None and len(self.values) > self._most:
-            self.too_many = True
-            self.values.clear()
-
-    def close(self) -> None:
-        """Let go of the groups: no more of their samples come."""
-        for parts in self.values.values():
-            for part in parts:
-                part.totals.fold()
-
-    def slice_of(self, value: str, nth: int, confidence: float | None) -> Slice:
-        """Return one slice by the nth measure, without an interval where `confidence` is None."""
-        part = self.values[value][nth]
-        totals, bounds = part.totals, None
-        if totals.samples and confidence is not None:
-            low, high = totals.counts()
-            alpha = (1 - confidence) / 2
-            bounds = Interval(lower_bound(low, alpha), upper_bound(high, alpha), confidence)
-        return Slice(value, totals.mean, bounds, totals.samples, part.unscored)
+            rows.setdefault(value, []).append(row)
+        if most is not None and len(rows) > most:
+            return Parted({}, without, too_many=True)
+    return Parted({value: np.array(some) for value, some in rows.items()}, without)
 
 
-class _Part:
-    """What is counted of one measure in one slice."""
+def _values(table: Table, by: By) -> Iterator[list[str]]:
+    """Yield the values that each row has of a field."""
+    if by == "group":
+        for part in table.parts:
+            named = any(group is not None for group in part.groups)
+            for row, group in enumerate(part.groups):
+                if group is not None or not (named or part.has_texts):
+                    yield [] if group is None else [group]
+                else:
+                    yield values_of(part.sample(row), by)
+        return
+    if callable(by):
+        yield from (_texts(by(row)) for row in table.rows())
+        return
+    for row in range(len(table)):
+        yield values_of(table.sample(row), by)
 
-    def __init__(self) -> None:
-        self.totals = Totals()
-        self.unscored = 0
 
-    def add(self, result: Result, measure: Measure, group: str | None, times: int) -> None:
-        value = result[measure]
-        if value is not None:
-            self.totals.add(value, group, times=times)
-        self.unscored += times * (result.status is Status.UNSCORED)
-
-
-def parted_by(
-    rows: Sequence[Row], by: By, measured: Sequence[tuple[int, Measure]], most: int | None = None
-) -> Parted:
-    """Return rows by a field, with measures of the scores that stand at some places in them.
-
-    Of rows that are not in memory equal ones are counted together, where the field is one that
-    those keep.
-    """
-    parted = Parted(measured, most)
-    places = [place for place, _ in measured]
-    if not isinstance(rows, LazyRows) or callable(by) or by == "source":
-        if isinstance(rows, LazyRows):
-            groups = rows.groups
-        else:
-            groups = groups_of([row.sample for row in rows])
-        for row, group in zip(rows, groups, strict=True):
-            parted.add(values_of(row, by), [row.results[place] for place in places], group)
-        return parted
-    measures = [measure for _, measure in measured]
-    for whole in rows.tallied(places, measures, metadata=by != "group"):
-        for row, group, times in whole:
-            parted.add(values_of(row, by), row.results, group, times)
-        parted.close()
-    return parted
+def slice_of(
+    table: Table,
+    value: str,
+    rows: Integers,
+    score: int,
+    measure: Measure,
+    confidence: float | None,
+) -> Slice:
+    """Return one slice by a measure, without an interval where `confidence` is None."""
+    unscored = table.status(score)[rows] == UNSCORED
+    codes = table.group_codes
+    totals = Totals.of(
+        table.values(score, measure)[rows],
+        due=unscored,
+        groups=None if codes is None else codes[rows],
+    )
+    bounds = None
+    if totals.samples and confidence is not None:
+        low, high = totals.counts()
+        alpha = (1 - confidence) / 2
+        bounds = Interval(lower_bound(low, alpha), upper_bound(high, alpha), confidence)
+    return Slice(value, totals.mean, bounds, totals.samples, int(unscored.sum()))
 
 
 def lowest_first(one: Slice) -> tuple[bool, float, str]:
@@ -225,11 +206,8 @@ def lowest_first(one: Slice) -> tuple[bool, float, str]:
     return one.mean is None, one.mean or 0.0, one.value
 
 
-def values_of(row: Row, by: By) -> list[str]:
-    """Return the values that a row has of a field, each once."""
-    if callable(by):
-        return _texts(by(row))
-    sample = row.sample
+def values_of(sample: Sample, by: str) -> list[str]:
+    """Return the values that a sample has of a field, each once."""
     if by == "group" and sample.group is not None:
         return [sample.group]
     if by == "source" and "source" not in sample.metadata:

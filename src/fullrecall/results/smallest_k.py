@@ -7,17 +7,26 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fullrecall.context import Context
 from fullrecall.counts import counted
 from fullrecall.measures import Measure, Recall
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.bounds import CONFIDENCE, Counts, groups_needed, lower_bound, mean_above
-from fullrecall.report.choice import Scored, place_of
-from fullrecall.report.decision import rounded_down
-from fullrecall.report.report import Report
-from fullrecall.table.row import Row
-from fullrecall.report.sign_flips import alpha_of
-from fullrecall.report.totals import Totals
+from fullrecall.results.bounds import (
+    CONFIDENCE,
+    Counts,
+    alpha_of,
+    groups_needed,
+    lower_bound,
+    mean_above,
+)
+from fullrecall.results.decision import rounded_down
+from fullrecall.results.summary import totals_of
+from fullrecall.results.totals import Totals
+from fullrecall.sample import Sample
+from fullrecall.table.part import SCORED, UNSCORED
+from fullrecall.table.table import Table
 
 CHARACTERS_PER_TOKEN = 4.0
 """What a token is taken for where nobody counts: the usual rule of thumb for English text."""
@@ -81,12 +90,12 @@ class SmallestK:
 
 
 def smallest_k(
-    report: Report,
+    table: Table,
+    score: int,
     target: float,
     measure: Measure = Recall,
     *,
     confidence: float = CONFIDENCE,
-    score: str | None = None,
     largest: int | None = None,
     count_tokens: CountTokens | None = None,
 ) -> SmallestK:
@@ -102,34 +111,35 @@ def smallest_k(
     """
     check_share(target, "target")
     check_share(confidence, "confidence", whole=False)
-    data, alpha = Scored(report, place_of(report, score)), alpha_of(confidence)
-    top = max(data.retrieved, 1) if largest is None else check_k(largest, "largest")
+    alpha = alpha_of(confidence)
+    status = table.status(score)
+    deepest = int(table.retrieved(score)[status == SCORED].max(initial=1))
+    top = deepest if largest is None else check_k(largest, "largest")
     tested: list[Tested] = []
-    k, shown = None, Totals()
-    for each in _from_the_top(data, measure, top):
-        if not tested:
-            shown = each
-        if each.mean is None:
+    k, shown = None, totals_of(table, score, measure @ top)
+    for each in range(top, 0, -1):
+        totals = totals_of(table, score, measure @ each)
+        if totals.mean is None:
             break
-        p = mean_above(each.counts(0.0).low, target) if target > 0 else 0.0
-        tested.append(Tested(top - len(tested), each.mean, p))
+        p = mean_above(totals.counts(0.0).low, target) if target > 0 else 0.0
+        tested.append(Tested(each, totals.mean, p))
         if p > alpha:
             break
-        shown, k = each, tested[-1].k
+        shown, k = totals, each
     values = shown.counts(0.0).low
-    cost = _Cost(() if k is None else data.with_contexts, k or 1, count_tokens)
+    cost = _Cost(() if k is None else _with_texts(table, score), k or 1, count_tokens)
     found = SmallestK(
         k,
         target,
         confidence,
-        data.method.name,
+        table.methods[score].name,
         measure.whole,
         top,
         shown.mean,
         None if shown.mean is None else lower_bound(values, alpha),
         shown.samples,
         shown.independent,
-        data.unscored,
+        int((status == UNSCORED).sum()),
         cost.characters,
         cost.tokens,
         cost.tokens_are,
@@ -140,12 +150,12 @@ def smallest_k(
     return replace(found, reason=_reason(found))
 
 
-def _from_the_top(data: Scored, measure: Measure, top: int) -> Iterator[Totals]:
-    """Yield the totals of the measure at each k, the largest first."""
-    while top:
-        some = range(top, max(0, top - data.at_once), -1)
-        yield from data.totals([measure @ k for k in some])
-        top -= len(some)
+def _with_texts(table: Table, score: int) -> Iterator[Sample]:
+    """Yield the scored samples, without those that are known to have no contexts but IDs."""
+    for part in table.parts:
+        if part.has_texts:
+            for row in np.flatnonzero(part.columns(score).status == SCORED).tolist():
+                yield part.sample(row)
 
 
 def _needed(shown: Totals, values: Counts, target: float, alpha: float) -> int | None:
@@ -159,27 +169,27 @@ def _needed(shown: Totals, values: Counts, target: float, alpha: float) -> int |
 class _Cost:
     """What the first k contexts hold, in mean over the samples whose texts are all known."""
 
-    def __init__(self, rows: Iterable[Row], k: int, count: CountTokens | None) -> None:
+    def __init__(self, samples: Iterable[Sample], k: int, count: CountTokens | None) -> None:
         self.tokens_are = (
             f"characters / {CHARACTERS_PER_TOKEN:g}" if count is None else "count_tokens"
         )
         self.characters: float | None = None
         self.tokens: float | None = None
-        samples = characters = tokens = 0
-        for texts in _texts(rows, k):
-            samples += 1
+        count_ = characters = tokens = 0
+        for texts in _texts(samples, k):
+            count_ += 1
             characters += sum(map(len, texts))
             tokens += 0 if count is None else sum(map(count, texts))
-        if samples:
-            self.characters = characters / samples
+        if count_:
+            self.characters = characters / count_
             self.tokens = (
-                self.characters / CHARACTERS_PER_TOKEN if count is None else tokens / samples
+                self.characters / CHARACTERS_PER_TOKEN if count is None else tokens / count_
             )
 
 
-def _texts(rows: Iterable[Row], k: int) -> Iterable[list[str]]:
-    for row in rows:
-        contexts: Sequence[Context] | None = row.sample.retrieved_contexts
+def _texts(samples: Iterable[Sample], k: int) -> Iterable[list[str]]:
+    for sample in samples:
+        contexts: Sequence[Context] | None = sample.retrieved_contexts
         if contexts is None:
             continue
         texts = [context.text for context in contexts[:k]]

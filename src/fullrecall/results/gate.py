@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
+from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold
 from fullrecall.parameters import check_share
-from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.check import Check, GateResult, Outcome
-from fullrecall.report.choice import place_of
-from fullrecall.report.comparison import Comparison, compare
-from fullrecall.report.decision import CHANGES, SCORES, Question, Side, Strictness
+from fullrecall.results.scores import index_of
+from fullrecall.results.comparison import Comparison
+from fullrecall.results.comparisons import compare
 from fullrecall.report.report import Report
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.decision import CHANGES, SCORES, Check, Outcome, Question, Side, Strictness
 
 Rule: TypeAlias = Threshold | Measure
 """A threshold such as `Recall @ 10 >= 0.9`, or a measure to be compared with the baseline's."""
@@ -92,7 +94,7 @@ class Gate:
         """
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
-        places = [place_of(report, score) for score in self.scores or (None,)]
+        places = [index_of(report, score) for score in self.scores or (None,)]
         questions = [q for place in places for q in self._thresholds(report, place)]
         if baseline is not None:
             named = [measure for place in places for measure in self._compared(report, place)]
@@ -143,6 +145,50 @@ class Gate:
                 Side(best.counts(least=-1.0).high, best.mean),
                 score[measure].samples / due if due else None,
             )
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult:
+    """What a gate decides of a report; prints one line for each rule."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of all checks: fail, then cannot tell, then pass."""
+        outcomes = {check.outcome for check in self.checks}
+        for worst in (Outcome.FAIL, Outcome.CANNOT_TELL):
+            if worst in outcomes:
+                return worst
+        return Outcome.PASS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "outcome": str(self.outcome),
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+    def to_markdown(self) -> str:
+        """Return a table in GitHub's Markdown."""
+        from fullrecall.report import markdown
+
+        return markdown.of_gate(self)
+
+    def to_junit(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, JUnit's XML: one test case for each rule.
+
+        CANNOT TELL is an error there, as a test that could not be run.
+        """
+        from fullrecall.report import exports, junit
+
+        return exports.written(junit.of_gate(self), path)
+
+    def __repr__(self) -> str:
+        return f"GateResult({self.outcome.words}, {counted(len(self.checks), 'rule')})\n{self}"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)
 
 
 def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None) -> Sequence[Check]:

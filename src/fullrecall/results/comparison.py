@@ -1,30 +1,33 @@
-"""`compare`: did a change of the retriever change what it finds, and for which questions?"""
+"""Two reports of the same samples: what changed, by how much, and for which questions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
 
 from fullrecall.dataframes import Backend
 from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.difference import Difference, Settings, difference
-from fullrecall.report.lazy_rows import LazyRows
-from fullrecall.report.match import KeptMatch, Match
-from fullrecall.report.multiplicity import holm
-from fullrecall.report.pairs import PairedBy, paired, same_methods
 from fullrecall.report.report import Report, diagnosed
-from fullrecall.table.row import Row
-from fullrecall.report.sign_flips import RESAMPLES
-from fullrecall.results.summary import default_measures
-from fullrecall.report.totals import Totals
 from fullrecall.result import Method
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.change import corrected
+from fullrecall.results.difference import Difference, PairedValues, Settings, difference
+from fullrecall.results.draws import drawn_places
+from fullrecall.results.pairs import PairedBy, ScorePairs, paired, same_methods
+from fullrecall.results.summary import default_measures
+from fullrecall.results.totals import Totals
+from fullrecall.table.groups import codes_of
+from fullrecall.table.lists import Integers
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,8 +130,7 @@ class Comparison(Sequence[ScoreComparison]):
         *measures: Measure,
         confidence: float = CONFIDENCE,
         margin: float | None = None,
-        resamples: int = RESAMPLES,
-        seed: int = 0,
+        range: float = 1.0,  # noqa: A002 - the word that users know
     ) -> None:
         for report in (before, after):
             if not isinstance(report, Report):
@@ -140,20 +142,21 @@ class Comparison(Sequence[ScoreComparison]):
         self.measures = measures
         self.confidence = check_share(confidence, "confidence", whole=False)
         self.margin = None if margin is None else check_share(margin, "margin")
-        self.resamples, self.seed = check_k(resamples, "resamples"), seed
-        common, unmatched = same_methods(before, after)
-        self._match = _matched(before, after)
-        self.pairs: Sequence[tuple[Row, Row]] = self._match.pairs
-        self.paired_by: PairedBy = self._match.by
-        self.only_before: Sequence[str] = self._match.only_before
-        self.only_after: Sequence[str] = self._match.only_after
+        self.range = range
+        common, unmatched = same_methods(before.methods, after.methods)
+        self.pairing = paired(before.table, after.table)
+        self.paired_by: PairedBy = self.pairing.by
         self.unmatched = tuple(unmatched)
         self.places: Mapping[str, tuple[int, int]] = {
-            before.methods[place].name: (place, other) for place, other in common
+            before.methods[score].name: (score, other) for score, other in common
         }
-        """Where the results of each score stand in the rows before and after."""
-        scores = [self._compared(*places) for places in common]
-        self.scores = _adjusted(scores, all_asked=bool(measures))
+        """The index of each score before and after."""
+        self._pairs = {
+            name: ScorePairs(before.table, after.table, self.pairing, scores)
+            for name, scores in self.places.items()
+        }
+        scores = [self._compared(name) for name in self.places]
+        self.scores = adjusted(scores, all_asked=bool(measures))
 
     @overload
     def __getitem__(self, key: int | str) -> ScoreComparison: ...
@@ -175,16 +178,36 @@ class Comparison(Sequence[ScoreComparison]):
         return len(self.scores)
 
     @property
+    def pairs(self) -> Sequence[tuple[Row, Row]]:
+        """The rows of the samples that both reports have, side by side."""
+        return Pairs(self)
+
+    @property
+    def only_before(self) -> Sequence[str]:
+        """The labels of the samples that only the report before has."""
+        return [self.before.table.label(row) for row in self.pairing.only_before.tolist()]
+
+    @property
+    def only_after(self) -> Sequence[str]:
+        """The labels of the samples that only the report after has."""
+        return [self.after.table.label(row) for row in self.pairing.only_after.tolist()]
+
+    @property
     def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
         """Every sample as before and after: the pairs, then those of one report alone."""
-        return self._match.rows
+        yield from self.pairs
+        for row in self.pairing.only_before.tolist():
+            yield self.before.table.row(row), None
+        for row in self.pairing.only_after.tolist():
+            yield None, self.after.table.row(row)
 
     def drawn(self, n: int, *, seed: int = 0) -> Iterator[tuple[Row, Row]]:
         """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer.
 
         Raises `ParameterError` for an `n` below 1.
         """
-        return self._match.drawn(check_k(n, "n"), seed)
+        pairs = self.pairs
+        return (pairs[pair] for pair in drawn_places(len(pairs), check_k(n, "n"), seed))
 
     def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
         """Return the changes of a measure with what is not measured at its worst and at its best.
@@ -192,7 +215,10 @@ class Comparison(Sequence[ScoreComparison]):
         A sample that has no score after may have lost or gained all there is to; one that has
         none before may come from anywhere; where both are missing, the change may be -1 or 1.
         """
-        return self._match.ends(self.places[score], measure)
+        ends = self._pairs[score].ends(measure)
+        due = np.zeros(len(ends[0]), np.bool_)
+        low, high = (Totals.of(end, due=due, groups=self._groups_of_ends) for end in ends)
+        return low, high
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -204,8 +230,7 @@ class Comparison(Sequence[ScoreComparison]):
             "unmatched": list(self.unmatched),
             "confidence": self.confidence,
             "margin": self.margin,
-            "resamples": self.resamples,
-            "seed": self.seed,
+            "range": self.range,
             "scores": [score.to_dict() for score in self],
         }
 
@@ -306,74 +331,83 @@ class Comparison(Sequence[ScoreComparison]):
 
     __repr__ = __str__
 
-    def _compared(self, place: int, other: int) -> ScoreComparison:
-        method = self.before.methods[place]
-        settings = Settings(self.confidence, self.margin, self.resamples, self.seed)
-        found = self._match.compared((place, other), self.measures or default_measures(method))
-        return ScoreComparison(
-            method,
-            {each.measure: difference(each, settings) for each in found.changes},
-            found.unpaired,
-            found.differing,
+    @cached_property
+    def _group_names(self) -> list[str | None]:
+        """The group of each pair, then of each sample that only the report before has."""
+        before, after = self.before.table.named_groups, self.after.table.named_groups
+        rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
+        names = [before[row] if before[row] is not None else after[other] for row, other in rows]
+        return names + [before[row] for row in self.pairing.only_before.tolist()]
+
+    @cached_property
+    def _groups_of_ends(self) -> Integers | None:
+        return codes_of(self._group_names)
+
+    @cached_property
+    def _groups(self) -> Integers | None:
+        return codes_of(self._group_names[: len(self.pairing.before)])
+
+    def _compared(self, name: str) -> ScoreComparison:
+        method = self.before.methods[self.places[name][0]]
+        pairs = self._pairs[name]
+        settings = Settings(self.confidence, self.margin, self.range)
+        differences = {}
+        for measure in self.measures or default_measures(method):
+            values = PairedValues(
+                measure, *pairs.values(measure), self.before.table, self.pairing, pairs
+            )
+            differences[measure] = difference(values, self._groups, settings)
+        return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
+
+
+class Pairs(Sequence[tuple[Row, Row]]):
+    """The samples that two reports have, as rows side by side: views."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+
+    def __len__(self) -> int:
+        return len(self._comparison.pairing.before)
+
+    @overload
+    def __getitem__(self, key: int) -> tuple[Row, Row]: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[tuple[Row, Row]]: ...
+    def __getitem__(self, key: int | slice) -> tuple[Row, Row] | list[tuple[Row, Row]]:
+        if isinstance(key, slice):
+            return [self[pair] for pair in range(len(self))[key]]
+        pair, comparison = range(len(self))[key], self._comparison
+        return (
+            comparison.before.table.row(int(comparison.pairing.before[pair])),
+            comparison.after.table.row(int(comparison.pairing.after[pair])),
         )
 
 
-def _matched(before: Report, after: Report) -> Match:
-    if isinstance(before.rows, LazyRows) or isinstance(after.rows, LazyRows):
-        from fullrecall.distributed.join.reports import Join
-
-        return Join(before, after)
-    return KeptMatch(paired(before, after))
-
-
-def compare(
-    before: Report,
-    after: Report,
-    *measures: Measure,
-    confidence: float = CONFIDENCE,
-    margin: float | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Comparison:
-    """Compare two reports of the same samples, sample by sample and target by target.
-
-    Samples are paired by their IDs, by position where none has one; of each pair only the targets
-    that both reports have count. For each of the `measures` of each score (default: its headline,
-    and that at k = 1, 3, 5, 10): the mean difference with its interval, a sign-flip test (all
-    subsets of groups where there are no more than `resamples`, else that many drawn by `seed`),
-    an interval that assumes nothing, wins, ties and losses, and the samples that changed. With a
-    `margin` in [0, 1], `non_inferior` tells whether the mean is shown, at `confidence`, to have
-    fallen by less.
-
-    Raises `ReportError` where it is ambiguous which samples or scores belong together or a report
-    keeps no rows, `ParameterError` for a value out of range.
-    """
-    return Comparison(
-        before,
-        after,
-        *measures,
-        confidence=confidence,
-        margin=margin,
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-def _adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
-    """Return the comparisons with p-values adjusted for all that was asked, or each's main one."""
-    asked = {
-        (score.name, one.measure): one.p
+def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
+    """Return the comparisons with one error rate for all that was asked, or each's main one."""
+    asked = [
+        (score.name, each.measure, each.change)
         for score in scores
-        for one in (score.values() if all_asked else [score.main])
-        if one.p is not None
+        for each in (score.values() if all_asked else [score.main])
+    ]
+    together = corrected([change for _, _, change in asked])
+    changes = {
+        (name, measure): change
+        for (name, measure, _), change in zip(asked, together, strict=True)
     }
-    adjusted = dict(zip(asked, holm(list(asked.values())), strict=True))
+
+    def replaced(name: str, each: Difference) -> Difference:
+        change = changes.get((name, each.measure))
+        if change is None:
+            return each
+        p = change.p_adjusted if each.samples else None
+        return replace(each, change=change, p_adjusted=p)
+
     return tuple(
         replace(
             score,
             differences={
-                measure: replace(one, p_adjusted=adjusted.get((score.name, measure)))
-                for measure, one in score.items()
+                measure: replaced(score.name, each) for measure, each in score.items()
             },
         )
         for score in scores

@@ -8,26 +8,70 @@ Holm's method.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from math import ceil, floor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fullrecall.counts import counted
-from fullrecall.report.bounds import (
+from fullrecall.results.totals import Totals
+from fullrecall.results.bounds import (
     Counts,
+    alpha_of,
     groups_needed,
     lower_bound,
     mean_above,
     mean_below,
     upper_bound,
 )
-from fullrecall.report.check import Check, Outcome
-from fullrecall.report.multiplicity import holm
-from fullrecall.report.sign_flips import alpha_of
-from fullrecall.report.totals import Totals
+from fullrecall.results.multiplicity import holm
 
 _ROUNDING = 1e-9
 """A mean that misses its threshold by less misses it by rounding."""
+
+
+class Outcome(StrEnum):
+    """What a gate decides."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    FAIL = "fail"
+    CANNOT_TELL = "cannot_tell"
+
+    @property
+    def words(self) -> str:
+        """The outcome as a sentence has it."""
+        return self.value.replace("_", " ").upper()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule of a gate and what came of it.
+
+    `value` is the mean, or the mean difference from the baseline; `lower` and `upper` are its
+    one-sided bounds, each at the gate's confidence, with what is not measured at its worst and at
+    its best. `p_pass` is the p-value of "the mean is below the threshold", `p_fail` that of "it
+    reaches it", `p_fail_adjusted` the same by Holm's method for all rules of the gate; None under
+    `point`. `samples` are those that the value stands on, `coverage` their share of those that
+    should have one. `needed` is how many samples would settle it, at the values of these, where
+    that is what is missing.
+    """
+
+    rule: str
+    outcome: Outcome
+    reason: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    p_pass: float | None
+    p_fail: float | None
+    p_fail_adjusted: float | None
+    samples: int
+    coverage: float | None
+    needed: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {**asdict(self), "outcome": str(self.outcome)}
 
 
 class Scale(NamedTuple):
@@ -77,7 +121,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Strictness:
-    """What an outcome takes; see `fullrecall.report.gate.Gate` for the fields."""
+    """What an outcome takes; see `fullrecall.results.gate.Gate` for the fields."""
 
     confidence: float
     min_coverage: float | None
