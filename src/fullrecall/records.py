@@ -15,11 +15,11 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fullrecall.errors import FullrecallError, InputError, ReportError
-from fullrecall.findings import Evidence, Finding, Step, Target, WholeFindings
+from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.identifiers import shown
 from fullrecall.measures import parse
 from fullrecall.result import Method, Result, Status
-from fullrecall.sample import Reference, Sample
+from fullrecall.sample import Sample
 from fullrecall.usage import Usage
 
 Rank = Annotated[int, Field(ge=1)]
@@ -311,11 +311,17 @@ def _usual_result(plain: Any, method: Method) -> Result | None:
     types = type(plain["score"]), type(retrieved), type(findings)
     if types != (float, int, list) or not all(_is_whole(one, retrieved) for one in findings):
         return None
-    references = [Reference(tuple(one["target"]), 1.0) for one in findings]
-    if not references or len({one.any_of for one in references}) < len(references):
+    made = tuple(
+        Finding(
+            Target(tuple(one["target"])),
+            (Step(one["ranks"][0], 1.0),) if one["ranks"] else (),
+            tuple(one["ranks"]),
+        )
+        for one in findings
+    )
+    if not made or len({one.target for one in made}) < len(made):
         return None
-    ranks = [tuple(one["ranks"]) for one in findings]
-    return Result(method, Status.SCORED, WholeFindings(references, ranks), retrieved)
+    return Result(method, Status.SCORED, made, retrieved)
 
 
 def _is_whole(finding: Any, retrieved: int) -> bool:

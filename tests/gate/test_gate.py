@@ -39,7 +39,7 @@ def report_of(
     samples = [
         Sample(id=n, retrieved_ids=ids, expected_ids=["a"]) for n, ids in enumerate(retrieved)
     ]
-    return evaluate(samples, IdRecall(), progress=False, keep=keep, measures=measures)
+    return evaluate(samples, IdRecall(), progress=False)
 
 
 class TestThresholds:
