@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.page.page_source import Parsed, block
 
 from fullrecall import IdRecall, Report, compare
-from fullrecall.report.page.encoding import script_json, utf16_offset
+from fullrecall.views.page.encoding import script_json, utf16_offset
 
 FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "report" / "page" / "files"
 

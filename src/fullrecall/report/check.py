@@ -78,16 +78,16 @@ class GateResult:
 
     def to_markdown(self) -> str:
         """Return a table in GitHub's Markdown."""
-        from fullrecall.report import markdown
+        from fullrecall.views.gates import gate_markdown
 
-        return markdown.of_gate(self)
+        return gate_markdown(self)
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, JUnit's XML: one test case for each rule.
 
         CANNOT TELL is an error there, as a test that could not be run.
         """
-        from fullrecall.report import exports, junit
+        from fullrecall.views import exports, junit
 
         return exports.written(junit.of_gate(self), path)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -29,7 +28,7 @@ from fullrecall.result import Method
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullrecall.report.page import Diagnosis
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,13 +216,13 @@ class Comparison(Sequence[ScoreComparison]):
         `id_recall_lost` name targets as a JSON array. The library is chosen,
         and errors are raised, as in `Report.to_frame`.
         """
-        from fullrecall.report import frames
+        from fullrecall.views import frames
 
         return frames.changes(self, backend)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
-        from fullrecall.report import exports
+        from fullrecall.views import exports
 
         return exports.written(exports.comparison_as_json(self), path)
 
@@ -232,7 +231,7 @@ class Comparison(Sequence[ScoreComparison]):
 
         As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
         """
-        from fullrecall.report import exports
+        from fullrecall.views import exports
 
         return exports.written_table(exports.comparison_as_csv(self, delimiter), path)
 
@@ -242,9 +241,10 @@ class Comparison(Sequence[ScoreComparison]):
         A table of all differences, the samples that changed most, `flips` of each score, and what
         the numbers stand on. Raises `ParameterError` for `flips` below 0.
         """
-        from fullrecall.report import exports, markdown
+        from fullrecall.views import exports
+        from fullrecall.views.comparisons import comparison_markdown
 
-        return exports.written(markdown.of_comparison(self, flips), path)
+        return exports.written(comparison_markdown(self, flips), path)
 
     @uncollected()
     def to_html(
@@ -262,8 +262,8 @@ class Comparison(Sequence[ScoreComparison]):
         report before and of the one after, say why each target was missed; None diagnoses the one
         after by what it alone tells, False leaves it out.
         """
-        from fullrecall.report import exports
-        from fullrecall.report.page import comparison_page, write
+        from fullrecall.views import exports
+        from fullrecall.views.page import comparison_page, write
 
         if diagnoses is None:
             diagnoses = None, diagnosed(self.after, self.measures)
@@ -287,22 +287,22 @@ class Comparison(Sequence[ScoreComparison]):
         shown or saved. `scores` names which. Raises `ReportError` where there is nothing to draw,
         `MissingExtraError` without Matplotlib.
         """
-        from fullrecall.report.plots import before_after
+        from fullrecall.views.plots import before_after
 
         return before_after(self, measure, ax, scores=scores)
 
     def _repr_html_(self) -> str:
-        from fullrecall.report.notebook import comparison_html
+        from fullrecall.views import html
+        from fullrecall.views.comparisons import comparison_sheet
 
-        return comparison_html(self)
+        return html.text_of(comparison_sheet(self))
 
     def __str__(self) -> str:
         # Imported when a comparison is shown: `terminal` draws with rich.
-        from fullrecall.report import terminal
+        from fullrecall.views import terminal
+        from fullrecall.views.comparisons import comparison_sheet
 
-        console = terminal.console(StringIO(), width=terminal.WIDEST)
-        notes = terminal.comparison_notes(self)
-        return terminal.printed(console, [terminal.comparison_table(self), *notes])
+        return terminal.text_of(comparison_sheet(self))
 
     __repr__ = __str__
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from fullrecall.report.page import shell
+from fullrecall.views.page import shell
 
 
 def review_page(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall.counts import counted
-from fullrecall.report import frames, spreadsheet
+from fullrecall.views import frames, spreadsheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

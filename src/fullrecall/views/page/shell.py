@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.markup import plain_title, visible
-from fullrecall.report.page.encoding import script_json, source_hash
-from fullrecall.report.page.payload import Payload
+from fullrecall.views.page.encoding import script_json, source_hash
+from fullrecall.views.page.payload import Payload
 
 if TYPE_CHECKING:
     from jinja2 import Environment

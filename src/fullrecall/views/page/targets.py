@@ -17,10 +17,10 @@ from fullrecall.findings import (
     targets_of,
 )
 from fullrecall.measures import Measure
-from fullrecall.report.page.causes import Causes, Diagnosed
-from fullrecall.report.page.encoding import utf16_offset
-from fullrecall.report.page.readings import Cell, Reading
-from fullrecall.report.page.tables import Texts, rounded
+from fullrecall.views.page.causes import Causes, Diagnosed
+from fullrecall.views.page.encoding import utf16_offset
+from fullrecall.views.page.readings import Cell, Reading
+from fullrecall.views.page.tables import Texts, rounded
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, TypeAlias
 
-from fullrecall.report.page.causes import Causes
-from fullrecall.report.page.choices import Choice, first_shown, labels_of
-from fullrecall.report.page.columns import Column
-from fullrecall.report.page.details import Details
-from fullrecall.report.page.encoding import ScriptJson, as_json, as_text, escaped
-from fullrecall.report.page.groupings import Groupings
-from fullrecall.report.page.readings import STATUSES, Figures, Misses, Reader, Reading, Rows
-from fullrecall.report.page.turns import Turns
+from fullrecall.views.page.causes import Causes
+from fullrecall.views.page.choices import Choice, first_shown, labels_of
+from fullrecall.views.page.columns import Column
+from fullrecall.views.page.details import Details
+from fullrecall.views.page.encoding import ScriptJson, as_json, as_text, escaped
+from fullrecall.views.page.groupings import Groupings
+from fullrecall.views.page.readings import STATUSES, Figures, Misses, Reader, Reading, Rows
+from fullrecall.views.page.turns import Turns
 from fullrecall.report.pairs import Gap
 from fullrecall.report.row import Row
 from fullrecall.result import Status

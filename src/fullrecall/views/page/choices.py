@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fullrecall.measures import Measure
-from fullrecall.report.page.columns import Column
+from fullrecall.views.page.columns import Column
 from fullrecall.report.summary import default_measures
 from fullrecall.result import Method
 

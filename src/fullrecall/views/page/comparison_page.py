@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall.counts import counted
 from fullrecall.measures import Measure
-from fullrecall.report import terminal
+from fullrecall.views import terminal
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.page.causes import Causes, Diagnosis, gaining
-from fullrecall.report.page.charts import Chart, Curve, Figure, along, chart
-from fullrecall.report.page.choices import choices, first_shown, labels_of
-from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.groupings import Groupings, change_groupings
-from fullrecall.report.page.payload import payload
-from fullrecall.report.page.selection import LOWEST, MOST_ROWS
-from fullrecall.report.page.shell import rendered
-from fullrecall.report.page.turns import MOST_TURNED, Turns, turns
+from fullrecall.views.page.causes import Causes, Diagnosis, gaining
+from fullrecall.views.page.charts import Chart, Curve, Figure, along, chart
+from fullrecall.views.page.choices import choices, first_shown, labels_of
+from fullrecall.views.page.columns import Column, columns
+from fullrecall.views.page.groupings import Groupings, change_groupings
+from fullrecall.views.page.payload import payload
+from fullrecall.views.page.selection import LOWEST, MOST_ROWS
+from fullrecall.views.page.shell import rendered
+from fullrecall.views.page.turns import MOST_TURNED, Turns, turns
 
 if TYPE_CHECKING:
     from fullrecall.report.comparison import Comparison, ScoreComparison

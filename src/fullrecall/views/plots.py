@@ -7,7 +7,8 @@ tell apart; each line has a marker and a dash of its own too.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from fullrecall.errors import ReportError
 from fullrecall.extras import pyplot
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fullrecall.measures import Measure
     from fullrecall.report.comparison import Comparison, ScoreComparison
     from fullrecall.report.difference import Difference
-    from fullrecall.report.page import Diagnosis
+    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.report.report import Report
 
 _STYLES = (
@@ -48,6 +49,7 @@ def curves(
     *,
     scores: Iterable[str] | None = None,
     ks: Sequence[int],
+    label: str | None = None,
 ) -> Axes:
     """Draw the mean of a measure of each score over k; see `Report.plot`."""
     cuts = {check_k(k, "ks"): measure @ k for k in ks}
@@ -57,10 +59,12 @@ def curves(
     if not chosen:
         raise ReportError(f"nothing to plot: no score of this report has a mean of {measure!r}")
     ax = _axes(ax, "Report.plot()")
-    for nth, score in enumerate(chosen):
+    for score in chosen:
         coverage = f"{score.scored:,} of {score.scored + score.undefined + score.unscored:,} scored"
         values = {k: score[cut].mean for k, cut in cuts.items()}
-        _curve(ax, values, nth, label=f"{score.name} ({coverage})")
+        name = score.name if label is None else f"{label}: {score.name}"
+        nth = _style(ax, (id(report) if label is None else label, score.name))
+        _curve(ax, values, nth, label=f"{name} ({coverage})")
         bands = [(float(k), score[cut].interval) for k, cut in sorted(cuts.items())]
         known = [(k, band) for k, band in bands if band is not None]
         low, high = ([band[end] for _, band in known] for end in (0, 1))
@@ -85,8 +89,8 @@ def before_after(
     if not chosen:
         raise ReportError("nothing to plot: no score has a sample to compare at any k")
     ax = _axes(ax, "Comparison.plot()")
-    for nth, score in enumerate(chosen):
-        at = cuts[score.name]
+    for score in chosen:
+        at, nth = cuts[score.name], _style(ax, (id(comparison), score.name))
         compared = max(one.samples for one in at.values())
         name = f"{score.name} ({compared:,} compared)"
         before = {k: one.before for k, one in at.items()}
@@ -189,6 +193,18 @@ def _axes(ax: Axes | None, purpose: str) -> Axes:
     _, made = plt.subplots(figsize=(7.0, 4.3), layout="constrained")
     own: Axes = made
     return own
+
+
+_Drawn: TypeAlias = tuple[int | str, str]
+"""A report, by its label or its identity, and a score."""
+
+_styles: WeakKeyDictionary[Any, dict[_Drawn, int]] = WeakKeyDictionary()
+"""The style of each score of a report on a figure: drawn there again, it looks alike."""
+
+
+def _style(ax: Axes, drawn: _Drawn) -> int:
+    known = _styles.setdefault(ax.figure, {})
+    return known.setdefault(drawn, len(known))
 
 
 def _curve(

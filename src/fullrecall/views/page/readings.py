@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 from fullrecall.findings import ColumnFindings, Findings, restricted
 from fullrecall.measures import Measure
 from fullrecall.measures.sets import RecallMeasure
-from fullrecall.report.page.choices import Choice
-from fullrecall.report.page.columns import Column
-from fullrecall.report.page.encoding import as_json
+from fullrecall.views.page.choices import Choice
+from fullrecall.views.page.columns import Column
+from fullrecall.views.page.encoding import as_json
 from fullrecall.report.pairs import Gap, side_by_side
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status

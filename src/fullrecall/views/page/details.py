@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from fullrecall.report.page.causes import Causes
-from fullrecall.report.page.encoding import ScriptJson, as_json, script_json
-from fullrecall.report.page.readings import Cell, Reading, Rows
-from fullrecall.report.page.tables import (
+from fullrecall.views.page.causes import Causes
+from fullrecall.views.page.encoding import ScriptJson, as_json, script_json
+from fullrecall.views.page.readings import Cell, Reading, Rows
+from fullrecall.views.page.tables import (
     CONTEXTS_IN_BLOCK,
     Contexts,
     Texts,
@@ -19,7 +19,7 @@ from fullrecall.report.page.tables import (
     rounded,
     written,
 )
-from fullrecall.report.page.targets import Found, Targets
+from fullrecall.views.page.targets import Found, Targets
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
 

@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullrecall.measures import Measure
-from fullrecall.report import terminal
+from fullrecall.views import terminal
 from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.page.about import about
-from fullrecall.report.page.causes import Causes, Diagnosis, gaining
-from fullrecall.report.page.charts import STYLES, Chart, Curve, Figure, along, chart
-from fullrecall.report.page.choices import Choice, choices, families, first_shown
-from fullrecall.report.page.columns import Column, columns
-from fullrecall.report.page.groupings import groupings
-from fullrecall.report.page.payload import payload
-from fullrecall.report.page.readings import Misses
-from fullrecall.report.page.selection import selection
-from fullrecall.report.page.shell import rendered
+from fullrecall.views.page.about import about
+from fullrecall.views.page.causes import Causes, Diagnosis, gaining
+from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, along, chart
+from fullrecall.views.page.choices import Choice, choices, families, first_shown
+from fullrecall.views.page.columns import Column, columns
+from fullrecall.views.page.groupings import groupings
+from fullrecall.views.page.payload import payload
+from fullrecall.views.page.readings import Misses
+from fullrecall.views.page.selection import selection
+from fullrecall.views.page.shell import rendered
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from fullrecall.report.page.columns import Column
+from fullrecall.views.page.columns import Column
 
 
 class Diagnosed(Protocol):

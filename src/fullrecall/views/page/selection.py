@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from fullrecall.counts import counted
 from fullrecall.measures import Measure
 from fullrecall.report.lazy_rows import LazyRows
-from fullrecall.report.page.choices import Choice
-from fullrecall.report.page.columns import Column
-from fullrecall.report.page.readings import Misses
+from fullrecall.views.page.choices import Choice
+from fullrecall.views.page.columns import Column
+from fullrecall.views.page.readings import Misses
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
 

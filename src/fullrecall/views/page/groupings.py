@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 from fullrecall.measures import Measure
 from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.report.match import group_of
-from fullrecall.report.page.columns import Column
-from fullrecall.report.page.readings import Rows
+from fullrecall.views.page.columns import Column
+from fullrecall.views.page.readings import Rows
 from fullrecall.report.pairs import change, side_by_side
 from fullrecall.report.row import Row
 from fullrecall.report.slices import (

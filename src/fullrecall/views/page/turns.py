@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.report.page.choices import Choice
-from fullrecall.report.page.columns import Column
-from fullrecall.report.page.readings import Figures, Reader
+from fullrecall.views.page.choices import Choice
+from fullrecall.views.page.columns import Column
+from fullrecall.views.page.readings import Figures, Reader
 from fullrecall.report.row import Row
 
 MOST_TURNED = 20_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.report.lazy_rows import LazyRows
-from fullrecall.report.page.selection import heads
+from fullrecall.views.page.selection import heads
 from fullrecall.report.row import Row
 from fullrecall.usage import Usage
 
