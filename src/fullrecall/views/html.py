@@ -6,6 +6,7 @@ Every text in them is escaped, and its direction stays its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from fullrecall.views.sheet import Bar, Cell, CellLike, Line, Section, Sheet, cell_of
@@ -39,12 +40,17 @@ def text_of(*sheets: Sheet) -> str:
 
 
 def table(
-    sheet: Sheet, classes: str = "", *, first: int | None = None, marks: Sequence[object] = ()
+    sheet: Sheet,
+    classes: str = "",
+    *,
+    first: int | None = None,
+    marks: Sequence[object] = (),
+    swatches: Sequence[Markup] = (),
 ) -> Markup:
     """Return the table of a sheet for a page, whose style says how it looks.
 
     Of a sheet with one section for each choice of the reader, `first` is shown. `marks` name the
-    columns that a script underlines, such as the k of each.
+    columns that a script underlines, such as the k of each; `swatches` stand before the labels.
     """
     heads = [
         _head(cell_of(head), side, mark)
@@ -54,7 +60,11 @@ def table(
     ]
     bodies = [
         _markup('<tbody role="rowgroup"{}>{}</tbody>\n').format(
-            _choice(nth, first), _joined(_line(line, sheet) for line in section.lines)
+            _choice(nth, first),
+            _joined(
+                _line(line, sheet, swatch)
+                for line, swatch in zip_longest(section.lines, swatches[: len(section.lines)])
+            ),
         )
         for nth, section in enumerate(sheet.sections)
     ]
@@ -62,6 +72,15 @@ def table(
         '<table class="{}" role="table">\n<thead role="rowgroup"><tr role="row">'
         '<th scope="col" role="columnheader">{}</th>{}</tr></thead>\n{}</table>'
     ).format(classes, visible(sheet.corner), _joined(heads), _joined(bodies))
+
+
+def swatch(style: int, *, hollow: bool) -> Markup:
+    """Return a short piece of a chart's line, by the number of its style."""
+    dot = "hollow" if hollow else "dot"
+    return _markup(
+        f'<svg class="swatch c{style}" viewBox="0 0 44 14" aria-hidden="true"><path class="curve '
+        f'd{style}" d="M0 7L44 7"/><circle class="{dot}" cx="22" cy="7" r="3.5"/></svg>'
+    )
 
 
 def _in_notebook(sheet: Sheet) -> Markup:
@@ -99,7 +118,7 @@ def _inner(cell: Cell) -> Markup:
     if cell.link:
         inner = _markup('<a href="{}">{}</a>').format(cell.link, inner)
     if cell.small:
-        inner = _markup("{}<small>{}</small>").format(inner, visible(cell.small))
+        inner = _markup("{} <small>{}</small>").format(inner, visible(cell.small))
     return inner
 
 
@@ -110,15 +129,15 @@ def _head(cell: Cell, side: str, mark: object) -> Markup:
     )
 
 
-def _line(line: Line, sheet: Sheet) -> Markup:
+def _line(line: Line, sheet: Sheet, swatch: Markup | None) -> Markup:
     label = cell_of(line.label)
     letter = _markup('<span class="letter">{}</span> ').format(label.letter) if label.letter else ""
     cells = (
         _data(cell_of(cell), side) for cell, side in zip(line.cells, sheet.aligned[1:], strict=True)
     )
     return _markup(
-        '<tr role="row"><th scope="row" role="rowheader">{}{}</th>{}</tr>\n'
-    ).format(letter, _inner(label), _joined(cells))
+        '<tr role="row"><th scope="row" role="rowheader">{}{}{}</th>{}</tr>\n'
+    ).format(swatch or "", letter, _inner(label), _joined(cells))
 
 
 def _data(cell: Cell, side: str) -> Markup:

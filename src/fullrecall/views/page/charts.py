@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING
 
+from fullrecall.views.html import swatch
+
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from fullrecall.report.bounds import Interval
 
 WIDTH, HEIGHT = 420, 252
@@ -33,7 +37,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Curve:
-    """A score by k, and how it is drawn; `hollow` dots stand for what was before."""
+    """A score, or a report, by k and how it is drawn; `hollow` dots stand for what was before."""
 
     letter: str
     name: str
@@ -72,6 +76,11 @@ class Chart:
     width: int = WIDTH
     height: int = HEIGHT
 
+    @property
+    def swatches(self) -> list[Markup]:
+        """How each curve looks."""
+        return [swatch(one.curve.style, hollow=one.curve.hollow) for one in self.curves]
+
 
 def chart(curves: Iterable[Curve]) -> Chart | None:
     """Return the chart of `curves`; None where there are fewer than two ks, which make no line."""
@@ -93,11 +102,6 @@ def chart(curves: Iterable[Curve]) -> Chart | None:
         [(x(k), k) for k in _labeled(ks, x)],
         [(_y(step / 4), f"{step / 4:g}") for step in range(5)],
     )
-
-
-def along(value: float, low: float, high: float, width: float) -> float:
-    """Return where `value` stands on an axis from `low` to `high` that is `width` long."""
-    return round((min(max(value, low), high) - low) / (high - low) * width, 1)
 
 
 def _drawn(curve: Curve, x: Callable[[int], float], label: float) -> Drawn:

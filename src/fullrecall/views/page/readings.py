@@ -1,31 +1,24 @@
-"""What the table of a page shows of a sample: each score by each choice, on each side."""
+"""What a page reads of each sample: each score by each choice, in each report."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullrecall.findings import ColumnFindings, Findings, restricted
-from fullrecall.measures import Measure
 from fullrecall.measures.sets import RecallMeasure
-from fullrecall.views.page.choices import Choice
-from fullrecall.views.page.columns import Column
-from fullrecall.views.page.encoding import as_json
 from fullrecall.report.pairs import Gap, side_by_side
-from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
+from fullrecall.views.page.choices import Column, Rows, Subject
+from fullrecall.views.page.document import as_json
 
-Rows: TypeAlias = tuple[Row | None, ...]
-"""One sample on each side of a page, None where that side's report does not have it."""
-
+if TYPE_CHECKING:
+    from fullrecall.findings import Finding
+    from fullrecall.measures import Measure
 
 STATUSES = list(Status)
 """The statuses, each by its number."""
-
-
-_Numbers: TypeAlias = tuple[int, ...]
 
 
 class Misses(NamedTuple):
@@ -37,7 +30,7 @@ class Misses(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Figures:
-    """A score by each choice: its values, its misses and of how many targets.
+    """A score by each choice: its values and its misses.
 
     `whole` says that every measure counts all targets. `json` has the status, the values and the
     misses as the page's script reads them. `reasons` are those of results with these figures, by
@@ -45,20 +38,21 @@ class Figures:
     """
 
     values: Sequence[float | None]
-    missed: tuple[int, ...]
-    targets: tuple[int, ...]
+    misses: Sequence[Misses]
     whole: bool
     json: str
     reasons: dict[int, str] = field(default_factory=dict)
 
 
 class Cell(NamedTuple):
-    """One score of one sample on one side.
+    """One score of one sample in one report.
 
-    `result` is what the scorer found; `read` the same over the targets that are compared.
+    `result` is what the scorer found, with its `findings`; `read` the same over the targets that
+    are compared.
     """
 
     result: Result
+    findings: Sequence[Finding]
     read: Result
     figures: Figures
 
@@ -75,7 +69,7 @@ class Cell(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One score of one sample on the sides that have it; `gap` says why it is not compared."""
+    """One score of one sample in the reports that have it; `gap` says why it is not compared."""
 
     nth: int
     measures: Sequence[Measure]
@@ -84,48 +78,52 @@ class Reading(NamedTuple):
 
 
 class Reader:
-    """Reads the `nth` score of samples by every choice."""
+    """Reads the scores of samples by every choice."""
 
-    def __init__(self, column: Column, nth: int, choices: Sequence[Choice]) -> None:
+    def __init__(self, subject: Subject) -> None:
+        self._scores = [
+            _Score(column, nth, [choice.measures[nth] for choice in subject.choices])
+            for nth, column in enumerate(subject.columns)
+        ]
+
+    def read(self, rows: Rows) -> list[Reading]:
+        """Return what the page reads of a sample."""
+        return [score.read(rows) for score in self._scores]
+
+
+class _Score:
+    def __init__(self, column: Column, nth: int, measures: Sequence[Measure]) -> None:
         self._nth = nth
         self._positions = column.positions
-        self._measures = [choice.measures[nth] for choice in choices]
+        self._measures = measures
         self._by_ranks = all(
-            isinstance(measure, RecallMeasure) and measure.needs_only_ranks
-            for measure in self._measures
+            isinstance(measure, RecallMeasure) and measure.needs_only_ranks for measure in measures
         )
         # Of ten thousand samples, most have found as much at the same ranks as another one.
         self._figures: dict[tuple[Any, ...], Figures] = {}
 
     def read(self, rows: Rows) -> Reading:
-        """Return what the page reads of a sample."""
-        if len(rows) == 1 and rows[0] is not None:
-            result = rows[0].results[self._positions[0]]
-            cells = {0: Cell(result, result, self._of(result))}
-            return Reading(self._nth, self._measures, cells, None)
         results = [
             None if row is None else row.results[place]
             for row, place in zip(rows, self._positions, strict=True)
         ]
         gap, read = _compared(results)
         cells = {
-            side: Cell(result, own, self._of(own))
+            side: self._cell(result, own)
             for side, (result, own) in enumerate(zip(results, read, strict=True))
             if result is not None and own is not None
         }
         return Reading(self._nth, self._measures, cells, gap)
 
-    def _of(self, read: Result) -> Figures:
-        findings = read.findings
+    def _cell(self, result: Result, read: Result) -> Cell:
+        findings = tuple(result.findings)
+        own = findings if read is result else tuple(read.findings)
+        return Cell(result, findings, read, self._of(read, own))
+
+    def _of(self, read: Result, findings: tuple[Finding, ...]) -> Figures:
         if not self._by_ranks or read.status is not Status.SCORED or read.ranks is not None:
             return _figures(read, self._measures)
-        key: tuple[Any, ...]
-        if type(findings) is tuple:
-            key = tuple([finding.steps for finding in findings])
-        elif isinstance(findings, ColumnFindings):
-            key = (len(findings), *findings.found_ranks)
-        else:
-            return _figures(read, self._measures)
+        key = tuple([finding.steps for finding in findings])
         known = self._figures.get(key)
         if known is None:
             known = self._figures[key] = _figures(read, self._measures)
@@ -143,45 +141,30 @@ def _compared(results: Sequence[Result | None]) -> tuple[Gap | None, Sequence[Re
 
 
 def _over(first: Result, between: Result | None) -> Result | None:
+    """Return a result over the targets that another one has."""
     if between is None:
         return None
-    return replace(between, findings=restricted(between.findings, set(first.targets)))
+    targets = set(first.targets)
+    return replace(between, findings=tuple(f for f in between.findings if f.target in targets))
 
 
 def _figures(read: Result, measures: Sequence[Measure]) -> Figures:
-    missed: tuple[int, ...] = (0,) * len(measures)
-    targets, whole = missed, False
-    values: list[float | None] = [None] * len(measures)
-    if read.status is not Status.UNSCORED:
-        findings, retrieved = read.ranked, read.retrieved
-        values = [_short(measure.of(findings, retrieved)) for measure in measures]
-        # What was not measured was not missed.
-        if read.status is Status.SCORED:
-            missed, targets, whole = _misses(findings, measures)
-    numbers = as_json([STATUSES.index(read.status), values, missed])
-    return Figures(values, missed, targets, whole, numbers)
+    values = [read[measure] for measure in measures]
+    short = [None if value is None else round(value, 6) for value in values]
+    misses, whole = [Misses(0, 0)] * len(measures), False
+    if read.status is Status.SCORED:  # what was not measured was not missed
+        misses, whole = _misses(read, measures)
+    numbers = as_json([STATUSES.index(read.status), short, [one.missed for one in misses]])
+    return Figures(short, misses, whole, numbers)
 
 
-def _misses(findings: Findings, measures: Sequence[Measure]) -> tuple[_Numbers, _Numbers, bool]:
-    """Return what each measure counts as missed, and of how many; and whether each counts all."""
-    missed, targets, whole = [], [], True
-    counted: Findings | None = None
+def _misses(read: Result, measures: Sequence[Measure]) -> tuple[list[Misses], bool]:
+    """Return what each measure counts as missed; and whether each counts all targets."""
+    misses, whole, findings = [], True, read.ranked
     for measure in measures:
-        own = measure.counted(findings)
-        if own is not counted:
-            counted, found = own, _found(own)
-            size, whole = len(own), whole and own is findings
-        missed.append(size - (len(found) if measure.k is None else bisect_right(found, measure.k)))
-        targets.append(size)
-    return tuple(missed), tuple(targets), whole
-
-
-def _found(findings: Findings) -> Sequence[int]:
-    """Return the ranks at which targets are found in full, ascending."""
-    if isinstance(findings, ColumnFindings):
-        return findings.found_ranks
-    return sorted(finding.rank for finding in findings if finding.rank is not None)
-
-
-def _short(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+        counted = measure.counted(findings)
+        whole = whole and counted is findings
+        ranks = sorted(finding.rank for finding in counted if finding.rank is not None)
+        within = len(ranks) if measure.k is None else bisect_right(ranks, measure.k)
+        misses.append(Misses(len(counted) - within, len(counted)))
+    return misses, whole

@@ -1,133 +1,239 @@
-"""What stands once on a page and is named by its number elsewhere: texts and contexts."""
+"""The tables and charts of a page as sheets: scores or changes by each choice, and over k."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
-from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from fullrecall.context import Context
+from fullrecall.report.bounds import CONFIDENCE
+from fullrecall.views.comparisons import difference_cells, difference_heads
+from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
+from fullrecall.views.sheet import Bar, Cell, CellLike, Line, Section, Sheet
+from fullrecall.views.summaries import mean_cell
+from fullrecall.views.text import NOTHING, between, shown
 
-CHARACTERS_IN_BLOCK = 250_000
-"""Characters of the texts that are read together, if they are not one longer text."""
+if TYPE_CHECKING:
+    from fullrecall.measures import Measure
+    from fullrecall.report.bounds import Interval
+    from fullrecall.report.difference import Difference
+    from fullrecall.report.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.views.page.choices import Column, Subject
+    from fullrecall.views.page.readings import Misses
 
-CONTEXTS_IN_BLOCK = 2_000
-"""Contexts that are read together."""
+_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""How far the axis of differences may reach."""
 
-_plain = json.JSONEncoder(ensure_ascii=False, default=str).encode
-
-
-class Texts:
-    """Texts by number, each once."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def number(self, text: str | None) -> int | None:
-        """Return the number of `text`; None for none."""
-        numbers = self.numbers
-        return None if text is None else numbers.setdefault(text, len(numbers))
-
-    def blocks(self) -> Iterator[list[str]]:
-        """Yield the texts in order, cut into blocks."""
-        block: list[str] = []
-        size = 0
-        for text in self.numbers:
-            if block and size + len(text) > CHARACTERS_IN_BLOCK:
-                yield block
-                block, size = [], 0
-            block.append(text)
-            size += len(text)
-        if block:
-            yield block
+_BEFORE = 5
+"""The style of what was before: a quiet dashed line."""
 
 
-class Contexts:
-    """Contexts by number, each once: those that differ by their score alone are one."""
+class Panel(NamedTuple):
+    """The chart of a measure over k, its numbers, and the choices with which it is shown."""
 
-    def __init__(self, texts: Texts) -> None:
-        self._texts = texts
-        # Numbers as they are written, which is what they are for.
-        self._numbers: dict[tuple[Any, ...], str] = {}
-        # Those with metadata, which cannot be part of a key.
-        self._with: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], str]]] = {}
-        self._entries: list[str] = []
+    chart: Chart
+    caption: str
+    sheet: Sheet
+    choices: Sequence[int]
 
-    def listed(self, contexts: Sequence[Context]) -> str:
-        """Return the numbers of the contexts as JSON."""
-        if not any(map(_metadata, contexts)):
-            known = list(map(self._numbers.get, map(_key, contexts)))
-            if None not in known:
-                return f"[{','.join(known)}]"  # type: ignore[arg-type] # no None: looked at above
-        return f"[{','.join(map(self._number, contexts))}]"
 
-    def listed_ids(self, ids: Sequence[str | None]) -> str:
-        """Return the numbers of contexts of which the IDs alone are known, as JSON."""
-        # A rank without an ID has nothing to show, and still takes its place.
-        return self.listed([Context(id=one, text=None if one else "") for one in ids])
-
-    def blocks(self) -> Iterator[str]:
-        """Yield the contexts in order as JSON, cut into blocks; at least one."""
-        for start in range(0, len(self._entries) or 1, CONTEXTS_IN_BLOCK):
-            yield f"[{','.join(self._entries[start : start + CONTEXTS_IN_BLOCK])}]"
-
-    def _number(self, context: Context) -> str:
-        key = _key(context)
-        if not context.metadata:
-            number = self._numbers.get(key)
-            if number is None:
-                number = self._numbers[key] = self._add(context)
-            return number
-        same = self._with.setdefault(key, [])
-        for known, number in same:
-            if known == context.metadata:
-                return number
-        same.append((context.metadata, self._add(context)))
-        return same[-1][1]
-
-    def _add(self, context: Context) -> str:
-        number = self._texts.number
-        self._entries.append(
-            written(
-                t=number(context.text),
-                i=number(context.id),
-                d=number(context.source),
-                p=None if context.start is None else f"[{context.start},{context.end}]",
-                m=number(metadata_text(context.metadata)),
-            )
+def scores_sheet(
+    subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]
+) -> Sheet:
+    """Return the scores of one report: a section for each choice, a line for each score."""
+    gaps = any(score.unscored for score in summary)
+    percent = f"{CONFIDENCE:.0%} interval"
+    heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
+    heads += ["If all unscored were 0 or 1"] * gaps
+    sections = [
+        Section(
+            choice.label,
+            [
+                Line(_label(c, m), _score_cells(s, s[m], misses[nth][place], heads))
+                for nth, (c, s, m) in enumerate(
+                    zip(subject.columns, summary, choice.measures, strict=True)
+                )
+            ],
         )
-        return str(len(self._entries) - 1)
+        for place, choice in enumerate(subject.choices)
+    ]
+    return Sheet(heads, sections, corner="Score", sides="lrllrrrr" + "l" * gaps)
 
 
-_key = attrgetter("text", "id", "source", "start", "end")
-_metadata = attrgetter("metadata")
+def _score_cells(
+    score: ScoreSummary, one: Estimate, misses: Misses, heads: Sequence[str]
+) -> list[Cell]:
+    low, high = one.bounds or (None, None)
+    gaps = f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING
+    cells = [
+        Cell(shown(one.mean), "strong"),
+        Cell("", bar=_bar(one.mean, one.interval, 0.0)),
+        Cell(between(one.interval)),
+        Cell(f"{misses.missed:,} of {misses.targets:,}"),
+        Cell(f"{one.samples:,}"),
+        Cell(f"{one.undefined:,}", "unsure" if one.undefined else ""),
+        Cell(f"{score.unscored:,}", "unsure" if score.unscored else ""),
+        Cell(gaps),
+    ]
+    return _labeled(cells[: len(heads)], heads)
 
 
-def metadata_text(metadata: Mapping[str, Any]) -> str | None:
-    """Return metadata as JSON with one line for each key; None for none."""
-    if not metadata:
-        return None
-    try:
-        lines = [f" {_plain(str(name))}: {_plain(value)}" for name, value in metadata.items()]
-    except (TypeError, ValueError):  # a value that holds itself, or keys that are no str
-        return str(metadata)
-    return "{\n" + ",\n".join(lines) + "\n}"
+def changes_sheet(subject: Subject) -> Sheet:
+    """Return each later report against the first: a section for each choice.
 
-
-def rounded(value: float) -> str:
-    """Return a number as JSON, with as many digits as a page needs.
-
-    Raises `ValueError` for a number that is not finite.
+    Of more than two reports each has its line, the first one too.
     """
-    if not isfinite(value):
-        raise ValueError(f"expected a finite number, got {value!r}")
-    return "1" if value == 1.0 else f"{value:.6g}"
+    end, several = _end(subject), len(subject.names) > 2 or bool(_adjusted(subject) > 1)  # noqa: PLR2004 - before and after
+    before, after, *others = difference_heads(subject.confidence, several=several)
+    heads = ["Difference", f"-{end:g} to +{end:g}", others[1], "Before", "After", *others[2:]]
+    sections = [
+        Section(
+            choice.label,
+            [
+                line
+                for column, measure in zip(subject.columns, choice.measures, strict=True)
+                for line in _change_lines(subject, column, measure, heads, end)
+            ],
+        )
+        for choice in subject.choices
+    ]
+    return Sheet(heads, sections, corner="Score", sides=f"lrll{'r' * (len(heads) - 3)}")
 
 
-def written(**fields: str | int | None) -> str:
-    """Return JSON of an object of the fields that are not None: numbers, or JSON already."""
-    # Details are numbers nearly all, which are written faster than by an encoder.
-    parts = [f'"{name}":{value}' for name, value in fields.items() if value is not None]
-    return f"{{{','.join(parts)}}}"
+def _change_lines(
+    subject: Subject, column: Column, measure: Measure, heads: Sequence[str], end: float
+) -> Iterator[Line]:
+    changes, names = subject.changes(column.method.name, measure), subject.names
+    label = _label(column, measure)
+    several = len(names) > 2  # noqa: PLR2004 - before and after
+    if several:
+        mean = next(iter(subject.reports.values())).summary(measure)[column.method.name][measure]
+        cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
+        cells[4] = Cell(shown(mean.mean))
+        yield Line(label._replace(text=names[0], small=label.text), _labeled(cells, heads))
+    for name, one in zip(names[1:], changes, strict=True):
+        told = label._replace(text=name, small=label.text) if several else label
+        yield Line(told, _change_cells(one, heads, end))
+
+
+def _change_cells(one: Difference, heads: Sequence[str], end: float) -> list[Cell]:
+    holm = len(heads) > 7  # noqa: PLR2004 - as many without it
+    before, after, difference, interval, *others = difference_cells(one, several=holm)
+    axis = Cell("", bar=_bar(one.difference, one.interval, -end, end))
+    return _labeled([difference, axis, interval, before, after, *others], heads)
+
+
+def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
+    """Return a chart for each measure that is offered at several ks.
+
+    Of one report it has a curve for each score; of several there is one chart for each score, with
+    a curve for each report.
+    """
+    found = []
+    for family, places in subject.families.items():
+        if summary is not None:
+            curves = [
+                Curve(column.letter, column.method.name, nth % STYLES, _means(score, family))
+                for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
+            ]
+            found.append((f"Mean of {family!r} @ k", places, curves, {}))
+            continue
+        for column in subject.columns:
+            caption = f"{column.method.name}: mean of {family!r} @ k"
+            found.append((caption, places, *_curves_of(subject, column, family)))
+    drawn = [(caption, places, chart(of), changes) for caption, places, of, changes in found]
+    return [
+        Panel(one, caption, _panel_sheet(one, changes), places)
+        for caption, places, one, changes in drawn
+        if one is not None
+    ]
+
+
+def _means(score: ScoreSummary, family: Measure) -> list[Figure]:
+    cuts = {m.k: one for m, one in score.items() if m.whole == family and m.k is not None}
+    return [Figure(k, cuts[k].mean, cuts[k].interval) for k in sorted(cuts)]
+
+
+def _curves_of(
+    subject: Subject, column: Column, family: Measure
+) -> tuple[list[Curve], Mapping[int, Sequence[Difference]]]:
+    """Return a curve for each report, and the differences from the first by k."""
+    place = subject.columns.index(column)
+    measures = [choice.measures[place] for choice in subject.choices]
+    cuts = {m.k: m for m in measures if m.whole == family and m.k is not None}
+    changes = {k: subject.changes(column.method.name, cuts[k]) for k in sorted(cuts)}
+    first = [Figure(k, of[0].before, None) for k, of in changes.items()]
+    curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]
+    for nth, name in enumerate(subject.names[1:]):
+        figures = [Figure(k, of[nth].after, None) for k, of in changes.items()]
+        curves.append(Curve("", name, nth % (STYLES - 1), figures))
+    return curves, changes
+
+
+def _panel_sheet(drawn: Chart, changes: Mapping[int, Sequence[Difference]]) -> Sheet:
+    """Return the numbers of a chart: a line for each curve, and for the change at last."""
+    lines = []
+    for one in drawn.curves:
+        figures = {figure.k: figure for figure in one.curve.figures}
+        cells = [_figure_cell(figures[k]) if k in figures else Cell(NOTHING) for k in drawn.ks]
+        lines.append(Line(Cell(one.curve.name, letter=one.curve.letter), cells))
+    if changes:
+        cells = [_difference_cell(changes[k][-1]) for k in drawn.ks]
+        lines.append(Line("difference", cells))
+    return Sheet([str(k) for k in drawn.ks], [Section("", lines)], corner="at k")
+
+
+def _figure_cell(figure: Figure) -> Cell:
+    return Cell(
+        shown(figure.value), small="" if figure.interval is None else between(figure.interval)
+    )
+
+
+def _difference_cell(one: Difference) -> Cell:
+    _, _, difference, interval, *_ = difference_cells(one, several=False)
+    return difference._replace(small=interval.text)
+
+
+def others_sheet(subject: Subject, summary: Summary, first: int, charted: set[int]) -> Sheet:
+    """Return the means of the choices that neither open the page nor are in a chart."""
+    others = [nth for nth in range(len(subject.choices)) if nth not in {first, *charted}]
+    lines = [
+        Line(
+            Cell(column.method.name, letter=column.letter),
+            [mean_cell(score[subject.choices[nth].measures[place]]) for nth in others],
+        )
+        for place, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
+    ]
+    heads = [subject.choices[nth].label for nth in others]
+    return Sheet(heads, [Section("", lines if others else [])], corner="Mean")
+
+
+def _label(column: Column, measure: Measure) -> Cell:
+    return Cell(column.method.label(measure), letter=column.letter)
+
+
+def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
+    """Return cells that name themselves where a narrow window has no room for heads."""
+    return [cell._replace(label=head.replace("\n", "")) for cell, head in zip(cells, heads, strict=True)]
+
+
+def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:
+    return Bar(low, high, value, None if interval is None else (interval.low, interval.high))
+
+
+def _differences(subject: Subject) -> Iterator[Difference]:
+    for choice in subject.choices:
+        for column, measure in zip(subject.columns, choice.measures, strict=True):
+            yield from subject.changes(column.method.name, measure)
+
+
+def _adjusted(subject: Subject) -> int:
+    return sum(one.p_adjusted is not None for one in _differences(subject))
+
+
+def _end(subject: Subject) -> float:
+    """Return the end of an axis that holds all differences with their intervals."""
+    reach = [0.0]
+    for one in _differences(subject):
+        values = (one.difference, *(one.interval or ())[:2])
+        reach += [abs(value) for value in values if value is not None]
+    return next(end for end in _ENDS if end >= min(max(reach), 1.0))

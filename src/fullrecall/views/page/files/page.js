@@ -7,7 +7,7 @@
   const {
     sides, choices, first, scores, causes, statuses, gaps, groupings, samples, perBlock, contextsPerBlock,
     texts: textBlocks,
-    failing: failingOfAll, turned: turnedOfAll,
+    turns,
   } = read("index");
   const paired = sides.length > 1;
   const last = sides.length - 1;
@@ -930,9 +930,9 @@
   };
   // What fails is said of the measure chosen; the page comes with that of the first.
   const failing = byId("failing-samples");
-  const worstFirst = (places) => {
+  const worstFirst = (places, side) => {
     const key = (at) => {
-      const cells = samples[at].v[last];
+      const cells = samples[at].v[side];
       return [
         Math.min(...cells.map(scoreOf).filter((one) => one !== null)),
         -Math.max(...cells.map((cell) => missedOf(cell) || 0)),
@@ -953,26 +953,19 @@
     if (!newly) return;
     const nths = [...scores.keys()];
     const places = (turn) => [...samples.keys()].filter((at) => turnedBy(samples[at], nths, TURNS[turn]));
-    const compared = samples.filter((one) => failsOn(one, 0, nths) !== null && failsOn(one, last, nths) !== null);
-    const now = places("newly");
-    // Where not all samples are here, what became of all comes with them.
-    const counts = turnedOfAll[state.choice] ||
-      [compared.length, now.length, places("mended").length, places("still").length];
-    ["turned-compared", "newly-samples", "mended-samples", "still-samples"].forEach((id, nth) => {
-      byId(id).textContent = counts[nth].toLocaleString("en");
-    });
-    byId("newly-worst").replaceChildren(...worstFirst(now));
+    const counts = turns[state.choice];
+    byId("turned-compared").textContent = counts.compared.toLocaleString("en");
+    for (const turn of Object.keys(TURNS)) byId(`${turn}-samples`).textContent = counts[turn].toLocaleString("en");
+    byId("newly-worst").replaceChildren(...worstFirst(places("newly"), last));
+    byId("mended-worst").replaceChildren(...worstFirst(places("mended"), 0));
   };
   const showFailing = () => {
     if (!failing) return;
-    const cells = samples.map((sample) => sample.v[last] || []);
-    const scored = cells.filter((of) => of.some((cell) => scoreOf(cell) !== null)).length;
-    const places = [...samples.keys()].filter((at) => cells[at].some((cell) => scoreOf(cell) !== null && missedOf(cell) > 0));
-    // Where not all samples are here, how many of all fail comes with them.
-    const [missing, measured] = failingOfAll[state.choice] || [places.length, scored];
-    failing.textContent = missing.toLocaleString("en");
-    byId("failing-scored").textContent = measured.toLocaleString("en");
-    byId("failing-worst").replaceChildren(...worstFirst(places));
+    const nths = [...scores.keys()];
+    failing.textContent = turns[state.choice].missing.toLocaleString("en");
+    byId("failing-scored").textContent = turns[state.choice].scored.toLocaleString("en");
+    const places = [...samples.keys()].filter((at) => failsOn(samples[at], last, nths));
+    byId("failing-worst").replaceChildren(...worstFirst(places, last));
   };
   for (const select of choosers) {
     select.closest("label").hidden = false;
