@@ -163,8 +163,9 @@ def gate(
     from fullrecall.cli.outputs import check_writable
     from fullrecall.cli.problems import explained
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report, terminal
+    from fullrecall.report import Report
     from fullrecall.results import Gate
+    from fullrecall.views.gates import outcomes
 
     if k is not None and min_recall is None and baseline is None:
         raise typer.BadParameter("needs --min-recall or --baseline", param_hint="--k")
@@ -203,7 +204,7 @@ def gate(
     if as_json:
         write(json.dumps(result.to_dict(), indent=2) + "\n")
     else:
-        show(*terminal.outcomes(result))
+        show(*outcomes(result))
     raise typer.Exit(CODES[result.outcome])
 
 

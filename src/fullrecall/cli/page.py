@@ -69,7 +69,7 @@ def page(
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report, Comparisons, compare
+    from fullrecall.report import Comparisons, Report, compare
 
     path = output or report[-1].with_suffix(".html")
     if path.suffix != ".html":

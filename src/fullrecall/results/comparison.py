@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -32,7 +31,7 @@ from fullrecall.table.row import Row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullrecall.report.page import Diagnosis
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,13 +241,13 @@ class Comparison(Sequence[ScoreComparison]):
         `id_recall_lost` name targets as a JSON array. The library is chosen,
         and errors are raised, as in `Report.to_frame`.
         """
-        from fullrecall.report import frames
+        from fullrecall.views import frames
 
         return frames.changes(self, backend)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
-        from fullrecall.report import exports
+        from fullrecall.views import exports
 
         return exports.written(exports.comparison_as_json(self), path)
 
@@ -257,7 +256,7 @@ class Comparison(Sequence[ScoreComparison]):
 
         As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
         """
-        from fullrecall.report import exports
+        from fullrecall.views import exports
 
         return exports.written_table(exports.comparison_as_csv(self, delimiter), path)
 
@@ -267,9 +266,10 @@ class Comparison(Sequence[ScoreComparison]):
         A table of all differences, the samples that changed most, `flips` of each score, and what
         the numbers stand on. Raises `ParameterError` for `flips` below 0.
         """
-        from fullrecall.report import exports, markdown
+        from fullrecall.views import exports
+        from fullrecall.views.comparisons import comparison_markdown
 
-        return exports.written(markdown.of_comparison(self, flips), path)
+        return exports.written(comparison_markdown(self, flips), path)
 
     @uncollected()
     def to_html(
@@ -287,8 +287,8 @@ class Comparison(Sequence[ScoreComparison]):
         report before and of the one after, say why each target was missed; None diagnoses the one
         after by what it alone tells, False leaves it out.
         """
-        from fullrecall.report import exports
-        from fullrecall.report.page import comparison_page, write
+        from fullrecall.views import exports
+        from fullrecall.views.page import comparison_page, write
 
         if diagnoses is None:
             diagnoses = None, diagnosed(self.after, self.measures)
@@ -312,22 +312,22 @@ class Comparison(Sequence[ScoreComparison]):
         shown or saved. `scores` names which. Raises `ReportError` where there is nothing to draw,
         `MissingExtraError` without Matplotlib.
         """
-        from fullrecall.report.plots import before_after
+        from fullrecall.views.plots import before_after
 
         return before_after(self, measure, ax, scores=scores)
 
     def _repr_html_(self) -> str:
-        from fullrecall.report.notebook import comparison_html
+        from fullrecall.views import html
+        from fullrecall.views.comparisons import comparison_sheet
 
-        return comparison_html(self)
+        return html.text_of(comparison_sheet(self))
 
     def __str__(self) -> str:
         # Imported when a comparison is shown: `terminal` draws with rich.
-        from fullrecall.report import terminal
+        from fullrecall.views import terminal
+        from fullrecall.views.comparisons import comparison_sheet
 
-        console = terminal.console(StringIO(), width=terminal.WIDEST)
-        notes = terminal.comparison_notes(self)
-        return terminal.printed(console, [terminal.comparison_table(self), *notes])
+        return terminal.text_of(comparison_sheet(self))
 
     __repr__ = __str__
 
@@ -386,18 +386,18 @@ class Pairs(Sequence[tuple[Row, Row]]):
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
     """Return the comparisons with one error rate for all that was asked, or each's main one."""
     asked = [
-        (score.name, each.measure, each.change)
-        for score in scores
+        (nth, each.measure, each.change)
+        for nth, score in enumerate(scores)
         for each in (score.values() if all_asked else [score.main])
     ]
     together = corrected([change for _, _, change in asked])
     changes = {
-        (name, measure): change
-        for (name, measure, _), change in zip(asked, together, strict=True)
+        (nth, measure): change
+        for (nth, measure, _), change in zip(asked, together, strict=True)
     }
 
-    def replaced(name: str, each: Difference) -> Difference:
-        change = changes.get((name, each.measure))
+    def replaced(nth: int, each: Difference) -> Difference:
+        change = changes.get((nth, each.measure))
         if change is None:
             return each
         p = change.p_adjusted if each.samples else None
@@ -406,9 +406,7 @@ def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[Sco
     return tuple(
         replace(
             score,
-            differences={
-                measure: replaced(score.name, each) for measure, each in score.items()
-            },
+            differences={measure: replaced(nth, each) for measure, each in score.items()},
         )
-        for score in scores
+        for nth, score in enumerate(scores)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -16,7 +15,7 @@ from fullrecall.results.comparison import Comparison, adjusted
 from fullrecall.results.difference import Difference
 
 if TYPE_CHECKING:
-    from fullrecall.report.page.causes import Diagnosis
+    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.table.row import Row
 
 
@@ -192,8 +191,8 @@ class Comparisons(Mapping[str, Report]):
         them. `diagnosis` is that of the last report; None makes one by what it alone tells, False
         leaves it out.
         """
-        from fullrecall.report import exports
-        from fullrecall.report.page import runs_page, write
+        from fullrecall.views import exports
+        from fullrecall.views.page import runs_page, write
 
         if diagnosis is None:
             diagnosis = diagnosed(self[list(self)[-1]], self.measures)
@@ -203,9 +202,9 @@ class Comparisons(Mapping[str, Report]):
         return exports.kept(page, path)
 
     def __str__(self) -> str:
-        from fullrecall.report import terminal
+        from fullrecall.views import terminal
+        from fullrecall.views.comparisons import runs_sheet
 
-        console = terminal.console(StringIO(), width=terminal.WIDEST)
-        return terminal.printed(console, [terminal.runs_table(self)]).rstrip("\n")
+        return terminal.text_of(runs_sheet(self)).rstrip("\n")
 
     __repr__ = __str__

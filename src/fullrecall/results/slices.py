@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -90,15 +89,18 @@ class Slices(Sequence[Slice]):
         }
 
     def __str__(self) -> str:
-        from fullrecall.report import terminal
+        from fullrecall.views import terminal
+        from fullrecall.views.summaries import slices_sheet
 
-        console = terminal.console(StringIO(), width=terminal.WIDEST)
-        notes = [f"{self.confidence:.0%} intervals that hold for all {len(self):,} slices together"]
-        if self.without:
-            notes.append(f"{self.without:,} samples without {terminal.one_line(self.by, 60)}")
-        return terminal.printed(console, [terminal.slices_table(self), *notes]).rstrip("\n")
+        return terminal.text_of(slices_sheet(self)).rstrip("\n")
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from fullrecall.views import html
+        from fullrecall.views.summaries import slices_sheet
+
+        return html.text_of(slices_sheet(self))
 
 
 def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:

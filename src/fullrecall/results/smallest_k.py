@@ -84,9 +84,10 @@ class SmallestK:
         return f"SmallestK({self.k}, {self.reason})"
 
     def _repr_html_(self) -> str:
-        from fullrecall.report.notebook import smallest_k_html
+        from fullrecall.views import html
+        from fullrecall.views.summaries import smallest_k_sheet
 
-        return smallest_k_html(self)
+        return html.text_of(smallest_k_sheet(self))
 
 
 def smallest_k(

@@ -34,7 +34,7 @@ from fullrecall.report.match import Compared, Match, Places, gaps, plain
 from fullrecall.results.pairs import Common, PairedBy, common_targets
 from fullrecall.report.report import Report
 from fullrecall.table.row import Row
-from fullrecall.report.totals import Totals
+from fullrecall.results.totals import Totals
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from fullrecall.results.difference import Changes
 from fullrecall.report.match import Places
 from fullrecall.results.pairs import Gap, common_targets, ends_of_change
 from fullrecall.table.row import Row
-from fullrecall.report.totals import Totals
+from fullrecall.results.totals import Totals
 from fullrecall.result import Status
 
 if TYPE_CHECKING:
