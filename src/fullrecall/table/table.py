@@ -22,6 +22,9 @@ from fullrecall.table.row import Row
 _MOST_PENDING = 4_096
 """Rows that wait to become columns."""
 
+_MOST_VIEWS = 10_000
+"""Rows of a table whose views are kept: pages and diagnoses look at each of them several times."""
+
 
 class Table:
     """Samples with the results of some scorers, as columns; grows by parts or row by row.
@@ -37,6 +40,7 @@ class Table:
         self._size = 0
         self._pending: list[tuple[Sample, Sequence[Result]]] = []
         self._values: dict[tuple[int, int, Measure], Floats] = {}
+        self._views: dict[int, Row] = {}
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
         for part in parts:
@@ -204,6 +208,15 @@ class Table:
         return None if value != value else value  # noqa: PLR0124 - NaN
 
     def _row(self, owner: int, index: int) -> Row:
+        """Return the view of a row; of a table that is small, the same one each time."""
+        if self._size > _MOST_VIEWS:
+            return self._new_row(owner, index)
+        row = self._starts[owner] + index
+        if row not in self._views:
+            self._views[row] = self._new_row(owner, index)
+        return self._views[row]
+
+    def _new_row(self, owner: int, index: int) -> Row:
         results = [self._view(owner, index, score) for score in range(len(self.methods))]
         sample = self._parts[owner].sample(index)
         return Row(self._starts[owner] + index + 1, sample, tuple(results))
