@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -208,12 +208,7 @@ class SampleObjects:
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        counts: Counter[str] = Counter()
-        for sample in self.samples:
-            if sample.retrieval is not None:
-                counts["united"] += sample.retrieval.ranks is not None
-                counts["failed"] += bool(failures(sample.retrieval.calls))
-        return counts
+        return retrievals_of(self.samples)
 
 
 @dataclass(frozen=True)
@@ -275,3 +270,13 @@ class MemoryPart:
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return self.samples.retrievals()
+
+
+def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
+    """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
+    counts: Counter[str] = Counter()
+    for sample in samples:
+        if sample.retrieval is not None:
+            counts["united"] += sample.retrieval.ranks is not None
+            counts["failed"] += bool(failures(sample.retrieval.calls))
+    return counts
