@@ -22,7 +22,7 @@ from fullrecall import (
 from fullrecall.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.measures import RR, Precision, Recall, nDCG
-from fullrecall.report.file import Writer
+from fullrecall.results.files.json_lines import Writer
 from fullrecall.result import Status
 from fullrecall.retrieval import Retrieval
 

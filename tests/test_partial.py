@@ -15,8 +15,8 @@ from fullrecall.cli import app
 from fullrecall.errors import InputError, Interrupted, ReportError
 from fullrecall.measures import Recall
 from fullrecall.report import compare
-from fullrecall.report.file import Writer
 from fullrecall.results import Gate
+from fullrecall.results.files.json_lines import Writer
 
 
 def run(*arguments: object) -> Any:

@@ -436,12 +436,12 @@ def test_a_killed_writer_leaves_what_it_had(tmp_path: Path) -> None:
     program = """
 import os, signal, sys
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.report.file import Writer
+from fullrecall.results.files.json_lines import Writer
 sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
 report = evaluate([sample] * 50, IdRecall(), progress=False)
 with Writer(sys.argv[1], report.methods) as writer:
     for row in report:
-        writer.write(row)
+        writer.write(row.sample, row.results)
     os.kill(os.getpid(), signal.SIGKILL)
 """
     killed = subprocess.run([sys.executable, "-c", program, str(path)], check=False)

@@ -35,7 +35,7 @@ _MOST = 10**4_000
 
 _STATUSES = frozenset(Status)
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """How far a saved score may be from the one that its findings give."""
 
 
@@ -187,7 +187,7 @@ class ResultRecord(Record):
             raise ReportError(f"targets must be {digest}, got {self.targets}")
         score = result.score
         if self.score != score and (
-            self.score is None or score is None or not isclose(self.score, score, abs_tol=_ROUNDING)
+            self.score is None or score is None or not isclose(self.score, score, abs_tol=ROUNDING)
         ):
             raise ReportError(f"score must be {score}, as its findings give, got {self.score}")
         return result
@@ -268,10 +268,11 @@ def content_of(plain: object, methods: Sequence[Method]) -> tuple[Sample, tuple[
     """Return the sample and the results of a row; `ReportError` for what is no row of the methods.
 
     What most rows are is read in half the time that `RowRecord` takes, which says what is wrong
-    with all others.
+    with all others. Whether such a row's scores are those of its findings is not looked at: that
+    is faster done for many rows at once.
     """
-    made = _usual_row(plain, methods)
-    return RowRecord.read(plain).content(methods) if made is None else made
+    usual = _usual_row(plain, methods)
+    return RowRecord.read(plain).content(methods) if usual is None else usual
 
 
 _ROW = frozenset({"sample", "results"})
@@ -289,7 +290,7 @@ def _usual_row(plain: Any, methods: Sequence[Method]) -> tuple[Sample, tuple[Res
     results = []
     for one, method in zip(listed, methods, strict=True):
         result = _usual_result(one, method)
-        if result is None or result.digest != one["targets"] or result.score != one["score"]:
+        if result is None or result.digest != one["targets"]:
             return None
         results.append(result)
     try:
@@ -311,17 +312,15 @@ def _usual_result(plain: Any, method: Method) -> Result | None:
     types = type(plain["score"]), type(retrieved), type(findings)
     if types != (float, int, list) or not all(_is_whole(one, retrieved) for one in findings):
         return None
-    made = tuple(
-        Finding(
-            Target(tuple(one["target"])),
-            (Step(one["ranks"][0], 1.0),) if one["ranks"] else (),
-            tuple(one["ranks"]),
-        )
-        for one in findings
-    )
-    if not made or len({one.target for one in made}) < len(made):
+    if not findings or len({tuple(one["target"]) for one in findings}) < len(findings):
         return None
-    return Result(method, Status.SCORED, made, retrieved)
+    return Result(method, Status.SCORED, tuple(map(_whole, findings)), retrieved)
+
+
+def _whole(plain: dict[str, Any]) -> Finding:
+    """Return the finding of a target that its first rank, if there is one, finds whole."""
+    ranks = tuple(plain["ranks"])
+    return Finding(Target(tuple(plain["target"])), (Step(ranks[0], 1.0),) if ranks else (), ranks)
 
 
 def _is_whole(finding: Any, retrieved: int) -> bool:
@@ -342,133 +341,6 @@ def _is_whole(finding: Any, retrieved: int) -> bool:
     if not ranks:
         return bool(steps == [])
     return bool(steps == [[ranks[0], 1.0]]) and type(steps[0][0]) is int
-
-
-class ValuesRecord(Record):
-    """One `ValueCounts`."""
-
-    bits: Count
-    values: list[int]
-    counts: list[Count]
-
-
-class FoldedSumRecord(Record):
-    """Whole groups, with gaps counting as one value."""
-
-    groups: Count
-    total: int
-    values: ValuesRecord
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        if sum(self.values.counts) != self.groups:
-            raise ValueError(f"values must be {self.groups}, as groups says")
-        if abs(self.total) > self.groups << 60:
-            raise ValueError(f"{self.groups} values in [0, 1] must not add up to {self.total}")
-        return self
-
-
-class FoldedRecord(Record):
-    """Groups of `Totals` that are whole, without their names."""
-
-    samples: Count
-    gaps: Count
-    sums: Annotated[list[FoldedSumRecord], Field(min_length=3, max_length=3)]
-
-
-class TotalsRecord(Record):
-    """One `Totals`."""
-
-    count: Count
-    total: int
-    gaps: Count
-    values: ValuesRecord
-    groups: dict[str, Annotated[list[int], Field(min_length=3, max_length=3)]]
-    folded: FoldedRecord | None = None
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        if sum(self.values.counts) != self.count:
-            raise ValueError(f"values must be {self.count}, as count says")
-        for count, total, gaps in ((self.count, self.total, self.gaps), *self.groups.values()):
-            if min(count, gaps) < 0 or abs(total) > count << 60:
-                raise ValueError(f"{count} values in [0, 1] must not add up to {total} * 2**-60")
-        return self
-
-
-class SettledRecord(Record):
-    """One `Settlements`."""
-
-    targets: Count
-    by: dict[str, Count]
-    samples: Count
-
-
-class ProofRecord(Record):
-    """One `Proof`."""
-
-    earned: Count
-    unverified: Count
-
-
-class TallyRecord(Record):
-    """One `Tally`."""
-
-    method: MethodRecord
-    counts: dict[str, Count]
-    reasons: dict[str, Count]
-    measures: dict[str, TotalsRecord]
-    undefined: dict[str, Count]
-    settled: SettledRecord
-    proof: ProofRecord
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        if not self.counts.keys() <= set(Status):
-            raise ValueError(f"counts must be of {', '.join(Status)}, got {shown(self.counts)}")
-        return self
-
-
-class TalliesRecord(Record):
-    """What samples come to, without them."""
-
-    samples: Count
-    ids: list[Count]
-    retrievals: dict[str, Count]
-    tallies: Annotated[list[TallyRecord], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        for tally in self.tallies:
-            if sum(tally.counts.values()) != self.samples:
-                raise ValueError(
-                    f"the counts of {tally.method.name} must be {self.samples} in total"
-                )
-        return self
-
-
-class PortionRecord(Record):
-    """A part that totals count."""
-
-    name: Text
-    samples: Count
-    digest: Text
-    unlike: bool
-
-
-class PortionsRecord(TalliesRecord):
-    """What `Report.totals` returns."""
-
-    kind: str
-    version: int
-    stopped: str | None
-    parts: Annotated[list[PortionRecord], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _of_parts(self) -> Self:
-        if sum(part.samples for part in self.parts) != self.samples:
-            raise ValueError(f"the parts must have {self.samples} samples in total")
-        return self
 
 
 def plain_method(method: Method) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -250,12 +250,7 @@ class SampleObjects:
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
-        counts: Counter[str] = Counter()
-        for sample in self.samples:
-            if sample.retrieval is not None:
-                counts["united"] += sample.retrieval.ranks is not None
-                counts["failed"] += bool(failures(sample.retrieval.calls))
-        return counts
+        return retrievals_of(self.samples)
 
 
 @dataclass(frozen=True)
@@ -355,3 +350,12 @@ def hash_sums(hashes: NDArray[np.uint64], offsets: Integers) -> NDArray[np.uint6
     """Return the sum of each row's hashes; sums overflow."""
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])[offsets]
     return np.diff(sums)
+
+def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
+    """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
+    counts: Counter[str] = Counter()
+    for sample in samples:
+        if sample.retrieval is not None:
+            counts["united"] += sample.retrieval.ranks is not None
+            counts["failed"] += bool(failures(sample.retrieval.calls))
+    return counts

@@ -1,0 +1,5 @@
+"""Saved reports: JSON Lines for people and diffs, Parquet for size; one schema behind both."""
+
+from fullrecall.results.files.formats import check_suffix, load, open_report, save
+
+__all__ = ["check_suffix", "load", "open_report", "save"]

@@ -1,0 +1,428 @@
+"""Reports as JSON Lines, written row by row so that a killed run keeps what it had.
+
+The first line has the methods, each of the others one sample, and the last one tells whether the
+run came to its end. A file without that line is what a killed run leaves.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.garbage import uncollected
+from fullrecall.records import (
+    ROUNDING,
+    MethodRecord,
+    Record,
+    check_plain,
+    content_of,
+    plain_method,
+    plain_row,
+)
+from fullrecall.report.signature import KIND
+from fullrecall.report.text import ending
+from fullrecall.result import Method, Result
+from fullrecall.sample import Sample
+from fullrecall.table.lists import Integers
+from fullrecall.table.part import SCORED, ScoreColumns, digests_of, retrievals_of
+
+VERSION = 2
+_END = "end of fullrecall report"
+
+_NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
+
+
+class Writer:
+    """Writes a report to `path` as its rows come; use it as a context manager.
+
+    `stopped` is what the last line says of a run that ended early; an error within the context
+    says it too.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        methods: Sequence[Method],
+        *,
+        default: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._default = default
+        self._head: dict[str, Any] | None = {
+            "kind": KIND,
+            "version": VERSION,
+            "methods": [plain_method(method) for method in methods],
+        }
+        # Line by line, so that a killed run keeps every row that it had written.
+        self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
+        self._rows = 0
+        self.stopped: str | None = None
+
+    def write(self, sample: Sample, results: Sequence[Result]) -> None:
+        """Write one row.
+
+        Raises `OSError` where the file cannot take it, `ReportError` for metadata that JSON would
+        change or cannot hold.
+        """
+        self._write_head()
+        plain = plain_row(sample, results, default=self._default)
+        self._file.write(as_line(plain) + "\n")
+        self._rows += 1
+
+    def _write_head(self) -> None:
+        head, self._head = self._head, None
+        if head is not None:
+            self._file.write(as_line(head) + "\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.stopped = ending(error)
+        # After a failed write the same lines fail again on closing: the first error tells.
+        with suppress(OSError) if kind is not None else nullcontext():
+            try:
+                if not isinstance(error, OSError):  # half a line may stand there
+                    self._write_head()
+                    foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
+                    self._file.write(as_line(foot) + "\n")
+            finally:
+                self._file.close()
+
+
+def as_line(plain: object) -> str:
+    """Return plain values as one line of UTF-8."""
+    line = json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half an emoji is legal in JSON input, and no UTF-8
+        line = json.dumps(plain, allow_nan=False)
+    return line
+
+
+class Head(Record):
+    """The first line of a report."""
+
+    kind: str
+    version: int
+    methods: Annotated[list[MethodRecord], Field(min_length=1)]
+
+
+class Foot(Record):
+    """The last line of a report."""
+
+    kind: str
+    samples: Annotated[int, Field(ge=0)]
+    stopped: str | None
+
+
+Content: TypeAlias = tuple[Sample, tuple[Result, ...]]
+
+
+class Lines(NamedTuple):
+    """Lines of a file in memory, as bytes: `starts` and `ends` say where each one lies."""
+
+    data: bytes
+    starts: Integers
+    ends: Integers
+
+    @classmethod
+    def of(cls, data: bytes) -> Lines:
+        """Return the lines; the last one is what follows the last line feed, mostly nothing."""
+        # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
+        breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        return cls(data, np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(data)]]))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def line(self, row: int) -> str:
+        """Return one line; raises `UnicodeDecodeError` for what is not UTF-8."""
+        return str(memoryview(self.data)[self.starts[row] : self.ends[row]], "utf-8")
+
+    def taken(self, rows: Any) -> Lines:
+        """Return these lines."""
+        return Lines(self.data, self.starts[rows], self.ends[rows])
+
+
+class LinePart:
+    """Rows of a file: columns, and the line of each row, which is read when somebody looks.
+
+    There is no object for a row, so that garbage collection has nothing to look at.
+    """
+
+    def __init__(
+        self, lines: Lines, methods: Sequence[Method], contents: Sequence[Content]
+    ) -> None:
+        """Keep the columns of `contents`, which the lines hold."""
+        samples = [sample for sample, _ in contents]
+        by_score = list(zip(*(results for _, results in contents), strict=True))
+        self._lines = lines
+        self._methods = methods
+        self._scores = [ScoreColumns.of(results) for results in by_score]
+        self._judged = [any(map(_is_judged, results)) for results in by_score]
+        self._retrievals = retrievals_of(samples)
+        self._last: tuple[int, Content] | None = None
+        self.ids = [sample.id for sample in samples]
+        self.groups = [sample.group for sample in samples]
+        self.questions = [sample.user_input for sample in samples]
+        self.has_texts = any(sample.retrieved_contexts is not None for sample in samples)
+        self._digests = [
+            digests_of([result.findings for result in results]) for results in by_score
+        ]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def columns(self, score: int) -> ScoreColumns:
+        """Return the columns of the score at this index."""
+        return self._scores[score]
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
+        return self._content(row)[0]
+
+    def result(self, row: int, score: int) -> Result:
+        """Return the result of a row."""
+        return self._content(row)[1][score]
+
+    def taken(self, rows: Integers) -> LinePart:
+        """Return these rows, in the order given."""
+        return LinePart(
+            self._lines.taken(rows), self._methods, [self._content(row) for row in rows.tolist()]
+        )
+
+    def judged(self, score: int) -> bool:
+        """Return whether any result of this score has verdicts, or targets without one."""
+        return self._judged[score]
+
+    def retrievals(self) -> Counter[str]:
+        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
+        return self._retrievals
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        return self._digests[score]
+
+    def _content(self, row: int) -> Content:
+        """Return what a line holds, which was checked when the file was read."""
+        last = self._last  # read once: another thread may look at another row
+        if last is None or last[0] != row:
+            last = self._last = (
+                row,
+                content_of(parsed(self._lines.line(row)), self._methods),
+            )
+        return last[1]
+
+
+def _is_judged(result: Result) -> bool:
+    judged = bool(result.unmeasured) or any(result.usage)
+    return judged or any(finding.verdict or finding.judge for finding in result.findings)
+
+
+class Saved(NamedTuple):
+    """What a file has; `stopped` is as in `Report`."""
+
+    methods: list[Method]
+    parts: list[LinePart]
+    stopped: str | None
+
+
+_AT_ONCE = 4_096
+"""Lines of a part."""
+
+
+def read(path: str | Path) -> Saved:
+    """Return what a saved report holds; see `Report.load`."""
+    lines = Lines.of(Path(path).read_bytes())
+    try:
+        head, last = lines.line(0), lines.line(max(0, len(lines) - 2))
+        rest = lines.line(len(lines) - 1) if len(lines) > 1 else ""
+    except UnicodeDecodeError as error:
+        raise _no_text(path, error) from None
+    methods = _methods(path, head)
+    rows = lines.taken(slice(1, -1))
+    try:
+        foot = _mapping(last) if len(rows) and not rest else {}
+    except ReportError as error:
+        raise ReportError(f"{path}:{len(rows) + 1}: {error}") from None
+    if foot.get("kind") != _END:
+        rows = lines.taken(slice(1, None if rest else -1))
+        cut = len(rows) - 1 if rest else None
+        return Saved(methods, list(_Reader(path, methods, cut).parts(rows)), _NO_END)
+    rows = rows.taken(slice(None, -1))
+    try:
+        end = Foot.read(foot)
+    except ReportError as error:
+        raise ReportError(f"{path}:{len(rows) + 2}: {error}") from None
+    if end.samples != len(rows):
+        raise ReportError(
+            f"{path} has {len(rows)} samples, and its last line says {end.samples}: some "
+            "were added or removed; save it again with Report.save"
+        )
+    return Saved(methods, list(_Reader(path, methods, None).parts(rows)), end.stopped)
+
+
+def _methods(path: str | Path, head: str) -> list[Method]:
+    """Return the methods that the first line of a report names."""
+    try:
+        plain = _mapping(head)
+    except ReportError as error:
+        raise ReportError(f"{path}:1: {error}") from None
+    if plain.get("kind") != KIND:
+        raise ReportError(
+            f"{path} is not a saved report: Report.save and `fullrecall evaluate --output` write "
+            "one"
+        )
+    version = plain.get("version")
+    if version != VERSION:
+        raise ReportError(
+            f"{path} has version {version!r} of the format, this fullrecall reads {VERSION}: "
+            "evaluate again, or read it with the fullrecall that wrote it"
+        )
+    try:
+        return methods_of(plain)
+    except ReportError as error:
+        raise ReportError(f"{path}:1: {error}") from None
+
+
+def methods_of(head: object) -> list[Method]:
+    """Return the methods of a report's head; `ReportError` for what is none."""
+    methods = [record.method for record in Head.read(head).methods]
+    names = [method.name for method in methods]
+    for name in names:
+        if names.count(name) > 1:
+            raise ReportError(f"methods must have distinct names, got {name!r} twice")
+    return methods
+
+
+def _no_text(path: str | Path, error: UnicodeDecodeError) -> ReportError:
+    return ReportError(f"{path} is not a saved report: it is not UTF-8 text ({error})")
+
+
+def _mapping(line: str) -> dict[str, Any]:
+    """Return a line of JSON as a mapping; an empty one where it is none."""
+    try:
+        plain = parsed(line)
+    except ReportError:
+        raise
+    except ValueError:
+        return {}
+    return plain if isinstance(plain, dict) else {}
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the rows of a file; the row at the place `cut` may be cut off."""
+
+    path: str | Path
+    methods: Sequence[Method]
+    cut: int | None
+
+    def parts(self, lines: Lines) -> Iterator[LinePart]:
+        """Yield the rows of all lines, some at a time."""
+        for first in range(0, len(lines), _AT_ONCE):
+            yield self._part(lines.taken(slice(first, first + _AT_ONCE)), first)
+
+    @uncollected()
+    def _part(self, lines: Lines, first: int) -> LinePart:
+        """Return the rows of lines, of which the first has the place `first`."""
+        plain: list[Any] = []
+        contents: list[Content] = []
+        for row in range(len(lines)):
+            try:
+                plain.append(parsed(lines.line(row)))
+                contents.append(content_of(plain[-1], self.methods))
+            except (ValueError, FullrecallError, RecursionError) as error:
+                self._fail(error, first + row)
+        part = LinePart(lines.taken(slice(len(contents))), self.methods, contents)
+        for score in range(len(self.methods)):
+            told = [row["results"][score].get("score") for row in plain[: len(contents)]]
+            self._check_scores(part, score, told, first)
+        return part
+
+    def _fail(self, error: Exception, place: int) -> None:
+        """Raise what is wrong with a row; warn where it was cut off."""
+        if place == self.cut:
+            warnings.warn(
+                f"{self.path}: the last line is cut off, as an interrupted run leaves it; "
+                f"{place} samples were read",
+                stacklevel=8,
+            )
+            return
+        if isinstance(error, UnicodeDecodeError):
+            raise _no_text(self.path, error) from None
+        raise ReportError(f"{self.path}:{place + 2}: {error}") from None
+
+    def _check_scores(
+        self, part: LinePart, score: int, told: Sequence[float | None], first: int
+    ) -> None:
+        """Raise `ReportError`, naming the line, where a score is not that of the findings."""
+        columns = part.columns(score)
+        headline = self.methods[score].headline
+        values = headline.values(columns.found, lambda row: part.result(row, score).ranked)
+        values[columns.status != SCORED] = np.nan
+        saved = np.array(told, np.float64)
+        equal = np.isclose(saved, values, rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
+        for row in np.flatnonzero(~equal)[:1].tolist():
+            raise ReportError(
+                f"{self.path}:{first + row + 2}: results[{score}].score must be {values[row]}, as "
+                f"its findings give, got {told[row]}"
+            )
+
+
+def parsed(line: str) -> Any:
+    """Return the plain values of a line of JSON.
+
+    Raises `ReportError` for what JSON does not have or names twice, and for numbers beyond all
+    floats; `ValueError` for no JSON.
+    """
+    try:
+        return _DECODER.decode(line)
+    except RecursionError:
+        raise ReportError("it is nested too deeply") from None
+    except OverflowError:  # found again without the hook, to name its place
+        plain = json.loads(line)
+        check_plain(plain, "")
+        return plain
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isfinite(number):
+        return number
+    raise OverflowError
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ReportError(f"{twice} must occur once, and occurs {names.count(twice)} times")
+    return plain
+
+
+def _refuse(constant: str) -> object:
+    raise ReportError(f"{constant} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object, parse_float=_finite)
