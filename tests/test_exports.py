@@ -21,7 +21,8 @@ from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall, nDCG
-from fullrecall.report import Comparison, Gate
+from fullrecall.report import Comparison
+from fullrecall.results import Gate
 from fullrecall.views.spreadsheet import bare, cell
 
 SAMPLES = [

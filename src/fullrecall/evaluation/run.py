@@ -142,7 +142,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, report: Report) -> No
     from fullrecall.evaluation.chunks import ChunkScorer, chunks
 
     scorer = ChunkScorer(run.scorers, as_sample_at)
-    for chunk in chunks(_items(samples)):
+    for chunk in chunks(samples if type(samples) is list else _items(samples)):
         first = len(report) + 1
         try:
             part = scorer.part(chunk, first)
