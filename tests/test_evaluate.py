@@ -116,30 +116,6 @@ class TestEvaluate:
         with pytest.raises(ParameterError, match=message):
             evaluate(SAMPLES, scorers)
 
-    def test_summary_only_keeps_memory_flat(self) -> None:
-        """With `keep="summary"` no row stays in memory."""
-
-        def peak(keep: Literal["rows", "summary"]) -> int:
-            rows = (
-                {"retrieved_ids": [f"d{n}", "x"], "expected_ids": [f"d{n}", "y"]}
-                for n in range(5_000)
-            )
-            evaluate([], IdRecall())  # loads what it needs
-            tracemalloc.start()
-            evaluate(rows, IdRecall(), progress=False, keep=keep)
-            _, most = tracemalloc.get_traced_memory()
-            tracemalloc.stop()
-            return most
-
-        assert peak("summary") < 0.1 * peak("rows")
-
-    def test_summary_only_gives_the_same_summary_and_no_rows(self) -> None:
-        """Totals are the same; asking for rows says how to keep them."""
-        totals = evaluate(SAMPLES, IdRecall(), progress=False, keep="summary")
-        assert str(totals.summary()) == str(report_of().summary())
-        with pytest.raises(ReportError, match='keep="rows"'):
-            _ = totals.rows
-
     def test_progress_is_shown_on_a_terminal_only(self, capfd: pytest.CaptureFixture[str]) -> None:
         """No bar goes to a log file."""
         evaluate(SAMPLES, IdRecall(), progress=True)
@@ -279,7 +255,6 @@ class TestFrames:
             compare(compared, compared).to_frame,
             diagnosis.to_frame,
             diagnosis.changes_to_frame,
-            IdRecall().score_columns([] if empty else [["a"]], [] if empty else [["a"]]).to_frame,
         ):
             made = make(backend=backend)
             assert type(made).__module__.partition(".")[0] == backend

@@ -110,13 +110,6 @@ class TestJson:
         assert (tmp_path / "r.json").read_text("utf-8") == text
         assert [row["user_input"] for row in json.loads(text)["samples"]] == HOSTILE
 
-    def test_totals_have_no_samples(self) -> None:
-        """Without rows there is nothing to write, and it is said."""
-        totals = evaluate(SAMPLES, IdRecall(), progress=False, keep="summary")
-        with pytest.raises(ReportError, match="keeps no rows"):
-            totals.to_json()
-
-
 class TestCsv:
     """One line for each sample."""
 

@@ -31,8 +31,6 @@ def report_of(
     missed: int = 0,
     unscored: int = 0,
     *,
-    keep: Any = "rows",
-    measures: tuple[Measure, ...] = (),
 ) -> Report:
     """Return a report of this many samples that found their one target, at rank 3, or did not."""
     retrieved = [["x", "y", "a"]] * found + [["x", "y"]] * missed + [None] * unscored
@@ -110,13 +108,6 @@ class TestThresholds:
         assert one.p_fail_adjusted == pytest.approx(3 * one.p_fail)
         assert Gate(*rules).check(report_of(171, 29)).outcome is not FAIL
         assert Gate(rules[0]).check(report_of(171, 29)).outcome is FAIL
-
-    def test_totals_without_rows(self) -> None:
-        """They have the measures that were counted; another is named."""
-        totals = report_of(100, keep="summary", measures=(Recall @ 3,))
-        assert Gate(Recall @ 3 >= 0.9).check(totals).outcome is PASS
-        with pytest.raises(ReportError, match=r"has not counted Recall @ 2: name it in measures="):
-            Gate(Recall @ 2 >= 0.9).check(totals)
 
     def test_confidence(self) -> None:
         """Less confidence passes what more does not."""
