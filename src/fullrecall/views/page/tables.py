@@ -83,8 +83,10 @@ def changes_sheet(subject: Subject) -> Sheet:
     Of more than two reports each has its line, the first one too.
     """
     end, several = _end(subject), len(subject.names) > 2 or bool(_adjusted(subject) > 1)  # noqa: PLR2004 - before and after
-    before, after, *others = difference_heads(subject.confidence, several=several)
-    heads = ["Difference", f"-{end:g} to +{end:g}", others[1], "Before", "After", *others[2:]]
+    _, _, *others = difference_heads(subject.confidence, several=several)
+    percent, *counts = others[1:]
+    heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
+    heads.append("Compared")
     sections = [
         Section(
             choice.label,
@@ -108,7 +110,7 @@ def _change_lines(
     if several:
         mean = next(iter(subject.reports.values())).summary(measure)[column.method.name][measure]
         cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
-        cells[4] = Cell(shown(mean.mean))
+        cells[4], cells[-1] = Cell(shown(mean.mean)), Cell(f"{mean.samples:,}")
         yield Line(label._replace(text=names[0], small=label.text), _labeled(cells, heads))
     for name, one in zip(names[1:], changes, strict=True):
         told = label._replace(text=name, small=label.text) if several else label
@@ -116,10 +118,11 @@ def _change_lines(
 
 
 def _change_cells(one: Difference, heads: Sequence[str], end: float) -> list[Cell]:
-    holm = len(heads) > 7  # noqa: PLR2004 - as many without it
+    holm = "p (Holm)" in heads
     before, after, difference, interval, *others = difference_cells(one, several=holm)
     axis = Cell("", bar=_bar(one.difference, one.interval, -end, end))
-    return _labeled([difference, axis, interval, before, after, *others], heads)
+    compared = Cell(f"{one.samples:,}")
+    return _labeled([difference, axis, interval, before, after, *others, compared], heads)
 
 
 def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
