@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.report.portions import Portion
     from fullrecall.report.slices import By, Slices
     from fullrecall.report.smallest_k import SmallestK
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 _CLOSE = 10_000
@@ -528,8 +528,8 @@ class Report:
 
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
         nothing is shown or saved. `label` names the report where several are drawn: lines of one
-        name have one color on all axes of a figure, others have their own. Raises `ReportError` where none has a mean, `MissingExtraError`
-        without Matplotlib.
+        name have one color on all axes of a figure, others have their own. Raises `ReportError`
+        where none has a mean, `MissingExtraError` without Matplotlib.
         """
         from fullrecall.views.plots import curves
 

@@ -17,8 +17,8 @@ from fullrecall.report.multiplicity import holm
 from fullrecall.report.report import Report, diagnosed
 
 if TYPE_CHECKING:
-    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.report.row import Row
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 class Runs(Mapping[str, Report]):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.views.comparisons import difference_cells, difference_heads
 from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
-from fullrecall.views.sheet import Bar, Cell, CellLike, Line, Section, Sheet
+from fullrecall.views.sheet import Bar, Cell, Line, Section, Sheet
 from fullrecall.views.summaries import mean_cell
 from fullrecall.views.text import NOTHING, between, shown
 
@@ -27,6 +27,10 @@ _BEFORE = 5
 """The style of what was before: a quiet dashed line."""
 
 
+_Found: TypeAlias = "tuple[str, Sequence[int], list[Curve], Mapping[int, Sequence[Difference]]]"
+"""A chart before it is drawn: caption, choices, curves, and the differences by k."""
+
+
 class Panel(NamedTuple):
     """The chart of a measure over k, its numbers, and the choices with which it is shown."""
 
@@ -36,9 +40,7 @@ class Panel(NamedTuple):
     choices: Sequence[int]
 
 
-def scores_sheet(
-    subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]
-) -> Sheet:
+def scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]) -> Sheet:
     """Return the scores of one report: a section for each choice, a line for each score."""
     gaps = any(score.unscored for score in summary)
     percent = f"{CONFIDENCE:.0%} interval"
@@ -131,7 +133,7 @@ def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
     Of one report it has a curve for each score; of several there is one chart for each score, with
     a curve for each report.
     """
-    found = []
+    found: list[_Found] = []
     for family, places in subject.families.items():
         if summary is not None:
             curves = [
@@ -216,7 +218,9 @@ def _label(column: Column, measure: Measure) -> Cell:
 
 def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
     """Return cells that name themselves where a narrow window has no room for heads."""
-    return [cell._replace(label=head.replace("\n", "")) for cell, head in zip(cells, heads, strict=True)]
+    return [
+        cell._replace(label=head.replace("\n", "")) for cell, head in zip(cells, heads, strict=True)
+    ]
 
 
 def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:
