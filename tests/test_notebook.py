@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 from fullrecall import IdRecall, Report, Sample, compare, diagnose, evaluate
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.measures import Recall, nDCG
-from fullrecall.views.summaries import TARGETS_SHOWN
 from fullrecall.result import Method, Result, Status
+from fullrecall.views.summaries import TARGETS_SHOWN
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
 CLAIMS = Method("claim_recall")

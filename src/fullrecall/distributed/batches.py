@@ -27,9 +27,9 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers
 from fullrecall.measures import Measure
 from fullrecall.models.retries import MOST, Retries
-from fullrecall.views import frames
 from fullrecall.report.report import Report
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.views import frames
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,9 @@ from fullrecall.distributed.tables import ColumnType, Table, column_of
 from fullrecall.distributed.totals.parts import missing_in_words
 from fullrecall.distributed.totals.whole import failures_in_words
 from fullrecall.errors import ReportError
-from fullrecall.views import frames
 from fullrecall.report.report import Report
 from fullrecall.table.row import Row
+from fullrecall.views import frames
 
 ROW = "fullrecall_row"
 """The column with a sample's whole result, as a saved report has it, one JSON object each."""

@@ -433,8 +433,8 @@ class Report:
 
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
         nothing is shown or saved. `label` names the report where several are drawn: lines of one
-        name have one color on all axes of a figure, others have their own. Raises `ReportError` where none has a mean, `MissingExtraError`
-        without Matplotlib.
+        name have one color on all axes of a figure, others have their own. Raises `ReportError`
+        where none has a mean, `MissingExtraError` without Matplotlib.
         """
         from fullrecall.views.plots import curves
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from fullrecall.measures import Measure
     from fullrecall.results.comparison import Comparison, ScoreComparison
     from fullrecall.results.difference import Difference
-    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.report.report import Report
+    from fullrecall.views.diagnosed import Diagnosis
 
 _STYLES = (
     ("#0072b2", "o", "-"),

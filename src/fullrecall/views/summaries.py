@@ -168,7 +168,10 @@ def stages_sheet(
 def smallest_k_sheet(found: SmallestK) -> Sheet:
     """Return the smallest k with its reason, and each k that was tested, ascending."""
     lines = [
-        Line(Cell(str(one.k), "strong" if one.k == found.k else ""), [shown(one.mean), f"{one.p:.4f}"])
+        Line(
+            Cell(str(one.k), "strong" if one.k == found.k else ""),
+            [shown(one.mean), f"{one.p:.4f}"],
+        )
         for one in reversed(found.tested)
     ]
     k = "none" if found.k is None else f"{found.k:,}"

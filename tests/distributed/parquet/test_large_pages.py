@@ -11,9 +11,9 @@ from tests.distributed.parquet.made import again, run, samples, stored
 
 from fullrecall import compare
 from fullrecall.diagnosis import diagnose
-from fullrecall.report import Runs
-from fullrecall.views.page import selection
+from fullrecall.report import Comparisons
 from fullrecall.table.row import Row
+from fullrecall.views.page import selection
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 

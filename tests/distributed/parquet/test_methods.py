@@ -15,7 +15,7 @@ from fullrecall import Gate, Report, compare
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Hit, Recall, nDCG
-from fullrecall.report import Runs
+from fullrecall.report import Comparisons
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pytest.importorskip("pandas", reason="needs the pandas extra")

@@ -92,8 +92,9 @@ def _changed(label: str, change: Difference) -> str:
 
 def cost_sentence(reports: Mapping[str, Report]) -> str:
     """Return what a question costs in the first and the last report; empty where not known."""
-    costs = [_cost(report) for report in (next(iter(reports.values())), [*reports.values()][-1])]
-    first, last = costs
+    every = list(reports.values())
+    last = _cost(every[-1])
+    first = _cost(every[0]) if len(every) > 1 else last
     if first is None or last is None:
         return ""
     if len(reports) == 1 or _alike(first, last):
@@ -114,9 +115,9 @@ def _cost(report: Report) -> Cost | None:
     samples = texts = contexts = characters = 0
     for row in islice(report.rows, _LOOKED_AT):
         if row.sample.retrieved_contexts is not None:
-            known = [one.text for one in row.sample.retrieved_contexts]
-            texts += None not in known
-            characters += sum(len(text) for text in known if text is not None)
+            known = [one.text or "" for one in row.sample.retrieved_contexts]
+            texts += "" not in known
+            characters += sum(map(len, known))
             samples, contexts = samples + 1, contexts + len(known)
         elif row.sample.retrieved_context_ids is not None:
             samples, contexts = samples + 1, contexts + len(row.sample.retrieved_context_ids)

@@ -70,12 +70,10 @@ class Slicer:
     def add(self, row: Row, group: str | None, readings: Sequence[Reading]) -> None:
         """Add a sample by its values of each field."""
         self._samples += 1
-        known = fields((row.sample,))
-        if not known:
-            return
-        values = [self._value(reading) for reading in readings]
-        for field in known:
-            if field not in self._too_many:
+        known = [field for field in fields((row.sample,)) if field not in self._too_many]
+        if known:
+            values = [self._value(reading) for reading in readings]
+            for field in known:
                 self._count(field, row, group, values)
 
     def groupings(self) -> tuple[list[Grouping], int]:
@@ -95,7 +93,7 @@ class Slicer:
         if self._last:
             return moved_by(reading, self._choice, self._last)
         cell = reading.cells.get(0)
-        return None if cell is None else cell.result[reading.measures[self._choice]]
+        return None if cell is None else cell.figures.values[self._choice]
 
     def _count(
         self, field: str, row: Row, group: str | None, values: Sequence[float | None]
@@ -163,6 +161,4 @@ def _interval(counts: _Values, confidence: float, least: float) -> Interval | No
         return None
     low, high = totals.counts(least=least)
     alpha = (1 - confidence) / 2
-    return Interval(
-        lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence
-    )
+    return Interval(lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence)
