@@ -209,7 +209,7 @@ class Report:
         if not parts:
             raise ReportError("no report to merge: pass at least one")
         for part in parts:
-            _check_parts(parts[0].methods, part.methods)
+            check_parts(parts[0].methods, part.methods)
         whole = cls(parts[0].methods)
         for part in parts:
             for rows in part.table.parts:
@@ -523,7 +523,8 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
     return diagnose(report, k=None if whole else measures[0].k)
 
 
-def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
+def check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
+    """Raise `ReportError` for scores that were made in different ways."""
     if ours != theirs:
         raise ReportError(
             f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation"

@@ -103,6 +103,10 @@ class Part(Protocol):
         """Return whether any result of this score may have verdicts."""
         ...
 
+    def notes(self, score: int, rows: Integers) -> Iterable[str]:
+        """Return the notes of some rows' results."""
+        ...
+
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         ...
@@ -137,9 +141,13 @@ class Kept:
 
 @dataclass(frozen=True)
 class Rescored:
-    """Results of which only columns are kept: scoring the sample again gives the whole."""
+    """Results of which only columns are kept: scoring the sample again gives the whole.
+
+    `follows`: the results of scored rows follow from columns and samples, without a note.
+    """
 
     score: Callable[[Sample], Result]
+    follows: bool = False
 
     def of(self, row: int, sample: Sample) -> Result:  # noqa: ARG002 - the sample decides
         """Return the result of a row."""
@@ -266,6 +274,10 @@ class MemoryPart:
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
         return isinstance(self.results[score], Kept)
+
+    def notes(self, score: int, rows: Integers) -> Iterable[str]:
+        """Return the notes of some rows' results."""
+        return (self.result(row, score).note for row in rows.tolist())
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
