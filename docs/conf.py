@@ -55,7 +55,7 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.evaluation.budget.Account"),
     ("py:class", "fullrecall.report.found_rows.FoundRows"),
     ("py:class", "fullrecall.report.tally.Tallies"),
-    ("py:class", "fullrecall.report.totals.Totals"),
+    ("py:class", "fullrecall.results.totals.Totals"),
     ("py:class", "fullrecall.sample.SingleIds"),
     ("py:class", "fullrecall.traces.conventions.Step"),
     ("py:class", "fullrecall.traces.trace.Reading"),

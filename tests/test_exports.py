@@ -22,7 +22,7 @@ from fullrecall.diagnosis import diagnose
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall, nDCG
 from fullrecall.report import Comparison, Gate
-from fullrecall.report.spreadsheet import bare, cell
+from fullrecall.views.spreadsheet import bare, cell
 
 SAMPLES = [
     Sample(

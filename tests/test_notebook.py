@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from fullrecall import IdRecall, Report, Sample, compare, diagnose, evaluate
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.measures import Recall, nDCG
-from fullrecall.report.notebook import TARGETS_SHOWN
+from fullrecall.views.summaries import TARGETS_SHOWN
 from fullrecall.result import Method, Result, Status
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"

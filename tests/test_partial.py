@@ -14,7 +14,8 @@ from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.cli import app
 from fullrecall.errors import InputError, Interrupted, ReportError
 from fullrecall.measures import Recall
-from fullrecall.report import Gate, compare
+from fullrecall.report import compare
+from fullrecall.results import Gate
 from fullrecall.results.files.json_lines import Writer
 
 

@@ -12,7 +12,7 @@ import pytest
 from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import MissingExtraError, ReportError
 from fullrecall.measures import Measure, Recall, nDCG
-from fullrecall.report.plots import plot_causes
+from fullrecall.views.plots import plot_causes
 
 
 @dataclass(frozen=True)

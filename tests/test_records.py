@@ -21,8 +21,9 @@ from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, TextRecall
 from fullrecall.errors import ReportError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.measures import Recall
-from fullrecall.report import Gate, Outcome, Row
+from fullrecall.report import Row
 from fullrecall.result import Method, Result, Status
+from fullrecall.results import Gate, Outcome
 from fullrecall.usage import Usage
 
 CLAIM = Finding(

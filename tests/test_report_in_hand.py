@@ -18,7 +18,8 @@ from fullrecall import (
 )
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Recall
-from fullrecall.report import Gate, Runs
+from fullrecall.report import Comparisons
+from fullrecall.results import Gate
 
 
 def report_of(n: int = 60, **names: str) -> Report:
@@ -162,7 +163,7 @@ class TestRuns:
             IdRecall(),
             progress=False,
         )
-        runs = Runs({"May": report, "June": better, "July": report})
+        runs = Comparisons({"May": report, "June": better, "July": report})
         june, july = runs.changes("id_recall", Recall)
         assert june.difference == pytest.approx(0.25)
         assert june.p_adjusted == pytest.approx(min(1.0, 2 * (june.p or 0)))
@@ -174,7 +175,7 @@ class TestRuns:
     def test_rows_of_one_report_alone(self) -> None:
         """A sample that only some reports have stands there, and nowhere else."""
         report = report_of(10)
-        runs = Runs({"a": report[:6], "b": report[4:], "c": report[2:8]})
+        runs = Comparisons({"a": report[:6], "b": report[4:], "c": report[2:8]})
         found = {
             next(row.label for row in rows if row): [row is not None for row in rows]
             for rows in runs.rows
@@ -187,4 +188,4 @@ class TestRuns:
     def test_one_report_is_not_several(self) -> None:
         """It has nothing to stand beside."""
         with pytest.raises(ParameterError, match="at least 2, got 1"):
-            Runs({"a": report_of()})
+            Comparisons({"a": report_of()})

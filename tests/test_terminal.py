@@ -10,7 +10,11 @@ import pytest
 
 from fullrecall import ContextPrecision, IdRecall, Sample, evaluate
 from fullrecall.measures import Recall
-from fullrecall.report import compare, terminal
+from fullrecall.report import compare
+from fullrecall.views import terminal
+from fullrecall.views.comparisons import comparison_sheet
+from fullrecall.views.sheet import Line, Section, Sheet
+from fullrecall.views.summaries import summary_sheet
 
 
 def printed(part: object, width: int) -> str:
@@ -30,7 +34,7 @@ def test_no_number_is_cut(width: int) -> None:
     """Whatever the width, each figure of each of fifty scores is there in full."""
     scorers = [IdRecall(name=f"recall_{n}") for n in range(50)]
     report = evaluate(samples(), scorers, progress=False)
-    text = printed(terminal.summary_table(report.summary()), width)
+    text = printed(terminal.Grid(summary_sheet(report.summary())), width)
     assert "…" not in text
     mean = f"{report.summary()['recall_7'].mean:.3f}"
     whole = "  all retrieved "
@@ -49,7 +53,7 @@ def test_a_comparison_too(width: int) -> None:
     before = evaluate(samples(), IdRecall(), progress=False)
     worse = [Sample(**{**one.to_dict(), "retrieved_context_ids": ["a"]}) for one in samples()]
     after = evaluate(worse, IdRecall(), progress=False)
-    text = printed(terminal.comparison_table(compare(before, after)), width)
+    text = printed(terminal.Grid(comparison_sheet(compare(before, after))), width)
     assert "…" not in text
     assert "95% interval" in text
     assert re.search(r"[+-]\.\d{3} to [+-]\.\d{3}", text)
@@ -57,7 +61,7 @@ def test_a_comparison_too(width: int) -> None:
 
 def test_wide_letters_take_two_columns() -> None:
     """A name in Chinese is as wide as it looks."""
-    grid = terminal.table(["召回率"], [terminal.Section("", [("x", ["1"])])])
+    grid = terminal.Grid(Sheet(["召回率"], [Section("", [Line("x", ["1"])])]))
     assert "召回率" in printed(grid, 10)
 
 
@@ -65,11 +69,11 @@ def test_a_table_in_two_parts_has_no_row_without_a_value() -> None:
     """Of scores with other headlines, each part shows the rows that it fills, under their names."""
     scorers = [IdRecall(name=f"recall_{n}") for n in range(6)]
     rows = evaluate(samples(), [*scorers, ContextPrecision()], progress=False)
-    text = printed(terminal.summary_table(rows.summary(Recall @ 1, Recall @ 2)), 80)
+    text = printed(terminal.Grid(summary_sheet(rows.summary(Recall @ 1, Recall @ 2))), 80)
     parts = text.split("\n\n")
     assert sum("mean" in part for part in parts) == 2
     values = [line.split()[1:] for line in text.splitlines() if line.startswith("  recall@")]
     assert values
     assert all(set(cells) - {"-"} for cells in values)
-    both = printed(terminal.summary_table(rows.summary()), 200)
+    both = printed(terminal.Grid(summary_sheet(rows.summary())), 200)
     assert len(re.findall(r"^  @1 ", both, re.MULTILINE)) == 1  # each one's headline at 1

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
-    from fullrecall.report import Gate, Report, compare
+    from fullrecall.report import Report, compare
+    from fullrecall.results import Gate
     from fullrecall.retrieval import Retrieval
     from fullrecall.sample import Claim, Reference, Sample
     from fullrecall.scorers import (
@@ -72,7 +73,7 @@ _MODULES = {
     "ContextPrecision": "scorers",
     "ContextUtilization": "scorers",
     "EntityRecall": "scorers",
-    "Gate": "report",
+    "Gate": "results",
     "IdRecall": "scorers",
     "LLMJudge": "judges",
     "Label": "calibration",

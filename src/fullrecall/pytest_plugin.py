@@ -4,7 +4,7 @@
     def test_recall(recall_gate):
         recall_gate(evaluate(samples, IdRecall()))
 
-Rules may be text: "recall@10>=0.9". The fixture takes what `fullrecall.report.Gate` takes, too;
+Rules may be text: "recall@10>=0.9". The fixture takes what `fullrecall.results.Gate` takes, too;
 what a call names wins over the marker. It fails the test where the gate fails, and where it cannot
 tell: the option `--recall-cannot-tell` makes that a warning or a skip. Every check is listed at the
 end of the run and in JUnit's properties.
@@ -24,8 +24,9 @@ import pytest
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
-    from fullrecall.report import GateResult, Report
-    from fullrecall.report.gate import Rule
+    from fullrecall.report import Report
+    from fullrecall.results import GateResult
+    from fullrecall.results.gate import Rule
 
 _OPTION = "--recall-cannot-tell"
 _CHOICES = ("fail", "warn", "skip")
@@ -150,7 +151,7 @@ def _checked(
     report: Report | str | Path, rules: tuple[Rule | str, ...], parameters: dict[str, Any]
 ) -> GateResult:
     from fullrecall.errors import ParameterError
-    from fullrecall.report import Gate
+    from fullrecall.results import Gate
 
     for name in parameters:
         if name not in _PARAMETERS:

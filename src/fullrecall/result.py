@@ -164,9 +164,10 @@ class Result:
         return f"{score} {self.method.name}: {_short(self.reason)}{lost}"
 
     def _repr_html_(self) -> str:
-        from fullrecall.report.notebook import result_html
+        from fullrecall.views import html
+        from fullrecall.views.summaries import result_sheet
 
-        return result_html(self)
+        return html.text_of(result_sheet(self))
 
 
 def _short(text: str) -> str:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from fullrecall.report.bounds import groups_needed, interval, lower_bound, mean_above
-from fullrecall.report.sign_flips import sign_flips
+from fullrecall.results.sign_flips import sign_flips
 from fullrecall.report.value_counts import ValueCounts
+from fullrecall.results.bounds import groups_needed, interval, lower_bound, mean_above
 
 
 def score_sets(samples: int) -> dict[str, list[float]]:

@@ -23,7 +23,7 @@ from fullrecall import (
 )
 from fullrecall.diagnosis import Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
-from fullrecall.report.bounds import Counts, lower_bound, upper_bound
+from fullrecall.results.bounds import Counts, lower_bound, upper_bound
 from fullrecall.retrieval import Call
 from fullrecall.scorers import Scorer
 from fullrecall.testing import ContainmentJudge

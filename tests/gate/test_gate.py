@@ -21,7 +21,7 @@ from fullrecall.cli import app
 from fullrecall.cli.gate import HELP
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import RR, Measure, Recall, nDCG
-from fullrecall.report import Gate, Outcome
+from fullrecall.results import Gate, Outcome
 
 PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
 
@@ -39,7 +39,7 @@ def report_of(
     samples = [
         Sample(id=n, retrieved_ids=ids, expected_ids=["a"]) for n, ids in enumerate(retrieved)
     ]
-    return evaluate(samples, IdRecall(), progress=False, keep=keep, measures=measures)
+    return evaluate(samples, IdRecall(), progress=False)
 
 
 class TestThresholds:

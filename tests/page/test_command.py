@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from fullrecall import Context, Report, compare
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
-from fullrecall.report import Runs
+from fullrecall.report import Comparisons
 
 
 def run(*arguments: object) -> Any:
@@ -52,7 +52,7 @@ def test_several_reports_become_one_page(saved: dict[str, Path], tmp_path: Path)
     reports = [saved["before"], saved["after"], third]
     assert run("page", *reports, "--title", "Both").exit_code == 0
     written = (tmp_path / "third.html").read_text("utf-8")
-    runs = Runs({path.stem: Report.load(path) for path in reports})
+    runs = Comparisons({path.stem: Report.load(path) for path in reports})
     assert written == runs.to_html(title="Both")
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"id": "d9", "text": "Now found"}\n', "utf-8")

@@ -10,7 +10,7 @@ from tests.page.page_source import Parsed, block, cells_of, rows_of
 
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall, nDCG
-from fullrecall.report import Runs
+from fullrecall.report import Comparisons
 
 
 def test_a_comparison_has_the_causes_of_both_sides(
@@ -127,7 +127,7 @@ def test_samples_of_one_report_alone_are_on_the_page(report: Report, fewer: Repo
     assert entries["tower"][0] is None
 
 
-@pytest.mark.parametrize("page_of", [compare, lambda a, b: Runs({"a": a, "b": b})])
+@pytest.mark.parametrize("page_of", [compare, lambda a, b: Comparisons({"a": a, "b": b})])
 def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
     """What fails now that did not, the changes by gain, and slices of the change come first."""
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tests.page.page_source import Parsed, block
 
 from fullrecall import IdRecall, Report, compare
-from fullrecall.report.page.encoding import script_json, utf16_offset
+from fullrecall.views.page.details import utf16_offset
+from fullrecall.views.page.document import script_json
 
-FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "report" / "page" / "files"
+FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "views" / "page" / "files"
 
 
 def hash_of(source: str) -> str:

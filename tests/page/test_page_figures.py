@@ -10,7 +10,7 @@ from tests.page.page_source import Parsed, block, cells_of, rows_of
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
-from fullrecall.report.page.charts import Curve, Figure, chart
+from fullrecall.views.page.charts import Curve, Figure, chart
 
 
 def test_undefined_is_counted_for_each_measure() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall
-from fullrecall.report import Runs
+from fullrecall.report import Comparisons
 
 pytestmark = pytest.mark.browser
 
@@ -34,7 +34,7 @@ def test_what_turned_is_counted_and_filtered(opened: Any, *, several: bool) -> N
         return evaluate(samples, IdRecall(), progress=False)
 
     before, after = made(1), made(3)
-    pages = Runs({"a": before, "b": made(2), "c": after}) if several else compare(before, after)
+    pages = Comparisons({"a": before, "b": made(2), "c": after}) if several else compare(before, after)
     one = opened(pages.to_html())
     for measure in ("Recall, all retrieved", "Recall @ 3", "Recall @ 1"):
         one.measure(measure)
@@ -101,7 +101,7 @@ def test_targets_that_one_report_lacks_are_marked(opened: Any) -> None:
 
 def test_runs_stand_beside_each_other(opened: Any, report: Report, after: Report) -> None:
     """Three reports: means of each, changes since the first, and every sample in all three."""
-    one = opened(Runs({"May": report, "June": report, "July": after}).to_html())
+    one = opened(Comparisons({"May": report, "June": report, "July": after}).to_html())
     lines = one.page.locator("table.runs tbody:visible tr").all_inner_texts()
     assert [line.split()[1] for line in lines] == ["May", "June", "July"] * 3
     assert "0.667 → 0.667 → 1.000" in one.page.locator(".sample-row").first.inner_text()

@@ -23,8 +23,8 @@ from scipy.special import gammainc, gammaincc
 from scipy.stats import beta, binom, gamma
 
 from fullrecall.errors import ParameterError
-from fullrecall.report import gamma_sum
-from fullrecall.report.bounds import (
+from fullrecall.results import gamma_sum
+from fullrecall.results.bounds import (
     MOST_GROUPS,
     Counts,
     groups_needed,
@@ -34,7 +34,7 @@ from fullrecall.report.bounds import (
     mean_below,
     upper_bound,
 )
-from fullrecall.report.multiplicity import holm
+from fullrecall.results.multiplicity import holm
 
 
 def _script(name: str) -> Any:

@@ -16,8 +16,9 @@ from scipy.stats import binom
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import Hit, Measure, Recall
-from fullrecall.report import Gate, Outcome, Row, compare
+from fullrecall.report import Row, compare
 from fullrecall.result import Status
+from fullrecall.results import Gate, Outcome
 
 PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
 PARTS = 20

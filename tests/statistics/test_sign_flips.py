@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fullrecall.errors import ParameterError
-from fullrecall.report.sign_flips import SignFlips, alpha_of, sign_flips
+from fullrecall.results.sign_flips import SignFlips, sign_flips
+from fullrecall.results.bounds import alpha_of
 
 CHANGES = [0.5, -0.25, 0.0, 1.0, 0.5, 0.75, -0.5, 0.25]
 

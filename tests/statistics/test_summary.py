@@ -13,8 +13,8 @@ from fullrecall import Context, IdRecall, Report, Retrieval, Sample, evaluate
 from fullrecall.findings import Finding, Step, Target
 from fullrecall.measures import Recall
 from fullrecall.report import Row
-from fullrecall.report.bounds import Counts, Interval, lower_bound, upper_bound
 from fullrecall.result import Method, Result, Status
+from fullrecall.results.bounds import Counts, Interval, lower_bound, upper_bound
 from fullrecall.retrieval import Call
 
 

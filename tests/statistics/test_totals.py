@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall, nDCG, parse
-from fullrecall.report.totals import Totals, totals_of
+from fullrecall.results.totals import Totals, totals_of
 
 SHARES = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 1 / 3, 0.5, 2 / 3, 1.0])
 ROWS = st.lists(st.tuples(SHARES, st.sampled_from([None, "a", "b", "c"])), min_size=1, max_size=40)

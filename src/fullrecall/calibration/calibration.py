@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any, NamedTuple
 
 from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.needed import labels_needed
 from fullrecall.calibration.raters import RaterAgreement
 from fullrecall.counts import counted
-from fullrecall.report.bounds import Interval
+from fullrecall.results.bounds import Interval
 
 
 class Confusion(NamedTuple):
@@ -179,11 +178,23 @@ class Calibration:
 
     def __str__(self) -> str:
         # Imported when one is shown: it draws with rich.
-        from fullrecall.calibration.printout import tables
-        from fullrecall.report import terminal
+        from fullrecall.calibration.printout import sheets
+        from fullrecall.views import terminal
 
-        console = terminal.console(StringIO(), width=terminal.WIDEST)
-        return terminal.printed(console, tables(self))
+        return terminal.text_of(*sheets(self))
+
+    def to_markdown(self) -> str:
+        """Return the calibration in GitHub's Markdown, for a pull request or a job's summary."""
+        from fullrecall.calibration.printout import sheets
+        from fullrecall.views import markdown
+
+        return markdown.text_of(f"Calibration of {markdown.escaped(self.score)}", *sheets(self))
+
+    def _repr_html_(self) -> str:
+        from fullrecall.calibration.printout import sheets
+        from fullrecall.views import html
+
+        return html.text_of(*sheets(self))
 
     def __repr__(self) -> str:
         return f"Calibration({self.score}, {self.labeled} labels)\n{self}"

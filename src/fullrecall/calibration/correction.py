@@ -30,8 +30,8 @@ from fullrecall.calibration.spread import mean_interval, spread_of
 from fullrecall.counts import counted
 from fullrecall.errors import InputError
 from fullrecall.parameters import check_share
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.report import Report
+from fullrecall.results.bounds import CONFIDENCE
 
 
 def calibrate(

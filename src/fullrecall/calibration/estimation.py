@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
 from fullrecall.calibration.spread import Spread, mean_interval, quantile, spread_of
-from fullrecall.report.bounds import Interval
+from fullrecall.results.bounds import Interval
 
 K = TypeVar("K")
 

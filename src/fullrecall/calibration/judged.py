@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.errors import ReportError
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
-from fullrecall.report.choice import place_of
+from fullrecall.results.scores import index_of
 from fullrecall.report.report import Report
 from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
@@ -115,7 +115,7 @@ def judged_claims(report: Report, score: str | None = None) -> JudgedClaims:
     Raises `ReportError` where it is ambiguous which is meant, where the report does not have it or
     keeps no rows, and where it is no recall or has no claim that was judged by any context.
     """
-    place = place_of(report, _judged_score(report) if score is None else score)
+    place = index_of(report, _judged_score(report) if score is None else score)
     method = report.methods[place]
     if method.headline != Recall:
         raise ReportError(f"{method.name} is not a recall: it judges contexts, not missing targets")

@@ -10,8 +10,8 @@ from fullrecall.calibration.estimation import Estimate
 from fullrecall.calibration.judged import Strata, by_verdict, judged_claims
 from fullrecall.calibration.spread import quantile, spread_of
 from fullrecall.parameters import check_share
-from fullrecall.report.bounds import CONFIDENCE
 from fullrecall.report.report import Report
+from fullrecall.results.bounds import CONFIDENCE
 
 FEWEST = 10
 """Samples with labels below which a large-sample interval is not worth its name."""

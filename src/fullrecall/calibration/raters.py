@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fullrecall.calibration.judged import JudgedClaims
 from fullrecall.calibration.labels import Label
 from fullrecall.calibration.spread import quantile, spread_of
-from fullrecall.report.bounds import Interval
+from fullrecall.results.bounds import Interval
 
 
 class RaterAgreement(NamedTuple):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fullrecall.calibration.draw import ToLabel
 from fullrecall.errors import ParameterError
-from fullrecall.report.exports import written
-from fullrecall.report.spreadsheet import BOM, table
+from fullrecall.views.exports import written
+from fullrecall.views.spreadsheet import BOM, table
 
 LONGEST_CELL = 32_767
 """Characters that Excel takes in a cell; it tears a longer one apart."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import fsum, inf, sqrt
 from typing import NamedTuple
 
-from fullrecall.report.bounds import CONFIDENCE, Interval
+from fullrecall.results.bounds import CONFIDENCE, Interval
 
 _ENOUGH = 2
 """Groups below which nothing is known of how they differ."""

@@ -100,6 +100,7 @@ def label(
     from fullrecall.datasets import read_labels
     from fullrecall.errors import FullrecallError, InputError, ParameterError
     from fullrecall.report import Report
+    from fullrecall.views import terminal
 
     if (n is None) == (width is None):
         raise typer.BadParameter("expected either -n or --width")
@@ -193,12 +194,13 @@ def calibrate(
     import json
 
     from fullrecall.calibration import calibrate as calibrated
-    from fullrecall.calibration.printout import tables
+    from fullrecall.calibration.printout import sheets
     from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
     from fullrecall.datasets import read_labels
     from fullrecall.errors import FullrecallError, InputError
     from fullrecall.report import Report
+    from fullrecall.views import terminal
 
     try:
         with noting():
@@ -215,7 +217,7 @@ def calibrate(
             plain["labels_needed"] = {"width": width, "labels": needed}
         write(json.dumps(plain, indent=2) + "\n")
         return
-    show(*tables(found))
+    show(*terminal.parts(*sheets(found)))
     if width is not None:
         show(
             f"an interval {width:g} wide needs "

@@ -80,8 +80,10 @@ def compare(
     from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report, terminal
+    from fullrecall.report import Report
     from fullrecall.report import compare as compared
+    from fullrecall.views import terminal
+    from fullrecall.views.comparisons import comparison_sheet, flips_sheet
 
     try:
         with noting():
@@ -102,8 +104,9 @@ def compare(
     if as_json:
         write(json.dumps(comparison.to_dict(), indent=2) + "\n")
         return
-    show(terminal.comparison_table(comparison), "", *terminal.comparison_notes(comparison))
+    sheet = comparison_sheet(comparison)
+    show(terminal.Grid(sheet), "", *sheet.notes)
     for score in comparison:
-        changed = list(terminal.flips(score, flips))
+        changed = flips_sheet(score, flips)
         if changed:
-            show("", *changed)
+            show("", *terminal.parts(changed))

@@ -12,7 +12,7 @@ import typer
 
 from fullrecall.cli.exits import WRONG_INPUT, reader_may_leave
 from fullrecall.cli.problems import as_options
-from fullrecall.report import terminal
+from fullrecall.views import terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -60,7 +60,7 @@ def demo(
     from fullrecall.cli.console import fail, show
     from fullrecall.cli.exits import INTERRUPTED
     from fullrecall.demo import install_command, run
-    from fullrecall.report import terminal
+    from fullrecall.views import terminal
 
     if k > depth:
         raise typer.BadParameter(

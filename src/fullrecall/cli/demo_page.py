@@ -15,8 +15,11 @@ from rich.text import Text
 
 from fullrecall.counts import counted
 from fullrecall.measures import Measure, Recall
-from fullrecall.report import terminal
-from fullrecall.report.text import shown
+from fullrecall.views import terminal
+from fullrecall.views.sheet import Line, Section, Sheet
+from fullrecall.views.summaries import coverage, mean_cell
+from fullrecall.views.summaries import notes as notes_of
+from fullrecall.views.text import one_line, shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -53,7 +56,7 @@ def page(
     yield ""
     yield _table(demonstration, k, depth)
     yield ""
-    notes = (terminal.notes(report.summary()) for report in demonstration.reports.values())
+    notes = (notes_of(report.summary()) for report in demonstration.reports.values())
     yield from dict.fromkeys(chain.from_iterable(notes))
     if missed:
         yield from _missed(demonstration.reports, k, missed)
@@ -69,23 +72,21 @@ def _table(demonstration: Demonstration, k: int, depth: int) -> terminal.Grid:
     sections = []
     for wording, how in _ASKED.items():
         worded = [demonstration.worded(name, wording) for name in reports]
-        sections.append(terminal.Section(how, _means(worded, [Recall @ one for one in ks])))
+        sections.append(Section(how, _means(worded, [Recall @ one for one in ks])))
     by_id = [report.summary()["id_recall"] for report in reports.values()]
     heads = [f"{name}\n{_THROUGH[name]}" for name in reports]
-    return terminal.table(heads, [*sections, terminal.coverage(by_id)])
+    return terminal.Grid(Sheet(heads, [*sections, coverage(by_id)]))
 
 
-def _means(
-    reports: Sequence[Report], measures: Sequence[Measure]
-) -> list[tuple[str, Sequence[str]]]:
+def _means(reports: Sequence[Report], measures: Sequence[Measure]) -> list[Line]:
     """Return a row for each measure, and below the last one a row for its intervals."""
     summaries = [report.summary(*measures)["id_recall"] for report in reports]
-    rows: list[tuple[str, Sequence[str]]] = [
-        (measure.name, [shown(summary[measure].mean) for summary in summaries])
-        for measure in measures
+    lines = [
+        Line(measure.name, [shown(summary[measure].mean) for summary in summaries])
+        for measure in measures[:-1]
     ]
-    last = [summary[measures[-1]].interval for summary in summaries]
-    return [*rows, ("  95%", [terminal.between(one) for one in last])]
+    last = [mean_cell(summary[measures[-1]]) for summary in summaries]
+    return [*lines, Line(measures[-1].name, last, "95%")]
 
 
 def _why(diagnosis: Diagnosis, name: str, k: int) -> Iterator[RenderableType]:
@@ -149,7 +150,7 @@ class _Places:
             if nth:
                 yield ""
             results = [_by_id(row) for row in rows]
-            yield Text(terminal.one_line(rows[0].sample.user_input or "", 200), style="cyan")
+            yield Text(one_line(rows[0].sample.user_input or "", 200), style="cyan")
             body = self._grid(width, places)
             for findings in zip(*(result.findings for result in results), strict=True):
                 cells = [_place_cell(finding, self.k) for finding in findings]

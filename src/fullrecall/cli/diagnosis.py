@@ -215,7 +215,7 @@ def _scorers(report: Report, judge: str | None, base_url: str | None) -> Sequenc
 
 def _line(miss: Diagnosed) -> str:
     from fullrecall.cli.problems import as_options
-    from fullrecall.report.terminal import one_line
+    from fullrecall.views.text import one_line
 
     where = f"{one_line(miss.sample, 40)}, {miss.score}"
     cause = str(miss.cause).replace("_", " ")

@@ -16,7 +16,7 @@ from fullrecall.cli.installation import Check, State, examined
 from fullrecall.cli.judge import KINDS, JudgeOptions, judge_of
 from fullrecall.cli.problems import explained
 from fullrecall.errors import FullrecallError
-from fullrecall.report import terminal
+from fullrecall.views import terminal
 
 if TYPE_CHECKING:
     from rich.table import Table

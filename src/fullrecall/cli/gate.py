@@ -13,7 +13,7 @@ from fullrecall.cli.options import ReportPath, at_least, level, measures_option,
 from fullrecall.measures import Measure, Recall, Threshold
 
 if TYPE_CHECKING:
-    from fullrecall.report import GateResult
+    from fullrecall.results import GateResult
 
 HELP = """\
 PASS: every required value is reached, at 95% confidence. FAIL: one is not, at 95% confidence. \
@@ -163,7 +163,9 @@ def gate(
     from fullrecall.cli.outputs import check_writable
     from fullrecall.cli.problems import explained
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Gate, Report, terminal
+    from fullrecall.report import Report
+    from fullrecall.results import Gate
+    from fullrecall.views.gates import outcomes
 
     if k is not None and min_recall is None and baseline is None:
         raise typer.BadParameter("needs --min-recall or --baseline", param_hint="--k")
@@ -202,7 +204,7 @@ def gate(
     if as_json:
         write(json.dumps(result.to_dict(), indent=2) + "\n")
     else:
-        show(*terminal.outcomes(result))
+        show(*outcomes(result))
     raise typer.Exit(CODES[result.outcome])
 
 

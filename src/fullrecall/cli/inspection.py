@@ -14,8 +14,9 @@ from fullrecall.cli.console import fail, show, write
 from fullrecall.cli.problems import explained
 from fullrecall.counts import counted
 from fullrecall.errors import FullrecallError
-from fullrecall.report import terminal
-from fullrecall.report.terminal import one_line
+from fullrecall.views import terminal
+from fullrecall.views.summaries import summary_sheet
+from fullrecall.views.text import one_line
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.contents import Contents
@@ -121,7 +122,7 @@ def _show_report(path: Path, *, as_json: bool) -> None:
     show(f"{path}: a report of {counted(len(report), 'sample')}, {_size(_bytes(path))}")
     if cut_off:
         show("its last line is cut off: the run that wrote it was killed")
-    show("", terminal.summary_table(summary), *terminal.notes(summary))
+    show("", *terminal.parts(summary_sheet(summary)))
 
 
 def _bytes(path: Path) -> int:

@@ -33,10 +33,12 @@ from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopp
 from fullrecall.evaluation.progress import Counted
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
-from fullrecall.report import Report, Summary, terminal
+from fullrecall.report import Report, Summary
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
+from fullrecall.views import terminal
+from fullrecall.views.summaries import summary_sheet
 
 if TYPE_CHECKING:
     from fullrecall.datasets.traces import Joined
@@ -296,10 +298,11 @@ def _show(
         return
     if not len(outcome.report) or not any(score.scored for score in summary):
         return
-    show(terminal.summary_table(summary))
+    sheet = summary_sheet(summary)
+    show(terminal.Grid(sheet))
     if request.quiet:
         return
-    notes = terminal.notes(summary)
+    notes = list(sheet.notes)
     if joined is not None and joined.left_out:
         count = f"{joined.left_out:,} sample{'' if joined.left_out == 1 else 's'}"
         unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""

@@ -69,7 +69,7 @@ def page(
     from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report, Runs, compare
+    from fullrecall.report import Comparisons, Report, compare
 
     path = output or report[-1].with_suffix(".html")
     if path.suffix != ".html":
@@ -82,7 +82,7 @@ def page(
         contexts = None if corpus is None else list(read_contexts(corpus))
         if len(report) > _TWO:  # what to do next is a question to the last
             causes = [None if contexts is None else diagnose(reports[-1], corpus=contexts)]
-            runs = Runs(dict(zip(_names(report), reports, strict=True)), *measures)
+            runs = Comparisons(dict(zip(_names(report), reports, strict=True)), *measures)
             runs.to_html(path, diagnosis=causes[0], title=title)
             show(f"Written to {path}.")
             return

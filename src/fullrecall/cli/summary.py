@@ -78,7 +78,9 @@ def summary(
     from fullrecall.cli.console import fail, noting, show, write
     from fullrecall.cli.problems import explained
     from fullrecall.errors import FullrecallError
-    from fullrecall.report import Report, terminal
+    from fullrecall.report import Report
+    from fullrecall.views import terminal
+    from fullrecall.views.summaries import summary_sheet
 
     given = {"--score": score, "--largest": largest}
     unused = [option for option, value in given.items() if value is not None]
@@ -102,7 +104,8 @@ def summary(
             plain["smallest_k"] = [one.to_dict() for one in found]
         write(json.dumps(plain, indent=2) + "\n")
         return
-    show(terminal.summary_table(shown), "", *terminal.notes(shown))
+    sheet = summary_sheet(shown)
+    show(terminal.Grid(sheet), "", *sheet.notes)
     if target is not None:
         show("", *(one.reason for one in found))
         if not found:

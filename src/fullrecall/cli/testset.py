@@ -477,7 +477,8 @@ def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> 
 def _show_wording(audit: Any) -> None:
     """Print how near the questions are to their sources, beside people's."""
     from fullrecall.cli.console import show
-    from fullrecall.report.terminal import Section, table
+    from fullrecall.views.sheet import Section, Sheet, lines_of
+    from fullrecall.views.terminal import Grid
     from fullrecall.testset.audit import PEOPLES
 
     if audit.wording is None:
@@ -491,4 +492,4 @@ def _show_wording(audit: Any) -> None:
         ("source at BM25's rank 1", [f"{one.rank_1:.2f}" for one in sets]),
         ("source in BM25's first 10", [f"{one.rank_10:.2f}" for one in sets]),
     ]
-    show("", table(heads, [Section("share of", rows)]))
+    show("", Grid(Sheet(heads, [Section("share of", lines_of(rows))])))

@@ -13,7 +13,7 @@ from fullrecall.datasets.json_lines import json_lines
 from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
-from fullrecall.report.spreadsheet import bare
+from fullrecall.views.spreadsheet import bare
 
 _TEXTS = ("item", "sample", "claim", "rater")
 

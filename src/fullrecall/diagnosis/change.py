@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from fullrecall.report.bounds import Interval
+from fullrecall.results.bounds import Interval
 
 
 class ChangeKind(StrEnum):

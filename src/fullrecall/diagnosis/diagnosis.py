@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from fullrecall.counts import counted
 from fullrecall.dataframes import Backend, Cells, frame_of
 from fullrecall.diagnosis.causes import FIXES, Cause, Diagnosed
 from fullrecall.diagnosis.change import Change, Cost
-from fullrecall.report import exports, spreadsheet
+from fullrecall.views import exports, spreadsheet
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,9 +123,12 @@ class Diagnosis:
         The changes by their gain, the causes, and `misses` of each cause. Raises `ParameterError`
         for `misses` below 0.
         """
-        from fullrecall.report import markdown
+        from fullrecall.diagnosis.sheets import examples, sheets
+        from fullrecall.views import markdown
 
-        return exports.written(markdown.of_diagnosis(self, misses), path)
+        title = f"Diagnosis of {counted(len(self.misses), 'missed target')}"
+        shown = [*sheets(self), examples(self, misses)]
+        return exports.written(markdown.text_of(title, *shown), path)
 
     def _rows(self) -> list[tuple[Any, ...]]:
         return [
@@ -134,62 +136,31 @@ class Diagnosis:
         ]
 
     def plot(self, **options: Any) -> Any:
-        """Draw the misses by cause; see `fullrecall.report.plots.plot_causes` for the options."""
-        from fullrecall.report import plots
+        """Draw the misses by cause; see `fullrecall.views.plots.plot_causes` for the options."""
+        from fullrecall.views import plots
 
         return plots.plot_causes(self, **options)
 
     def _repr_html_(self) -> str:
-        from fullrecall.report.notebook import diagnosis_html
+        from fullrecall.diagnosis.sheets import sheets
+        from fullrecall.views import html
 
-        return diagnosis_html(self)
+        return html.text_of(*sheets(self))
 
     def __str__(self) -> str:
-        from fullrecall.report import terminal
+        from fullrecall.diagnosis.sheets import sheets
+        from fullrecall.views import terminal
 
-        return terminal.printed(terminal.console(StringIO(), width=terminal.WIDEST), self.parts())
+        return terminal.text_of(*sheets(self))
 
     def parts(self) -> list[Any]:
         """Return what prints, for a console of any width: lines, and a table of the causes."""
-        from fullrecall.report import terminal
+        from fullrecall.diagnosis.sheets import sheets
+        from fullrecall.views import terminal
 
-        if not self.misses:
-            return [f"Nothing was missed in {counted(self.samples, 'sample')}{self._drawn}."]
-        by_score = {score: self.counts(score) for score in self.scores}
-        rows = [
-            (
-                str(cause).replace("_", " "),
-                [_cell(counts.get(cause, 0), sum(counts.values())) for counts in by_score.values()],
-            )
-            for cause in self.counts()
-        ]
-        totals = [f"{sum(counts.values()):,}" for counts in by_score.values()]
-        sections = [
-            terminal.Section("cause", rows),
-            terminal.Section("targets", [("missed", totals)]),
-        ]
-        heads = [score.replace("_", "\n", 1) for score in by_score]
-        fixes = [f"{str(cause).replace('_', ' ')}: {fix}" for cause, fix in self.fixes.items()]
-        advice = [f"{nth}. {change}" for nth, change in enumerate(self.changes, start=1)]
-        blocks = ["What to change", *advice, ""] if advice else []
-        notes = (
-            [f"Diagnosed from {counted(self.samples, 'sample')}{self._drawn}."]
-            if self._drawn
-            else []
-        )
-        return [*blocks, terminal.table(heads, sections), "", *fixes, *notes]
-
-    @property
-    def _drawn(self) -> str:
-        """What is said where not all samples of the report were diagnosed; else empty."""
-        if self.drawn_from is None or self.drawn_from == self.samples:
-            return ""
-        return f" drawn at random of {self.drawn_from:,}"
+        return list(terminal.parts(*sheets(self)))
 
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"
         return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
 
-
-def _cell(count: int, total: int) -> str:
-    return f"{count:,} ({count / total:.0%})" if count else "-"

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
-from fullrecall.findings import gains
 from fullrecall.measures import Measure, Recall
-from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.report.report import Report
 from fullrecall.table.row import Row
-from fullrecall.report.smallest_k import CHARACTERS_PER_TOKEN
-from fullrecall.report.totals import Totals, totals_of
-from fullrecall.result import Method, Status
+from fullrecall.results.smallest_k import CHARACTERS_PER_TOKEN
+from fullrecall.results.totals import Totals
+from fullrecall.result import Method
+from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,9 +92,7 @@ class Baseline:
         self.places = tuple(
             place for place, method in enumerate(report.methods) if method.headline == Recall
         )
-        self._groups = report.groups
-        self._is_grouped = any(group is not None for group in self._groups)
-        self._credits = {place: _Credits(self.rows, place) for place in self.places}
+        self._table = report.table
         self.values = {place: self.values_at(place, k) for place in self.places}
         self._columns = {p: np.array(found, np.float64) for p, found in self.values.items()}
         self.lists: Lists = list(self.lists_at(k))
@@ -107,7 +103,11 @@ class Baseline:
 
     def values_at(self, place: int, k: int | None) -> list[float | None]:
         """Return recall within the first `k` of every row that has a score."""
-        return self._credits[place].recall(k)
+        import numpy as np
+
+        # Rounded: thirds must add up to one.
+        values = np.round(self._table.values(place, _recall(k)), _DIGITS)
+        return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
     def lists_at(self, k: int | None) -> Iterator[Sequence[Context] | None]:
         """Yield the contexts at the first `k` ranks of every row with a retrieval, None without."""
@@ -168,14 +168,12 @@ class Baseline:
         """Return the totals of the values of the rows that are `known`, by their groups."""
         import numpy as np
 
-        if self._is_grouped:
-            groups = compress(self._groups, known.tolist())
-            return totals_of(zip(values.tolist(), groups, strict=True))
-        totals = Totals()
-        distinct, counts = np.unique(values, return_counts=True)
-        for value, times in zip(distinct.tolist(), counts.tolist(), strict=True):
-            totals.add(value, times=times)
-        return totals
+        codes = self._table.group_codes
+        return Totals.of(
+            values,
+            due=np.zeros(len(values), np.bool_),
+            groups=None if codes is None else codes[known],
+        )
 
     @cached_property
     def _sizes(self) -> list[int | None]:
@@ -206,43 +204,6 @@ class Baseline:
             before[1] / tokens if known else None,
             after[1] / tokens if known else None,
         )
-
-
-class _Credits:
-    """The credit that the contexts of every row earn for one score, by rank."""
-
-    def __init__(self, rows: Sequence[Row], place: int) -> None:
-        import numpy as np
-
-        of_row: list[int] = []
-        ranks: list[int] = []
-        shares: list[float] = []
-        self._scored = [row.results[place].status is Status.SCORED for row in rows]
-        for position, row in enumerate(rows):
-            result = row.results[place]
-            if not self._scored[position]:
-                continue
-            targets = len(result.findings)
-            for rank, credit in gains(result.ranked):
-                of_row.append(position)
-                ranks.append(rank)
-                shares.append(credit / targets)
-        self._rows = np.array(of_row, dtype=np.int64)
-        self._ranks = np.array(ranks, dtype=np.int64)
-        self._shares = np.array(shares, dtype=np.float64)
-
-    def recall(self, k: int | None) -> list[float | None]:
-        """Return recall within the first `k` of every row, None for one without a score."""
-        import numpy as np
-
-        counted = slice(None) if k is None else self._ranks <= k
-        size = len(self._scored)
-        sums = np.bincount(self._rows[counted], self._shares[counted], minlength=size)
-        # Rounded: thirds must add up to one.
-        values = np.round(sums, _DIGITS).tolist()
-        return [
-            value if scored else None for value, scored in zip(values, self._scored, strict=True)
-        ]
 
 
 _DIGITS = 12

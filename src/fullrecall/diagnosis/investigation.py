@@ -20,10 +20,9 @@ from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond, explained
 from fullrecall.errors import ParameterError
-from fullrecall.findings import ColumnFindings, Finding
+from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.parameters import check_k, check_share
-from fullrecall.report.lazy_rows import LazyRows
 from fullrecall.report.report import Report
 from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
@@ -91,7 +90,7 @@ def diagnose(
             f"the report has no score {min(unknown)!r}: pass the scorers that made it"
         )
     every = len(report)
-    if isinstance(report.rows, LazyRows):
+    if every > at_most:
         report = report.drawn(at_most)
     indexed = Corpus(corpus) if corpus is not None else None
     search = _Search(
@@ -220,20 +219,10 @@ def _missing(place: int, row: Row, k: int | None) -> Iterator[tuple[int, int, Fi
         return
     record = row.sample.retrieval
     is_read_known = record is not None and record.read is not None
-    findings = result.findings
-    if result.ranks is not None:
-        for nth, (finding, ranked) in enumerate(zip(findings, result.ranked, strict=True)):
-            is_found = ranked.found_at(k)
-            if is_read_known or not is_found:
-                yield place, nth, finding, is_found
-    elif is_read_known or type(findings) is tuple or not isinstance(findings, ColumnFindings):
-        for nth, finding in enumerate(findings):
-            is_found = finding.found_at(k)
-            if is_read_known or not is_found:
-                yield place, nth, finding, is_found
-    elif findings.found_within(k) < len(findings):
-        for nth in findings.missed_within(k):
-            yield place, nth, findings[nth], False
+    for nth, (finding, ranked) in enumerate(zip(result.findings, result.ranked, strict=True)):
+        is_found = ranked.found_at(k)
+        if is_read_known or not is_found:
+            yield place, nth, finding, is_found
 
 
 def _told(

@@ -27,7 +27,7 @@ from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers
 from fullrecall.measures import Measure
 from fullrecall.models.retries import MOST, Retries
-from fullrecall.report import frames
+from fullrecall.views import frames
 from fullrecall.report.report import Report
 from fullrecall.scorers.scorer import Scorer
 

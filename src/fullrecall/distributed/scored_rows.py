@@ -12,7 +12,7 @@ from fullrecall.distributed.tables import ColumnType, Table, column_of
 from fullrecall.distributed.totals.parts import missing_in_words
 from fullrecall.distributed.totals.whole import failures_in_words
 from fullrecall.errors import ReportError
-from fullrecall.report import frames
+from fullrecall.views import frames
 from fullrecall.report.report import Report
 from fullrecall.table.row import Row
 

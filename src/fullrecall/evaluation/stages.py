@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, aevaluate, as_samples, evaluate
 from fullrecall.findings import Finding
-from fullrecall.measures import DEFAULT_KS, Recall
+from fullrecall.measures import Recall
 from fullrecall.report.report import Report
 from fullrecall.table.row import Row
-from fullrecall.report.text import shown
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+
+if TYPE_CHECKING:
+    from fullrecall.views.sheet import Sheet
 
 FINAL = "final"
 """What stands for the list that the retrieval ended with: `retrieved_contexts`."""
@@ -142,20 +144,21 @@ class StageReports(Mapping[str, Report]):
                 )
 
     def __str__(self) -> str:
-        from fullrecall.report import terminal
+        from fullrecall.views import terminal
 
-        lost, sections = self.lost(), []
-        for nth, method in enumerate(self.final.methods):
-            rows = []
-            for name, report in self.items():
-                score = report.summary()[nth]
-                dropped = [item for item in lost if (item.score, item.by) == (method.name, name)]
-                cells = [*(shown(one.mean) for one in score.at.values()), shown(score.mean)]
-                rows.append((name, [*cells, str(len(dropped)), f"{score.scored:,}"]))
-            sections.append(terminal.Section(method.name, rows))
-        console = terminal.console(StringIO(), width=240)
-        heads = [*(f"@{k}" for k in DEFAULT_KS), "all", "targets\nlost here", "samples\nscored"]
-        return terminal.printed(console, [terminal.table(heads, sections)])
+        return terminal.text_of(self._sheet)
+
+    def _repr_html_(self) -> str:
+        from fullrecall.views import html
+
+        return html.text_of(self._sheet)
+
+    @property
+    def _sheet(self) -> Sheet:
+        from fullrecall.views.summaries import stages_sheet
+
+        dropped = Counter((item.score, item.by) for item in self.lost())
+        return stages_sheet(self, dropped, self.final)
 
     def __repr__(self) -> str:
         return f"StageReports({', '.join(self)})\n{self}"

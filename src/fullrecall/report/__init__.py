@@ -7,33 +7,25 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.report.bounds import Interval
-    from fullrecall.report.check import Check, GateResult, Outcome
-    from fullrecall.report.comparison import Comparison, ScoreComparison, compare
-    from fullrecall.report.difference import Difference, Flip
-    from fullrecall.report.gate import Gate
+    from fullrecall.results.comparison import Comparison, ScoreComparison, compare
+    from fullrecall.results.difference import Difference, Flip
     from fullrecall.report.report import Report
     from fullrecall.results.missed import Missed
     from fullrecall.table.row import Row
-    from fullrecall.report.runs import Runs
-    from fullrecall.report.slices import Slice, Slices
-    from fullrecall.report.smallest_k import SmallestK
+    from fullrecall.results.comparisons import Comparisons
+    from fullrecall.results.slices import Slice, Slices
+    from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
 
 __all__ = [
-    "Check",
     "Comparison",
     "Difference",
     "Estimate",
     "Flip",
-    "Gate",
-    "GateResult",
-    "Interval",
     "Missed",
-    "Outcome",
     "Report",
     "Row",
-    "Runs",
+    "Comparisons",
     "ScoreComparison",
     "ScoreSummary",
     "Slice",
@@ -44,26 +36,21 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Check": "check",
-    "Comparison": "comparison",
-    "Difference": "difference",
+    "Comparison": ".results.comparison",
+    "Difference": ".results.difference",
     "Estimate": ".results.summary",
-    "Flip": "difference",
-    "Gate": "gate",
-    "GateResult": "check",
-    "Interval": "bounds",
+    "Flip": ".results.difference",
     "Missed": ".results.missed",
-    "Outcome": "check",
     "Report": "report",
     "Row": ".table.row",
-    "Runs": "runs",
-    "ScoreComparison": "comparison",
+    "Comparisons": ".results.comparisons",
+    "ScoreComparison": ".results.comparison",
     "ScoreSummary": ".results.summary",
-    "Slice": "slices",
-    "Slices": "slices",
-    "SmallestK": "smallest_k",
+    "Slice": ".results.slices",
+    "Slices": ".results.slices",
+    "SmallestK": ".results.smallest_k",
     "Summary": ".results.summary",
-    "compare": "comparison",
+    "compare": ".results.comparisons",
 }
 
 if not TYPE_CHECKING:

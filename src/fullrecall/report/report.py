@@ -14,9 +14,9 @@ from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
-from fullrecall.report.bounds import CONFIDENCE
-from fullrecall.report.draws import drawn_places
-from fullrecall.result import Method, Result
+from fullrecall.results.draws import drawn_places
+from fullrecall.result import Method
+from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.missed import Missed
 from fullrecall.results.summary import Summary
 from fullrecall.table.row import Row
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.report.page import Diagnosis
-    from fullrecall.report.slices import By, Slices
-    from fullrecall.report.smallest_k import SmallestK
+    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.table.lists import Floats, Integers
     from fullrecall.table.table import Table
+    from fullrecall.results.slices import By, Slices
+    from fullrecall.results.smallest_k import SmallestK
 
 
 _CLOSE = 10_000
@@ -129,7 +129,7 @@ class Report:
         that no sample has.
         """
         from fullrecall.results.scores import index_of
-        from fullrecall.report.slices import slices_of
+        from fullrecall.results.slices import slices_of
 
         index = index_of(self, score)
         measure = measure or self.methods[index].headline
@@ -194,7 +194,7 @@ class Report:
         `id_recall/n_scored`, `n_undefined` and `n_unscored` count samples. A mean of no sample is
         left out. MLflow's `log_metrics` and the `log` of Weights & Biases take it as it is.
         """
-        from fullrecall.report.metrics import metrics
+        from fullrecall.views.metrics import metrics
 
         return metrics(self.summary(*measures))
 
@@ -249,14 +249,15 @@ class Report:
         Raises `ReportError` where the report does not have the score, `ParameterError` for a value
         out of range.
         """
-        from fullrecall.report.smallest_k import smallest_k
+        from fullrecall.results.scores import index_of
+        from fullrecall.results.smallest_k import smallest_k
 
         return smallest_k(
-            self,
+            self.table,
+            index_of(self, score),
             target,
             measure,
             confidence=confidence,
-            score=score,
             largest=largest,
             count_tokens=count_tokens,
         )
@@ -314,7 +315,7 @@ class Report:
         why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
         is not installed.
         """
-        from fullrecall.report import frames
+        from fullrecall.views import frames
 
         return frames.scores(self, measures, backend)
 
@@ -324,7 +325,7 @@ class Report:
         For reports of any size: polars, DuckDB, and narwhals take the reader, and so does
         `pyarrow.parquet.ParquetWriter` batch by batch. Raises `MissingExtraError` without pyarrow.
         """
-        from fullrecall.report import frames
+        from fullrecall.views import frames
 
         return frames.score_batches(self, measures)
 
@@ -333,7 +334,7 @@ class Report:
 
         The library is chosen, and errors are raised, as in `to_frame`.
         """
-        from fullrecall.report import frames
+        from fullrecall.views import frames
 
         return frames.findings(self, backend)
 
@@ -342,7 +343,7 @@ class Report:
 
         `save` keeps everything, contexts and evidence included; this is for other programs.
         """
-        from fullrecall.report import exports
+        from fullrecall.views import exports
 
         return exports.written(exports.as_json(self, measures), path)
 
@@ -360,7 +361,7 @@ class Report:
         `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
         or a tab.
         """
-        from fullrecall.report import exports
+        from fullrecall.views import exports
 
         return exports.written_table(exports.as_csv(self, measures, delimiter), path)
 
@@ -370,7 +371,7 @@ class Report:
         The means are properties of the suites. A sample that misses something in all that was
         retrieved is a failure, an unscored one an error, an undefined one is skipped.
         """
-        from fullrecall.report import exports, junit
+        from fullrecall.views import exports, junit
 
         return exports.written(junit.of_report(self, measures), path)
 
@@ -378,9 +379,10 @@ class Report:
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
     ) -> str:
         """Return, and write to `path`, the summary as tables in GitHub's Markdown."""
-        from fullrecall.report import exports, markdown
+        from fullrecall.views import exports
+        from fullrecall.views.summaries import summary_markdown
 
-        return exports.written(markdown.of_summary(self.summary(*measures)), path)
+        return exports.written(summary_markdown(self.summary(*measures)), path)
 
     @uncollected()
     def to_html(
@@ -404,8 +406,8 @@ class Report:
         Of more than 10,000 samples the page holds those that matter, and says which: its figures
         are of all.
         """
-        from fullrecall.report import exports
-        from fullrecall.report.page import report_page, write
+        from fullrecall.views import exports
+        from fullrecall.views.page import report_page, write
 
         explain = None
         if diagnosis is None:
@@ -425,16 +427,18 @@ class Report:
         *,
         scores: Iterable[str] | None = None,
         ks: Sequence[int] = DEFAULT_KS,
+        label: str | None = None,
     ) -> Axes:
         """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
 
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
-        nothing is shown or saved. Raises `ReportError` where none has a mean, `MissingExtraError`
+        nothing is shown or saved. `label` names the report where several are drawn: lines of one
+        name have one color on all axes of a figure, others have their own. Raises `ReportError` where none has a mean, `MissingExtraError`
         without Matplotlib.
         """
-        from fullrecall.report.plots import curves
+        from fullrecall.views.plots import curves
 
-        return curves(self, measure, ax, scores=scores, ks=ks)
+        return curves(self, measure, ax, scores=scores, ks=ks, label=label)
 
     def save(
         self,
@@ -486,9 +490,10 @@ class Report:
         return files.open_report(path, rows=rows)
 
     def _repr_html_(self) -> str:
-        from fullrecall.report.notebook import report_html
+        from fullrecall.views import html
+        from fullrecall.views.summaries import summary_sheet
 
-        return report_html(self)
+        return html.text_of(summary_sheet(self.summary()))
 
     def __repr__(self) -> str:
         return f"Report({len(self)} samples, {_names(self.methods)})\n{self.summary()}"

@@ -1,11 +1,6 @@
-"""What a report is put into words by: its numbers, and how its run ended."""
+"""How a run ended, in words."""
 
 from __future__ import annotations
-
-
-def shown(value: float | None) -> str:
-    """Return a measure with three decimals; a dash where there is none."""
-    return "-" if value is None else f"{value:.3f}"
 
 
 def ending(error: BaseException) -> str:

@@ -1,1 +1,25 @@
-"""What results add up to: totals of a measure, bounds, comparison, gate, choice."""
+"""What results show: bounds of a mean, a change, a choice among retrievers, a gate's outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullrecall import lazy
+
+if TYPE_CHECKING:
+    from fullrecall.results.bounds import Interval
+    from fullrecall.results.decision import Check, Outcome
+    from fullrecall.results.gate import Gate, GateResult
+
+__all__ = ["Check", "Gate", "GateResult", "Interval", "Outcome"]
+
+_MODULES = {
+    "Check": "decision",
+    "Gate": "gate",
+    "GateResult": "gate",
+    "Interval": "bounds",
+    "Outcome": "decision",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy.names(__name__, _MODULES)

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import StringIO
 from math import fsum
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 from fullrecall.measures import DEFAULT_KS, Measure
-from fullrecall.report.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.result import Method, Result, Status
+from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.totals import Totals
 from fullrecall.table.part import SCORED, UNDEFINED, UNSCORED
 from fullrecall.table.table import Table
@@ -75,7 +74,7 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95% interval of `mean`, which holds whatever the distribution of the scores.
 
-        Gaffke's test at 2.5% on either side (`fullrecall.report.bounds`); None without a value.
+        Gaffke's test at 2.5% on either side (`fullrecall.results.bounds`); None without a value.
         """
         if self.mean is None:
             return None
@@ -247,16 +246,17 @@ class Summary(Sequence[ScoreSummary]):
         }
 
     def _repr_html_(self) -> str:
-        from fullrecall.report.notebook import summary_html
+        from fullrecall.views import html
+        from fullrecall.views.summaries import summary_sheet
 
-        return summary_html(self)
+        return html.text_of(summary_sheet(self))
 
     def __str__(self) -> str:
         # Imported when a summary is shown: `terminal` draws with rich.
-        from fullrecall.report import terminal
+        from fullrecall.views import terminal
+        from fullrecall.views.summaries import summary_sheet
 
-        console = terminal.console(StringIO(), width=terminal.WIDEST)
-        return terminal.printed(console, [terminal.summary_table(self), *terminal.notes(self)])
+        return terminal.text_of(summary_sheet(self))
 
     __repr__ = __str__
 

@@ -10,10 +10,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.findings import Target
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
 from fullrecall.table.lists import Floats, Integers, Lists, offsets_of
-from fullrecall.table.part import SCORED, UNDEFINED, ScoreColumns
+from fullrecall.table.part import SCORED, UNDEFINED, ScoreColumns, hash_sums, target_hashes
 
 _MOST_CELLS = 4_000_000
 """Pairs of a retrieved and a reference ID that are compared at once; more are sorted instead."""
@@ -26,11 +27,20 @@ class Vocabulary(dict[str, int]):
         super().__init__()
         self.names: list[str] = []
         """The IDs by their codes."""
+        self._hashes = np.zeros(0, np.uint64)
 
     def __missing__(self, name: str) -> int:
         code = self[name] = len(self.names)
         self.names.append(name)
         return code
+
+    @property
+    def hashes(self) -> NDArray[np.uint64]:
+        """The hash of each ID as a target, by its code."""
+        if len(self._hashes) < len(self.names):
+            new = [Target((name,)) for name in self.names[len(self._hashes) :]]
+            self._hashes = np.concatenate([self._hashes, target_hashes(new)])
+        return self._hashes
 
     def lists(self, lists: Sequence[Sequence[str]]) -> Lists:
         """Return lists of IDs as lists of codes."""
@@ -43,15 +53,15 @@ class Vocabulary(dict[str, int]):
 class IdSamples:
     """Samples of retrieved and reference IDs without an object for a row.
 
-    `references` are distinct within a row. `ids`, `questions`, and `groups` are those of the
-    samples; `questions` and `groups` may be empty: no sample has any.
+    `references` are distinct within a row. IDs, questions, and groups are those of the
+    samples; `named_questions` and `named_groups` may be empty: no sample has any.
     """
 
     vocabulary: Vocabulary
     retrieved: Lists
     references: Lists
     ids: Sequence[str | None]
-    questions: Sequence[str | None]
+    named_questions: Sequence[str | None]
     named_groups: Sequence[str | None]
 
     def __len__(self) -> int:
@@ -61,7 +71,7 @@ class IdSamples:
         names = self.vocabulary.names
         return Sample(
             id=self.ids[row],
-            user_input=self.questions[row] if self.questions else None,
+            user_input=self.named_questions[row] if self.named_questions else None,
             retrieved_context_ids=[names[code] for code in self.retrieved.of_row(row)],
             reference_context_ids=[names[code] for code in self.references.of_row(row)],
             group=self.named_groups[row] if self.named_groups else None,
@@ -75,7 +85,7 @@ class IdSamples:
             self.retrieved.taken(rows),
             self.references.taken(rows),
             [self.ids[row] for row in numbers],
-            [self.questions[row] for row in numbers] if self.questions else (),
+            [self.named_questions[row] for row in numbers] if self.named_questions else (),
             [self.named_groups[row] for row in numbers] if self.named_groups else (),
         )
 
@@ -83,6 +93,20 @@ class IdSamples:
     def groups(self) -> Sequence[str | None]:
         """The group of each sample."""
         return self.named_groups or [None] * len(self)
+
+    @property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        return self.named_questions or [None] * len(self)
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return False
+
+    def reference_digests(self) -> NDArray[np.uint64]:
+        """Return a number for the reference IDs of each row, which are its targets."""
+        return hash_sums(self.vocabulary.hashes[self.references.values], self.references.offsets)
 
     def retrievals(self) -> Counter[str]:
         """Return no united and no failed retrievals: none was recorded."""

@@ -11,11 +11,12 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fullrecall.findings import Findings, Target
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import failures
 from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns
-from fullrecall.table.lists import Integers
+from fullrecall.table.lists import Integers, offsets_of
 
 Statuses: TypeAlias = NDArray[np.int8]
 
@@ -79,6 +80,11 @@ class Part(Protocol):
         """The group that each sample names."""
         ...
 
+    @property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        ...
+
     def __len__(self) -> int:
         """Return how many rows there are."""
         ...
@@ -109,6 +115,15 @@ class Part(Protocol):
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
+        ...
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        ...
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
         ...
 
 
@@ -183,6 +198,20 @@ class Samples(Protocol):
         """The group of each sample."""
         ...
 
+    @property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        ...
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        ...
+
+    def reference_digests(self) -> NDArray[np.uint64] | None:
+        """Return a number for the reference IDs of each row, where they are its targets."""
+        ...
+
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         ...
@@ -213,6 +242,19 @@ class SampleObjects:
     def groups(self) -> Sequence[str | None]:
         """The group of each sample."""
         return [sample.group for sample in self.samples]
+
+    @property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        return [sample.user_input for sample in self.samples]
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return True
+
+    def reference_digests(self) -> None:
+        """Return nothing: targets are those that a scorer makes of a sample."""
 
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
@@ -247,6 +289,11 @@ class MemoryPart:
     def groups(self) -> Sequence[str | None]:
         """The group that each sample names."""
         return self.samples.groups
+
+    @property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        return self.samples.questions
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -283,6 +330,38 @@ class MemoryPart:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return self.samples.retrievals()
 
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return self.samples.has_texts
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        if isinstance(self.results[score], Rescored):
+            digests = self.samples.reference_digests()
+            if digests is not None:
+                return digests
+        return digests_of([self.result(row, score).findings for row in range(len(self))])
+
+
+def digests_of(findings: Sequence[Findings]) -> NDArray[np.uint64]:
+    """Return the sum of the hashes of each row's targets."""
+    hashes = target_hashes([finding.target for row in findings for finding in row])
+    return hash_sums(hashes, offsets_of(map(len, findings)))
+
+
+def target_hashes(targets: Sequence[Target]) -> NDArray[np.uint64]:
+    """Return a number for each target, which holds within one process only."""
+    hashes = np.fromiter(map(hash, targets), np.int64, len(targets)).astype(np.uint64)
+    # Hashes are added up: without this, those of two pairs of numbers could add up alike.
+    hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    return hashes ^ (hashes >> np.uint64(29))
+
+
+def hash_sums(hashes: NDArray[np.uint64], offsets: Integers) -> NDArray[np.uint64]:
+    """Return the sum of each row's hashes; sums overflow."""
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])[offsets]
+    return np.diff(sums)
 
 def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
     """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
@@ -20,6 +21,9 @@ from fullrecall.table.row import Row
 
 _MOST_PENDING = 4_096
 """Rows that wait to become columns."""
+
+_MOST_VIEWS = 10_000
+"""Rows of a table whose views are kept: pages and diagnoses look at each of them several times."""
 
 
 class Table:
@@ -36,6 +40,7 @@ class Table:
         self._size = 0
         self._pending: list[tuple[Sample, Sequence[Result]]] = []
         self._values: dict[tuple[int, int, Measure], Floats] = {}
+        self._views: dict[int, Row] = {}
         self._groups: list[str | None] | None = None
         self._group_codes: Integers | None = None
         for part in parts:
@@ -86,6 +91,29 @@ class Table:
         return [name for part in self.parts for name in part.ids]
 
     @property
+    def named_groups(self) -> list[str | None]:
+        """The group that each sample names."""
+        return [group for part in self.parts for group in part.groups]
+
+    def label(self, row: int) -> str:
+        """Return the ID of a sample, or `#position` where it has none."""
+        owner, index = self._located(row)
+        return self._parts[owner].ids[index] or f"#{row + 1}"
+
+    @property
+    def questions(self) -> list[str | None]:
+        """The question of each sample."""
+        return [question for part in self.parts for question in part.questions]
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row: equal where the targets are, in any order.
+
+        It holds within one process only.
+        """
+        parts = [part.target_digests(score) for part in self.parts]
+        return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+
+    @property
     def groups(self) -> list[str | None]:
         """The group of each row, None for one that stands for itself.
 
@@ -93,8 +121,7 @@ class Table:
         """
         self._settle()
         if self._groups is None:
-            named = [group for part in self.parts for group in part.groups]
-            self._groups = groups_of(self.ids, named)
+            self._groups = groups_of(self.ids, self.named_groups)
             self._group_codes = codes_of(self._groups)
         return self._groups
 
@@ -180,6 +207,15 @@ class Table:
         return None if value != value else value  # noqa: PLR0124 - NaN
 
     def _row(self, owner: int, index: int) -> Row:
+        """Return the view of a row; of a table that is small, the same one each time."""
+        if self._size > _MOST_VIEWS:
+            return self._new_row(owner, index)
+        row = self._starts[owner] + index
+        if row not in self._views:
+            self._views[row] = self._new_row(owner, index)
+        return self._views[row]
+
+    def _new_row(self, owner: int, index: int) -> Row:
         results = [self._view(owner, index, score) for score in range(len(self.methods))]
         sample = self._parts[owner].sample(index)
         return Row(self._starts[owner] + index + 1, sample, tuple(results))

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from fullrecall.context import Context, ContextLike, as_context
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.report.exports import written
+from fullrecall.views.exports import written
 from fullrecall.sample import Sample
 
 Alternatives: TypeAlias = Literal["all", "first"]

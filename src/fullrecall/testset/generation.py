@@ -108,7 +108,7 @@ class TestSet:
         `rejected` is a second file, one draft a line with the reason.
         """
         from fullrecall.datasets import write_jsonl
-        from fullrecall.report.exports import written
+        from fullrecall.views.exports import written
 
         if rejected is not None:
             import json

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.report.exports import written, written_table
-from fullrecall.report.spreadsheet import bare, table
+from fullrecall.views.exports import written, written_table
+from fullrecall.views.spreadsheet import bare, table
 
 RELEVANT, NOT_RELEVANT = "relevant", "not_relevant"
 LABELS = (RELEVANT, NOT_RELEVANT)

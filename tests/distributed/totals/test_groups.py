@@ -12,7 +12,7 @@ from fullrecall import BatchScorer, ClaimRecall, LLMJudge
 from fullrecall.errors import ReportError
 from fullrecall.judges.prompts import Prompts
 from fullrecall.measures import Recall
-from fullrecall.report import Gate
+from fullrecall.results import Gate
 from fullrecall.testing import ScriptedChatModel
 
 

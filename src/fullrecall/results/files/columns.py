@@ -365,7 +365,7 @@ def _support(source: Source, name: str) -> Lists:
 def _steps(column: Any) -> Steps:
     targets = column.flatten()
     pairs = targets.flatten()
-    offsets = offsets_of(_counts(targets))
+    offsets = offsets_of(list_lengths(targets))
     return Steps(Lists(pairs.field("place").to_numpy(), offsets), pairs.field("credit").to_numpy())
 
 
@@ -389,7 +389,7 @@ def _check(found: FoundColumns, status: Any, name: str) -> None:
             raise ReportError(f"{name}_steps must have credits above 0 and at most 1")
 
 
-def _counts(column: Any) -> Any:
+def list_lengths(column: Any) -> Any:
     """Return the length of each list of an Arrow array, 0 for null."""
     counts = np.diff(column.offsets.to_numpy().astype(np.int64))
     return np.where(np.asarray(column.is_null()), 0, counts) if column.null_count else counts
@@ -399,7 +399,7 @@ def _lists(column: Any, rows: int) -> Lists:
     """Return an Arrow array of lists of numbers; null is empty."""
     if column is None:
         return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
-    return Lists(column.flatten().to_numpy(), offsets_of(_counts(column)))
+    return Lists(column.flatten().to_numpy(), offsets_of(list_lengths(column)))
 
 
 def _weights(column: Any) -> Any:

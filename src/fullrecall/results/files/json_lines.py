@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Annotated, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from fullrecall.errors import FullrecallError, ReportError
@@ -36,7 +37,7 @@ from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import SCORED, Part, ScoreColumns, retrievals_of
+from fullrecall.table.part import SCORED, Part, ScoreColumns, digests_of, retrievals_of
 
 VERSION = 2
 _END = "end of fullrecall report"
@@ -189,6 +190,11 @@ class LinePart:
         self._last: tuple[int, Content] | None = None
         self.ids = [sample.id for sample in samples]
         self.groups = [sample.group for sample in samples]
+        self.questions = [sample.user_input for sample in samples]
+        self.has_texts = any(sample.retrieved_contexts is not None for sample in samples)
+        self._digests = [
+            digests_of([result.findings for result in results]) for results in by_score
+        ]
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -223,11 +229,19 @@ class LinePart:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return self._retrievals
 
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        return self._digests[score]
+
     def _content(self, row: int) -> Content:
         """Return what a line holds, which was checked when the file was read."""
-        if self._last is None or self._last[0] != row:
-            self._last = row, content_of(parsed(self._lines.line(row)), self._methods)
-        return self._last[1]
+        last = self._last  # read once: another thread may look at another row
+        if last is None or last[0] != row:
+            last = self._last = (
+                row,
+                content_of(parsed(self._lines.line(row)), self._methods),
+            )
+        return last[1]
 
 
 class Saved(NamedTuple):

@@ -194,6 +194,20 @@ class Mixed:
         """The group that each sample names."""
         return self._ordered([name for part in self._parts for name in part.groups])
 
+    @property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        return self._ordered([text for part in self._parts for text in part.questions])
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return any(part.has_texts for part in self._parts)
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        return np.concatenate([part.target_digests(score) for part in self._parts])[self._order]
+
     def columns(self, score: int) -> ScoreColumns:
         """Return the columns of the score at this index."""
         parts = [part.columns(score) for part in self._parts]

@@ -11,14 +11,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.findings import Target
 from fullrecall.records import ResultRecord
 from fullrecall.result import Method, Result
-from fullrecall.results.files import columns as named
+from fullrecall.results.files import columns
 from fullrecall.sample import Sample
-from fullrecall.table.lists import Integers
-from fullrecall.table.part import ScoreColumns, retrievals_of
+from fullrecall.table.lists import Integers, offsets_of
+from fullrecall.table.part import (
+    SCORED,
+    ScoreColumns,
+    digests_of,
+    hash_sums,
+    retrievals_of,
+    target_hashes,
+)
 
 _MOST_BYTES = 256 * 2**20
 """Columns that are kept at a time, of all row groups of a report."""
@@ -100,7 +109,9 @@ class RowGroup:
     @property
     def ids(self) -> Sequence[str | None]:
         """The ID of each sample."""
-        return self.cells("id")
+        key = (self._path, self._group, "id")
+        whole = self._files.kept.get(key, lambda: self._texts("id"), lambda ids: 80 * len(ids))
+        return whole if self._rows is None else [whole[row] for row in self._rows.tolist()]
 
     @property
     def groups(self) -> Sequence[str | None]:
@@ -108,14 +119,18 @@ class RowGroup:
         return self.cells("group")
 
     @property
-    def path(self) -> str:
-        """The file."""
-        return self._path
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        return self.cells("user_input")
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return not all(map(self.is_null, ("contexts", "retrieval", columns.SAMPLE)))
 
     def cells(self, name: str) -> list[Any]:
         """Return a column as Python values."""
-        column = self.column(name)
-        values: list[Any] = [None] * self._all if column is None else column.to_pylist()
+        values = self._texts(name)
         return values if self._rows is None else [values[row] for row in self._rows.tolist()]
 
     def numbers(self, name: str) -> Integers | None:
@@ -135,7 +150,7 @@ class RowGroup:
     def sample(self, row: int) -> Sample:
         """Return the sample of a row."""
         try:
-            return named.sample_of(self._cells(row), self._own)
+            return columns.sample_of(self._cells(row), self._own)
         except (FullrecallError, ValueError, TypeError) as error:
             raise ReportError(f"{self._path}: row {row}: {error}") from None
 
@@ -145,7 +160,7 @@ class RowGroup:
         details = cells.get(f"{method.name}_details")
         if details is None:
             note = cells.get(f"{method.name}_reason") or ""
-            return named.derived(method, self.sample(row), self.columns(score), row, note)
+            return columns.derived(method, self.sample(row), self.columns(score), row, note)
         try:
             return ResultRecord.read(json.loads(details)).as_found(method)
         except (FullrecallError, ValueError) as error:
@@ -174,6 +189,21 @@ class RowGroup:
             return Counter()
         return retrievals_of(self.sample(row) for row in range(len(self)))
 
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        name = self._methods[score].name
+        special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
+        if not all(map(self.is_null, special)):
+            return digests_of([self.result(row, score).findings for row in range(len(self))])
+        references = self._read(["reference_context_ids"]).column(0).chunk(0)
+        codes = references.flatten().dictionary_encode()
+        hashes = target_hashes([Target((name,)) for name in codes.dictionary.to_pylist()])
+        offsets = offsets_of(columns.list_lengths(references))
+        sums = hash_sums(hashes[codes.indices.to_numpy()], offsets)
+        sums = sums if self._rows is None else sums[self._rows]
+        sums[self.columns(score).status != SCORED] = 0
+        return sums
+
     def column(self, name: str) -> Any:
         """Return a column of the row group as one Arrow array; None where it is null throughout."""
         if self.is_null(name):
@@ -185,9 +215,13 @@ class RowGroup:
         table = self._read(self._names)
         return table if self._rows is None else table.take(pa.array(self._rows))
 
+    def _texts(self, name: str) -> list[Any]:
+        column = self.column(name)
+        return [None] * self._all if column is None else column.to_pylist()
+
     def _score(self, score: int) -> ScoreColumns:
         try:
-            return named.score_columns(self, self._methods[score].name, self._all)
+            return columns.score_columns(self, self._methods[score].name, self._all)
         except ReportError as error:
             raise ReportError(f"{self._path}: {error}") from None
 
@@ -202,7 +236,7 @@ class RowGroup:
 
     def _cold(self) -> pa.Table:
         ends = ("_reason", "_details")
-        names = [*named.COLD, *self._own]
+        names = [*columns.COLD, *self._own]
         names += [f"{method.name}{end}" for method in self._methods for end in ends]
         return self._read([name for name in names if not self.is_null(name)])
 
@@ -221,7 +255,7 @@ class RowGroup:
     @cached_property
     def _own(self) -> list[str]:
         """The user's own columns."""
-        ours = set(named.schema(self._methods).names)
+        ours = set(columns.schema(self._methods).names)
         return [name for name in self._names if name not in ours]
 
     def is_null(self, name: str) -> bool:
@@ -234,7 +268,7 @@ class RowGroup:
     @cached_property
     def _filled(self) -> set[str]:
         group = self._files.file(self._path).metadata.row_group(self._group)
-        filled = set(named.LISTS) & set(self._names)  # empty is not missing there
+        filled = set(columns.LISTS) & set(self._names)  # empty is not missing there
         for index in range(group.num_columns):
             column = group.column(index)
             told = column.statistics
@@ -243,8 +277,8 @@ class RowGroup:
         return filled
 
 
-def _size(columns: ScoreColumns) -> int:
-    found = columns.found
+def _size(score: ScoreColumns) -> int:
+    found = score.found
     values = found.first.values.nbytes + found.first.offsets.nbytes + found.retrieved.nbytes
     return 3 * int(values)  # measures keep some more with them
 

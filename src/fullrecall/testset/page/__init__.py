@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from fullrecall.report.page import shell
+from fullrecall.views.page import document
 
 
 def review_page(
@@ -18,10 +18,10 @@ def review_page(
         return (files(__package__) / "files" / name).read_text(encoding="utf-8")
 
     index = {"set": digest, "planned": len(drawn), "samples": list(drawn)}
-    return shell.document(
+    return document.document(
         own("review.html"),
         own("review.js"),
-        shell.page_style() + own("review.css"),
+        document.page_style() + own("review.css"),
         [("index", index)],
         title=title,
         planned=len(drawn),

@@ -1,9 +1,0 @@
-"""Reports as web pages: one file each, which fetches nothing and works without a server."""
-
-from fullrecall.report.page.causes import Diagnosis
-from fullrecall.report.page.comparison_page import comparison_page
-from fullrecall.report.page.report_page import report_page
-from fullrecall.report.page.runs_page import runs_page
-from fullrecall.report.page.shell import write
-
-__all__ = ["Diagnosis", "comparison_page", "report_page", "runs_page", "write"]

@@ -1,0 +1,177 @@
+"""How a mean changed from one report to another: one interval, and what it shows.
+
+The interval is Gaffke's, two-sided, of paired differences (`fullrecall.results.bounds`): it holds
+for every distribution of the differences and every number of independent groups. Better and worse
+are said where it leaves out 0, and nowhere else. The p-value beside it has another null hypothesis:
+see `fullrecall.results.sign_flips`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from fullrecall.errors import ParameterError
+from fullrecall.parameters import check_share
+from fullrecall.results.bounds import (
+    CONFIDENCE,
+    Counts,
+    Interval,
+    alpha_of,
+    groups_needed,
+    lower_bound,
+    mean_above,
+    mean_below,
+    upper_bound,
+)
+from fullrecall.results.brackets import bracketed
+from fullrecall.results.multiplicity import holm
+from fullrecall.results.sign_flips import sign_flip_p
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-9
+"""How far a difference may exceed the range, as a mean of a group may by rounding."""
+
+
+class Direction(StrEnum):
+    """What an interval of a change shows."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    CANNOT_TELL = "cannot_tell"
+
+    @property
+    def words(self) -> str:
+        """The direction as a sentence has it."""
+        return "CANNOT TELL" if self is Direction.CANNOT_TELL else self.value
+
+
+@dataclass(frozen=True)
+class Change:
+    """The mean of paired differences, after less before, and what it shows.
+
+    `interval` has the true mean in it with probability `interval.confidence` at least. `outcome` is
+    better or worse where it leaves out 0. `needed` is how many groups with these differences would
+    settle it where it is CANNOT TELL; None where no number would. `p` is the sign-flip p-value of
+    "before and after are exchangeable". `p_mean` is the p-value of "the mean did not change" that
+    belongs to the interval; `p_adjusted` the same by Holm's method for all changes that
+    `corrected` took together, which then decides `outcome`. `non_inferior` says whether a drop of
+    more than the margin is ruled out; None without a margin. `mean` is None without groups.
+    """
+
+    mean: float | None
+    interval: Interval
+    outcome: Direction
+    groups: int
+    needed: int | None
+    p: float
+    p_mean: float
+    p_adjusted: float
+    non_inferior: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        plain = {**self.__dict__, "outcome": str(self.outcome)}
+        return {**plain, "interval": self.interval._asdict()}
+
+
+def change(
+    differences: ArrayLike,
+    counts: ArrayLike | None = None,
+    *,
+    range: float = 1.0,  # noqa: A002 - the word that users know
+    confidence: float = CONFIDENCE,
+    margin: float | None = None,
+) -> Change:
+    """Return how the mean changed, from the difference of each independent group.
+
+    - `differences`: after less before, in [-range, range]; `counts` says how many groups have each
+      (default: 1).
+    - `range`: the largest difference that is possible. A smaller one, such as 0.2, makes a narrower
+      interval; it must be known beforehand, not read off the data.
+    - `margin`: the largest drop, in [0, range], that is still no loss.
+
+    Raises `ParameterError` for differences out of the range and for arguments out of theirs.
+    """
+    import numpy as np
+
+    check_share(confidence, "confidence", whole=False)
+    if not 0 < range <= 1:
+        raise ParameterError(f"range must be above 0 and at most 1, got {range!r}")
+    values = _checked(np.asarray(differences, dtype=np.float64).ravel(), range)
+    often = None if counts is None else np.asarray(counts, dtype=np.float64).ravel()
+    if not len(values):
+        whole = Interval(-range, range, confidence)
+        return Change(None, whole, Direction.CANNOT_TELL, 0, None, 1.0, 1.0, 1.0, None)
+    low, high = bracketed(values, often, least=-range, most=range)
+    alpha = alpha_of(confidence) / 2
+    bounds = Interval(
+        lower_bound(low, alpha, least=-range), upper_bound(high, alpha, most=range), confidence
+    )
+    mean = float(np.average(values, weights=often))
+    outcome = _outcome(bounds)
+    needed = None
+    if outcome is Direction.CANNOT_TELL and mean:
+        needed = groups_needed(low if mean > 0 else high, 0.0, alpha, least=-range, most=range)
+    sides = mean_above(low, 0.0, least=-range), mean_below(high, 0.0, most=range)
+    p_mean = min(1.0, 2 * min(sides))
+    return Change(
+        mean,
+        bounds,
+        outcome,
+        round(low.size),
+        needed,
+        sign_flip_p(values, often),
+        p_mean,
+        p_mean,
+        None if margin is None else _non_inferior(low, margin, range, alpha_of(confidence)),
+    )
+
+
+def corrected(changes: Sequence[Change]) -> list[Change]:
+    """Return changes that are shown together with one error rate for all of them.
+
+    By Holm's method: any is called better or worse in error with probability 1 - confidence at
+    most, however they depend on each other. Each interval remains that of its change alone.
+    """
+    adjusted = holm([each.p_mean for each in changes])
+    return [
+        replace(
+            each,
+            p_adjusted=p,
+            outcome=each.outcome
+            if p <= alpha_of(each.interval.confidence)
+            else Direction.CANNOT_TELL,
+        )
+        for each, p in zip(changes, adjusted, strict=True)
+    ]
+
+
+def _checked(values: Floats, largest: float) -> Floats:
+    """Return the values; differences that exceed the range by rounding only are put right."""
+    import numpy as np
+
+    wrong = values[~(np.abs(values) <= largest + _ROUNDING)]
+    if len(wrong):
+        raise ParameterError(
+            f"differences must be from {-largest:g} to {largest:g}, got {float(wrong[0])!r}"
+        )
+    return np.clip(values, -largest, largest)
+
+
+def _outcome(interval: Interval) -> Direction:
+    if interval.low > 0:
+        return Direction.BETTER
+    return Direction.WORSE if interval.high < 0 else Direction.CANNOT_TELL
+
+
+def _non_inferior(low: Counts, margin: float, largest: float, alpha: float) -> bool:
+    check_share(margin, "margin")
+    return margin >= largest or mean_above(low, -margin, least=-largest) <= alpha

@@ -1,0 +1,412 @@
+"""Two reports of the same samples: what changed, by how much, and for which questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from fullrecall.dataframes import Backend
+from fullrecall.errors import ParameterError
+from fullrecall.garbage import uncollected
+from fullrecall.measures import Measure
+from fullrecall.parameters import check_k, check_share
+from fullrecall.report.report import Report, diagnosed
+from fullrecall.result import Method
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.change import corrected
+from fullrecall.results.difference import Difference, PairedValues, Settings, difference
+from fullrecall.results.draws import drawn_places
+from fullrecall.results.pairs import PairedBy, ScorePairs, paired, same_methods
+from fullrecall.results.summary import default_measures
+from fullrecall.results.totals import Totals
+from fullrecall.table.groups import codes_of
+from fullrecall.table.lists import Integers
+from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fullrecall.views.diagnosed import Diagnosis
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreComparison(Mapping[Measure, Difference]):
+    """One score in both reports: `score[Recall @ 5].difference`.
+
+    `unpaired` counts what is not compared: samples that only one report has, and those without a
+    score in one or in both: `unscored` in any, else `undefined_in_one`, `undefined` in both, or
+    `no_common_targets`. `differing` counts the samples compared of which one report has other
+    targets too: only the common ones count.
+    """
+
+    method: Method
+    differences: Mapping[Measure, Difference]
+    unpaired: Mapping[str, int]
+    differing: int
+
+    def __getitem__(self, measure: Measure) -> Difference:
+        try:
+            return self.differences[measure]
+        except KeyError:
+            names = ", ".join(map(repr, self.differences))
+            raise KeyError(f"no measure {measure!r} in this comparison: it has {names}") from None
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    def __repr__(self) -> str:
+        one = self.main
+        label = self.method.label(one.measure)
+        if one.difference is None:
+            return f"ScoreComparison(no difference, {label}: no sample compared)"
+        return (
+            f"ScoreComparison({one.difference:+.3f}, {label}: {one.before:.3f} to {one.after:.3f}, "
+            f"p = {one.p:.4f}, {one.samples:,} samples)"
+        )
+
+    @property
+    def name(self) -> str:
+        """The score's name."""
+        return self.method.name
+
+    @property
+    def main(self) -> Difference:
+        """The headline over all that was retrieved, or the first measure where that is not here."""
+        return self.differences.get(self.method.headline) or next(iter(self.differences.values()))
+
+    @property
+    def at(self) -> dict[int, Difference]:
+        """The differences of the headline by k, ascending."""
+        cut = {measure.k: measure for measure in self if measure.whole == self.method.headline}
+        return {k: self[cut[k]] for k in sorted(k for k in cut if k is not None)}
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of samples compared, among those that should have a score in both reports.
+
+        Samples that only the report `after` has are new, and those without targets in both have
+        no recall: neither counts.
+        """
+        due = self.main.samples + self.gaps
+        return self.main.samples / due if due else None
+
+    @property
+    def gaps(self) -> int:
+        """How many samples are not compared that should be; see `coverage`."""
+        kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
+        return sum(self.unpaired[kind] for kind in kinds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "name": self.name,
+            "differences": [one.to_dict() for one in self.differences.values()],
+            "unpaired": dict(self.unpaired),
+            "differing": self.differing,
+        }
+
+
+class Comparison(Sequence[ScoreComparison]):
+    """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
+
+    Prints as a table. `before` and `after` are the reports, `pairs` their rows side by side,
+    `paired_by` says how; `only_before` and `only_after` are the labels of the samples that one
+    report alone has, `unmatched` the names of such scores.
+    """
+
+    def __init__(
+        self,
+        before: Report,
+        after: Report,
+        *measures: Measure,
+        confidence: float = CONFIDENCE,
+        margin: float | None = None,
+        range: float = 1.0,  # noqa: A002 - the word that users know
+    ) -> None:
+        for report in (before, after):
+            if not isinstance(report, Report):
+                raise ParameterError(
+                    f"compare takes two Reports, got {type(report).__name__}: Report.load(path) "
+                    "reads a saved one"
+                )
+        self.before, self.after = before, after
+        self.measures = measures
+        self.confidence = check_share(confidence, "confidence", whole=False)
+        self.margin = None if margin is None else check_share(margin, "margin")
+        self.range = range
+        common, unmatched = same_methods(before.methods, after.methods)
+        self.pairing = paired(before.table, after.table)
+        self.paired_by: PairedBy = self.pairing.by
+        self.unmatched = tuple(unmatched)
+        self.places: Mapping[str, tuple[int, int]] = {
+            before.methods[score].name: (score, other) for score, other in common
+        }
+        """The index of each score before and after."""
+        self._pairs = {
+            name: ScorePairs(before.table, after.table, self.pairing, scores)
+            for name, scores in self.places.items()
+        }
+        scores = [self._compared(name) for name in self.places]
+        self.scores = adjusted(scores, all_asked=bool(measures))
+
+    @overload
+    def __getitem__(self, key: int | str) -> ScoreComparison: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[ScoreComparison]: ...
+    def __getitem__(self, key: int | str | slice) -> ScoreComparison | Sequence[ScoreComparison]:
+        if isinstance(key, str):
+            for score in self.scores:
+                if key == score.name:
+                    return score
+            names = ", ".join(score.name for score in self.scores)
+            raise KeyError(f"no score {key!r}: choose one of {names}")
+        return self.scores[key]
+
+    def __iter__(self) -> Iterator[ScoreComparison]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def pairs(self) -> Sequence[tuple[Row, Row]]:
+        """The rows of the samples that both reports have, side by side."""
+        return Pairs(self)
+
+    @property
+    def only_before(self) -> Sequence[str]:
+        """The labels of the samples that only the report before has."""
+        return [self.before.table.label(row) for row in self.pairing.only_before.tolist()]
+
+    @property
+    def only_after(self) -> Sequence[str]:
+        """The labels of the samples that only the report after has."""
+        return [self.after.table.label(row) for row in self.pairing.only_after.tolist()]
+
+    @property
+    def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
+        """Every sample as before and after: the pairs, then those of one report alone."""
+        yield from self.pairs
+        for row in self.pairing.only_before.tolist():
+            yield self.before.table.row(row), None
+        for row in self.pairing.only_after.tolist():
+            yield None, self.after.table.row(row)
+
+    def drawn(self, n: int, *, seed: int = 0) -> Iterator[tuple[Row, Row]]:
+        """Yield `n` of the pairs, drawn at random, in their order; all if there are fewer.
+
+        Raises `ParameterError` for an `n` below 1.
+        """
+        pairs = self.pairs
+        return (pairs[pair] for pair in drawn_places(len(pairs), check_k(n, "n"), seed))
+
+    def changes(self, score: str, measure: Measure) -> tuple[Totals, Totals]:
+        """Return the changes of a measure with what is not measured at its worst and at its best.
+
+        A sample that has no score after may have lost or gained all there is to; one that has
+        none before may come from anywhere; where both are missing, the change may be -1 or 1.
+        """
+        ends = self._pairs[score].ends(measure)
+        due = np.zeros(len(ends[0]), np.bool_)
+        low, high = (Totals.of(end, due=due, groups=self._groups_of_ends) for end in ends)
+        return low, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "paired_by": self.paired_by,
+            "pairs": len(self.pairs),
+            "only_before": list(self.only_before),
+            "only_after": list(self.only_after),
+            "unmatched": list(self.unmatched),
+            "confidence": self.confidence,
+            "margin": self.margin,
+            "range": self.range,
+            "scores": [score.to_dict() for score in self],
+        }
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return one row per sample: each measure before and after, and what was gained and lost.
+
+        Columns are named `id_recall@5_before`, `_after`, `_change`, the last over the targets that
+        both reports have. `id_recall_pairing` says "compared" or why not, `id_recall_gained` and
+        `id_recall_lost` name targets as a JSON array. The library is chosen,
+        and errors are raised, as in `Report.to_frame`.
+        """
+        from fullrecall.views import frames
+
+        return frames.changes(self, backend)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, `to_dict` as one JSON object, for other programs."""
+        from fullrecall.views import exports
+
+        return exports.written(exports.comparison_as_json(self), path)
+
+    def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
+        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
+
+        As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
+        """
+        from fullrecall.views import exports
+
+        return exports.written_table(exports.comparison_as_csv(self, delimiter), path)
+
+    def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
+        """Return, and write to `path`, the comparison in GitHub's Markdown, for a pull request.
+
+        A table of all differences, the samples that changed most, `flips` of each score, and what
+        the numbers stand on. Raises `ParameterError` for `flips` below 0.
+        """
+        from fullrecall.views import exports
+        from fullrecall.views.comparisons import comparison_markdown
+
+        return exports.written(comparison_markdown(self, flips), path)
+
+    @uncollected()
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        diagnoses: tuple[Diagnosis | None, Diagnosis | None] | Literal[False] | None = None,
+        title: str | None = None,
+    ) -> str:
+        """Return the comparison as one HTML page, and write it to `path` if one is given.
+
+        The page is whole, as that of `Report.to_html`. It answers first what fails now that did
+        not, why, and what to change; then the differences with their intervals, the curves before
+        and after, slices, and every sample with both retrievals side by side. `diagnoses`, of the
+        report before and of the one after, say why each target was missed; None diagnoses the one
+        after by what it alone tells, False leaves it out.
+        """
+        from fullrecall.views import exports
+        from fullrecall.views.page import comparison_page, write
+
+        if diagnoses is None:
+            diagnoses = None, diagnosed(self.after, self.measures)
+        page = comparison_page(self, diagnoses=diagnoses or (None, None), title=title)
+        if path is not None:
+            write(page, path)
+        return exports.kept(page, path)
+
+    def plot(
+        self,
+        measure: Measure | None = None,
+        ax: Axes | None = None,
+        *,
+        scores: Iterable[str] | None = None,
+    ) -> Axes:
+        """Draw the mean of each score over k before and after, and return the axes.
+
+        Of `measure`, or of each score's headline, at every k that was compared; means are over
+        the samples compared. A band shows the interval of the change, from the mean before: where
+        it holds that mean, no change is shown. On `ax`, or on new axes if it is None; nothing is
+        shown or saved. `scores` names which. Raises `ReportError` where there is nothing to draw,
+        `MissingExtraError` without Matplotlib.
+        """
+        from fullrecall.views.plots import before_after
+
+        return before_after(self, measure, ax, scores=scores)
+
+    def _repr_html_(self) -> str:
+        from fullrecall.views import html
+        from fullrecall.views.comparisons import comparison_sheet
+
+        return html.text_of(comparison_sheet(self))
+
+    def __str__(self) -> str:
+        # Imported when a comparison is shown: `terminal` draws with rich.
+        from fullrecall.views import terminal
+        from fullrecall.views.comparisons import comparison_sheet
+
+        return terminal.text_of(comparison_sheet(self))
+
+    __repr__ = __str__
+
+    @cached_property
+    def _group_names(self) -> list[str | None]:
+        """The group of each pair, then of each sample that only the report before has."""
+        before, after = self.before.table.named_groups, self.after.table.named_groups
+        rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
+        names = [before[row] if before[row] is not None else after[other] for row, other in rows]
+        return names + [before[row] for row in self.pairing.only_before.tolist()]
+
+    @cached_property
+    def _groups_of_ends(self) -> Integers | None:
+        return codes_of(self._group_names)
+
+    @cached_property
+    def _groups(self) -> Integers | None:
+        return codes_of(self._group_names[: len(self.pairing.before)])
+
+    def _compared(self, name: str) -> ScoreComparison:
+        method = self.before.methods[self.places[name][0]]
+        pairs = self._pairs[name]
+        settings = Settings(self.confidence, self.margin, self.range)
+        differences = {}
+        for measure in self.measures or default_measures(method):
+            values = PairedValues(
+                measure, *pairs.values(measure), self.before.table, self.pairing, pairs
+            )
+            differences[measure] = difference(values, self._groups, settings)
+        return ScoreComparison(method, differences, pairs.unpaired(), pairs.differing)
+
+
+class Pairs(Sequence[tuple[Row, Row]]):
+    """The samples that two reports have, as rows side by side: views."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+
+    def __len__(self) -> int:
+        return len(self._comparison.pairing.before)
+
+    @overload
+    def __getitem__(self, key: int) -> tuple[Row, Row]: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[tuple[Row, Row]]: ...
+    def __getitem__(self, key: int | slice) -> tuple[Row, Row] | list[tuple[Row, Row]]:
+        if isinstance(key, slice):
+            return [self[pair] for pair in range(len(self))[key]]
+        pair, comparison = range(len(self))[key], self._comparison
+        return (
+            comparison.before.table.row(int(comparison.pairing.before[pair])),
+            comparison.after.table.row(int(comparison.pairing.after[pair])),
+        )
+
+
+def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
+    """Return the comparisons with one error rate for all that was asked, or each's main one."""
+    asked = [
+        (nth, each.measure, each.change)
+        for nth, score in enumerate(scores)
+        for each in (score.values() if all_asked else [score.main])
+    ]
+    together = corrected([change for _, _, change in asked])
+    changes = {
+        (nth, measure): change
+        for (nth, measure, _), change in zip(asked, together, strict=True)
+    }
+
+    def replaced(nth: int, each: Difference) -> Difference:
+        change = changes.get((nth, each.measure))
+        if change is None:
+            return each
+        p = change.p_adjusted if each.samples else None
+        return replace(each, change=change, p_adjusted=p)
+
+    return tuple(
+        replace(
+            score,
+            differences={measure: replaced(nth, each) for measure, each in score.items()},
+        )
+        for nth, score in enumerate(scores)
+    )

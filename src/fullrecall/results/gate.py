@@ -1,0 +1,220 @@
+"""The gate: is a measure high enough, and no worse than before, or can that not be told?
+
+An outcome is decided by Gaffke's test and not by the mean alone: a mean of 0.91 over 30 questions
+shows neither that recall is above 0.9 nor that it is below. PASS is wrong with probability
+1 - confidence at most, FAIL as well, for every distribution of the scores; what lies between is
+CANNOT TELL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fullrecall.counts import counted
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Measure, Threshold
+from fullrecall.parameters import check_share
+from fullrecall.results.scores import index_of
+from fullrecall.results.comparison import Comparison
+from fullrecall.results.comparisons import compare
+from fullrecall.report.report import Report
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.decision import CHANGES, SCORES, Check, Outcome, Question, Side, Strictness
+
+Rule: TypeAlias = Threshold | Measure
+"""A threshold such as `Recall @ 10 >= 0.9`, or a measure to be compared with the baseline's."""
+
+
+@dataclass(frozen=True, init=False)
+class Gate:
+    """What a report must reach: thresholds, or no drop from a baseline, or both.
+
+        Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)
+        Gate(Recall @ 10, margin=0.02).check(report, baseline)
+
+    - `rules`: thresholds, and measures that are only compared with the baseline; with a margin
+      alone, each score's headline is.
+    - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it
+      holds for every measure that is named.
+    - `scores`: names of scores that must each pass; may be left out where there is one, or one
+      recall.
+    - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
+    - `min_coverage`: required share of scored samples; only these count then. None: unscored
+      samples count as 0 for PASS and as 1 for FAIL.
+    - `point`: compare the mean only, without bounds: what passes may be luck. Right where the
+      questions are all that matter, and not a sample of many more.
+
+    PASS of all rules needs each at the full confidence; FAIL of any is corrected for how many
+    there are. Both hold for one look at the data, not for looking again while samples come in.
+
+    Raises `ParameterError` for a value out of range, and without any rule.
+    """
+
+    rules: tuple[Rule, ...]
+    margin: float | None
+    scores: tuple[str, ...]
+    confidence: float
+    min_coverage: float | None
+    point: bool
+
+    def __init__(
+        self,
+        *rules: Rule,
+        margin: float | None = None,
+        scores: Sequence[str] = (),
+        confidence: float = CONFIDENCE,
+        min_coverage: float | None = None,
+        point: bool = False,
+    ) -> None:
+        if not rules and margin is None:
+            raise ParameterError("a gate needs a rule: Recall @ 10 >= 0.9, or margin=0.02, or both")
+        for rule in rules:
+            _check_rule(rule, margin)
+        for name, share in (("margin", margin), ("min_coverage", min_coverage)):
+            if share is not None:
+                check_share(share, name)
+        check_share(confidence, "confidence", whole=False)
+        if isinstance(scores, str):
+            raise ParameterError(
+                f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
+            )
+        given = (tuple(rules), margin, tuple(scores), confidence, min_coverage, point)
+        for name, value in zip(self.__dataclass_fields__, given, strict=True):
+            object.__setattr__(self, name, value)
+
+    def check(self, report: Report, baseline: Report | None = None) -> GateResult:
+        """Return what the gate decides of a report, compared with `baseline` where it has a margin.
+
+        Raises `ParameterError` for a margin without a baseline and the other way round,
+        `ReportError` for scores or measures that a report does not have, and for reports that
+        cannot be compared.
+        """
+        if (self.margin is None) != (baseline is None):
+            raise ParameterError("a baseline and a margin go together: pass both or none")
+        places = [index_of(report, score) for score in self.scores or (None,)]
+        questions = [q for place in places for q in self._thresholds(report, place)]
+        if baseline is not None:
+            named = [measure for place in places for measure in self._compared(report, place)]
+            comparison = compare(baseline, report, *dict.fromkeys(named))
+            questions += [q for place in places for q in self._changes(comparison, place)]
+        strictness = Strictness(self.confidence, self.min_coverage, self.point)
+        checks = strictness.checks(questions)
+        return GateResult(tuple(_undecided(checks, report, baseline)))
+
+    def _compared(self, report: Report, place: int) -> list[Measure]:
+        """Return the measures of a score that are compared with the baseline's."""
+        named = [rule.measure if isinstance(rule, Threshold) else rule for rule in self.rules]
+        return list(dict.fromkeys(named)) or [report.methods[place].headline]
+
+    def _thresholds(self, report: Report, place: int) -> Iterator[Question]:
+        rules = [rule for rule in self.rules if isinstance(rule, Threshold)]
+        if not rules:
+            return
+        summary = report.summary(*(rule.measure for rule in rules))[place]
+        for measure, least in rules:
+            totals = summary[measure].totals
+            due = totals.samples + summary.unscored
+            worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
+            yield Question(
+                summary.method.label(measure),
+                least,
+                SCORES,
+                totals,
+                Side(totals.counts(worst).low, totals.mean_with(worst)),
+                Side(totals.counts(best).high, totals.mean_with(best)),
+                totals.samples / due if due else None,
+            )
+
+    def _changes(self, comparison: Comparison, place: int) -> Iterator[Question]:
+        score = comparison[comparison.after.methods[place].name]
+        for measure in self._compared(comparison.after, place):
+            totals = score[measure].totals
+            worst, best = totals, totals
+            if self.min_coverage is None:
+                worst, best = comparison.changes(score.name, measure)
+            due = score[measure].samples + score.gaps
+            yield Question(
+                f"change of {score.method.label(measure)}",
+                -(self.margin or 0.0),
+                CHANGES,
+                totals,
+                Side(worst.counts(least=-1.0).low, worst.mean),
+                Side(best.counts(least=-1.0).high, best.mean),
+                score[measure].samples / due if due else None,
+            )
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult:
+    """What a gate decides of a report; prints one line for each rule."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of all checks: fail, then cannot tell, then pass."""
+        outcomes = {check.outcome for check in self.checks}
+        for worst in (Outcome.FAIL, Outcome.CANNOT_TELL):
+            if worst in outcomes:
+                return worst
+        return Outcome.PASS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "outcome": str(self.outcome),
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+    def to_markdown(self) -> str:
+        """Return a table in GitHub's Markdown."""
+        from fullrecall.report import markdown
+
+        return markdown.of_gate(self)
+
+    def to_junit(self, path: str | Path | None = None) -> str:
+        """Return, and write to `path`, JUnit's XML: one test case for each rule.
+
+        CANNOT TELL is an error there, as a test that could not be run.
+        """
+        from fullrecall.report import exports, junit
+
+        return exports.written(junit.of_gate(self), path)
+
+    def __repr__(self) -> str:
+        return f"GateResult({self.outcome.words}, {counted(len(self.checks), 'rule')})\n{self}"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)
+
+
+def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None) -> Sequence[Check]:
+    """Return the checks; CANNOT TELL where a report lacks samples.
+
+    What is missing is not a sample of what is there.
+    """
+    stopped = [
+        f"{which} does not have all of its samples ({one.stopped}): run it again to the end"
+        for which, one in (("the report", report), ("the baseline", baseline))
+        if one is not None and one.stopped is not None
+    ]
+    if not stopped:
+        return checks
+    reason = "; ".join(stopped)
+    return [
+        replace(check, outcome=Outcome.CANNOT_TELL, reason=reason, needed=None) for check in checks
+    ]
+
+
+def _check_rule(rule: object, margin: float | None) -> None:
+    if isinstance(rule, Threshold):
+        return
+    if not isinstance(rule, Measure):
+        raise ParameterError(f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}")
+    if margin is None:
+        raise ParameterError(
+            f"{rule!r} needs a threshold, such as {rule!r} >= 0.9, or a margin to the baseline"
+        )

@@ -1,0 +1,1 @@
+"""All that shows results: sheets on terminals, in Markdown, and in HTML; pages, plots, exports."""

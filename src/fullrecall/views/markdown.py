@@ -1,0 +1,72 @@
+"""Sheets in GitHub's Markdown, for a pull request or a job's summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from fullrecall.views.sheet import Cell, CellLike, Line, Sheet, cell_of, written
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
+
+_MENTION = re.compile(r"(?<!\w)\\@(?=\w)|\\#(?=\w)")
+
+_RULES = {"r": "---:"}
+
+
+def text_of(title: str, *sheets: Sheet) -> str:
+    """Return sheets below a heading: tables with bold titles of their sections, then lists."""
+    return f"### {title}\n\n{written(sheets, lambda sheet: _one(sheet))}"
+
+
+def folded(sheet: Sheet, summary: str) -> str:
+    """Return a sheet's title, and its table behind a line that opens it; "" for an empty one."""
+    if not sheet:
+        return ""
+    table = "\n".join(_table(sheet))
+    opening = f"<details><summary>{summary}</summary>"
+    return f"{escaped(sheet.title)}\n\n{opening}\n\n{table}\n\n</details>\n"
+
+
+def escaped(text: str) -> str:
+    """Return `text` as one line that Markdown shows as it is, links and HTML included."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = _SPECIAL.sub(r"\\\1", line).replace("www.", r"www\.")
+    # A backslash alone stops neither mentions nor references: GitHub looks for them once Markdown
+    # is read. The comment parts the sign from its name.
+    return _MENTION.sub(lambda found: f"{found[0][1]}<!-- -->", line)
+
+
+def _one(sheet: Sheet) -> str:
+    title = [f"**{escaped(sheet.title)}**", ""] if sheet.title else []
+    table = [*_table(sheet), ""] if sheet else []
+    notes = [f"- {escaped(note)}" for note in sheet.notes]
+    return "\n".join([*title, *table, *notes, *([""] if notes else [])])
+
+
+def _table(sheet: Sheet) -> Iterator[str]:
+    yield _row([sheet.corner, *sheet.heads])
+    yield f"| {' | '.join(_RULES.get(side, '---') for side in sheet.aligned)} |"
+    for section in sheet.sections:
+        if section.title:
+            blank = [""] * len(sheet.heads)
+            yield _row([Cell(section.title, "strong"), *blank])
+        for line in section.lines:
+            yield from _rows(line)
+
+
+def _rows(line: Line) -> Iterator[str]:
+    """Yield a row, and below it one of the small parts of its cells."""
+    yield _row([line.label, *line.cells])
+    small = [cell_of(cell).small for cell in line.cells]
+    if any(small):
+        yield _row([line.small, *small])
+
+
+def _row(cells: Sequence[CellLike]) -> str:
+    return f"| {' | '.join(_written(cell_of(cell)) for cell in cells)} |"
+
+
+def _written(cell: Cell) -> str:
+    text = escaped(cell.text)
+    return f"**{text}**" if text and cell.emphasis in {"strong", "good", "bad"} else text

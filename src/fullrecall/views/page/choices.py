@@ -1,0 +1,124 @@
+"""What a page is of: its reports with the scores that all have, and the measures to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from fullrecall.measures import DEFAULT_KS, Measure
+from fullrecall.result import Method
+
+if TYPE_CHECKING:
+    from fullrecall.results.difference import Difference
+    from fullrecall.report.report import Report
+    from fullrecall.table.row import Row
+
+Rows: TypeAlias = "tuple[Row | None, ...]"
+"""One sample in each report of a page, None where a report does not have it."""
+
+
+class Column(NamedTuple):
+    """One score.
+
+    `letter` names it where there is no room, `positions[side]` is the place of its results in a
+    row of that side's report.
+    """
+
+    letter: str
+    method: Method
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One measure of each score, in the order of the columns."""
+
+    measures: tuple[Measure, ...]
+
+    @property
+    def label(self) -> str:
+        """The measures as they are written; several where scores have different headlines."""
+        return " / ".join(dict.fromkeys(map(_label, self.measures)))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The reports of a page by their names, the first one made first; one has no name.
+
+    `rows` returns every sample in each of them, `count` says how many there are at most, `group`
+    names that of a sample by its place. `changes` returns the difference of each later report from
+    the first, by the name of a score and a measure.
+    """
+
+    reports: Mapping[str, Report]
+    columns: Sequence[Column]
+    choices: Sequence[Choice]
+    rows: Callable[[], Iterable[Rows]]
+    count: int
+    group: Callable[[int, Rows], str | None]
+    changes: Callable[[str, Measure], Sequence[Difference]]
+    confidence: float
+    notes: Sequence[str]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the reports."""
+        return list(self.reports)
+
+    @property
+    def last(self) -> Report:
+        """The report that was made last."""
+        return self.reports[self.names[-1]]
+
+    def labels(self, choice: int) -> list[str]:
+        """Return the name of each score by its measure of a choice, such as `id_recall@5`."""
+        pairs = zip(self.columns, self.choices[choice].measures, strict=True)
+        return [column.method.label(measure) for column, measure in pairs]
+
+    def first_shown(self, diagnosed: Iterable[str]) -> int:
+        """Return the choice that a page opens with: what was `diagnosed`, by its labels.
+
+        The headline where nothing was, or it is not offered; the first without that either.
+        """
+        labels, every = set(diagnosed), range(len(self.choices))
+        for nth in every:
+            if labels and labels <= set(self.labels(nth)):
+                return nth
+        headlines = tuple(column.method.headline for column in self.columns)
+        return next((nth for nth in every if self.choices[nth].measures == headlines), 0)
+
+    @property
+    def families(self) -> dict[Measure, list[int]]:
+        """The measures that are offered, each without its k, with the choices that read it."""
+        found: dict[Measure, list[int]] = {}
+        for nth, choice in enumerate(self.choices):
+            for family in dict.fromkeys(each.whole for each in choice.measures):
+                found.setdefault(family, []).append(nth)
+        return found
+
+
+def columns(methods: Sequence[Method], positions: Sequence[tuple[int, ...]]) -> list[Column]:
+    """Return the columns of `methods`, lettered from A to Z, then from AA on."""
+    return [
+        Column(_letter(nth), method, places)
+        for nth, (method, places) in enumerate(zip(methods, positions, strict=True))
+    ]
+
+
+def choices(methods: Sequence[Method], measures: Sequence[Measure] = ()) -> list[Choice]:
+    """Return a choice for each of `measures`; by default for those that `summary` reads."""
+    if measures:
+        return [Choice((each,) * len(methods)) for each in dict.fromkeys(measures)]
+    heads = [method.headline for method in methods]
+    cuts = [Choice(tuple(head @ k for head in heads)) for k in DEFAULT_KS]
+    return [*cuts, Choice(tuple(heads))]
+
+
+def _letter(nth: int) -> str:
+    first, last = divmod(nth, 26)
+    return (_letter(first - 1) if first else "") + chr(ord("A") + last)
+
+
+def _label(measure: Measure) -> str:
+    return f"{measure!r}, all retrieved" if measure.k is None else repr(measure)

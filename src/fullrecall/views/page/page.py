@@ -1,0 +1,201 @@
+"""The page of one report or of several: what it says first, its tables, and all of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.views.comparisons import comparison_notes
+from fullrecall.views.page.causes import Causes, gaining
+from fullrecall.views.page.census import MOST_ROWS, Census
+from fullrecall.views.page.choices import Choice, Rows, Subject, choices, columns
+from fullrecall.views.page.document import rendered
+from fullrecall.views.page.head import about, cost_sentence, verdict
+from fullrecall.views.page.payload import Payload
+from fullrecall.views.page.readings import Reader
+from fullrecall.views.page.slices import Slicer
+from fullrecall.views.page.tables import changes_sheet, others_sheet, panels, scores_sheet
+from fullrecall.views.summaries import notes as summary_notes
+
+if TYPE_CHECKING:
+    from fullrecall.measures import Measure
+    from fullrecall.results.comparison import Comparison
+    from fullrecall.report.report import Report
+    from fullrecall.results.comparisons import Comparisons
+    from fullrecall.results.summary import Summary
+    from fullrecall.views.diagnosed import Diagnosis
+
+
+def report_page(
+    report: Report,
+    *,
+    measures: Sequence[Measure] = (),
+    diagnosis: Diagnosis | Literal[False] = False,
+    explain: Callable[[Report], Diagnosis] | None = None,
+    title: str | None = None,
+) -> str:
+    """Return the page of `report` as HTML; see `Report.to_html`.
+
+    `explain` diagnoses the samples that the page shows where `diagnosis` is of others.
+    """
+    groups = report.groups
+    subject = Subject(
+        {"": report},
+        columns(report.methods, [(nth,) for nth in range(len(report.methods))]),
+        choices(report.methods, measures),
+        lambda: ((row,) for row in report.rows),
+        len(report),
+        lambda position, _: groups[position],
+        lambda *_: (),
+        CONFIDENCE,
+        (),
+    )
+    return _page(
+        subject, [diagnosis or None], title or "Context recall", report.summary(*measures), explain
+    )
+
+
+def comparison_page(
+    comparison: Comparison,
+    *,
+    diagnoses: tuple[Diagnosis | None, Diagnosis | None] = (None, None),
+    title: str | None = None,
+) -> str:
+    """Return the page of `comparison` as HTML; see `Comparison.to_html`."""
+    methods = [score.method for score in comparison]
+    subject = Subject(
+        {"before": comparison.before, "after": comparison.after},
+        columns(methods, [comparison.places[score.name] for score in comparison]),
+        choices(methods, comparison.measures),
+        lambda: comparison.rows,
+        max(len(comparison.before), len(comparison.after)),
+        _group,
+        lambda score, measure: [comparison[score][measure]],
+        comparison.confidence,
+        comparison_notes(comparison),
+    )
+    return _page(subject, diagnoses, title or "Context recall, before and after")
+
+
+def runs_page(runs: Comparisons, *, diagnosis: Diagnosis | None = None, title: str | None = None) -> str:
+    """Return the page of `runs` as HTML; see `Comparisons.to_html`."""
+    names = [[method.name for method in report.methods] for report in runs.values()]
+    places = [tuple(of.index(method.name) for of in names) for method in runs.scores]
+    subject = Subject(
+        dict(runs),
+        columns(runs.scores, places),
+        choices(runs.scores, runs.measures),
+        lambda: runs.rows,
+        max(map(len, runs.values())),
+        _group,
+        lambda score, measure: list(runs.changes(score, measure).values()),
+        runs.confidence,
+        [
+            f"{name}: {note}"
+            for name, comparison in runs.comparisons.items()
+            for note in comparison_notes(comparison)[:1]
+        ],
+    )
+    diagnoses = [*[None] * (len(runs) - 1), diagnosis]
+    return _page(subject, diagnoses, title or "Context recall, run by run")
+
+
+def _page(
+    subject: Subject,
+    diagnoses: Sequence[Diagnosis | None],
+    title: str,
+    summary: Summary | None = None,
+    explain: Callable[[Report], Diagnosis] | None = None,
+) -> str:
+    causes = Causes(diagnoses, subject.columns)
+    first, diagnosis = subject.first_shown(causes.labels), diagnoses[-1]
+    census, slicer = Census(subject, first), Slicer(subject, first)
+    data, reader, partly = Payload(subject, first, causes), Reader(subject), ""
+    for position, rows in enumerate(subject.rows()):
+        readings = reader.read(rows)
+        census.add(position, rows, readings)
+        one = next(row for row in rows if row is not None)
+        slicer.add(one, subject.group(position, rows), readings)
+        if subject.count <= MOST_ROWS:
+            data.add(rows, readings)
+    if subject.count > MOST_ROWS:
+        chosen, partly = census.chosen()
+        partly += _explained(subject, chosen, causes, diagnosis, explain)
+        for rows in chosen:
+            data.add(rows, reader.read(rows))
+    groupings, looked_at = slicer.groupings()
+    turns = census.turns()
+    drawn = panels(subject, summary)
+    overview = changes_sheet(subject)
+    others = None
+    if summary is not None:
+        overview = scores_sheet(subject, summary, census.misses())
+        charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
+        others = others_sheet(subject, summary, first, charted)
+    return rendered(
+        data.blocks(turns, groupings),
+        title=title,
+        subject=subject,
+        samples=census.samples,
+        verdicts=[verdict(subject, summary, nth, turn) for nth, turn in enumerate(turns)],
+        cost=cost_sentence(subject.reports),
+        about=about(subject.last) if summary is not None else [],
+        stopped=[(name, one.stopped) for name, one in subject.reports.items() if one.stopped],
+        partly=partly,
+        turns=turns[first],
+        unscored=census.unscored,
+        lists=data,
+        diagnosed=diagnosis is not None,
+        changes=gaining(diagnosis),
+        causes=causes.lines,
+        first=first,
+        overview=overview,
+        notes=[*_notes(subject, summary, first)],
+        panels=drawn,
+        others=others,
+        groupings=groupings,
+        looked_at=looked_at,
+        confidence=CONFIDENCE,
+    )
+
+
+def _explained(
+    subject: Subject,
+    chosen: Sequence[Rows],
+    causes: Causes,
+    diagnosis: Diagnosis | None,
+    explain: Callable[[Report], Diagnosis] | None,
+) -> str:
+    """Return what a diagnosis of some samples is of; the causes of those on the page are added."""
+    if diagnosis is None or diagnosis.samples >= len(subject.last):
+        return ""
+    if explain is not None:
+        shown = [row for *_, row in chosen if row is not None]
+        causes.explain(0, explain(type(subject.last).of(subject.last.methods, shown)))
+    return f" Causes and changes are from {diagnosis.samples:,} samples drawn at random."
+
+
+def _notes(subject: Subject, summary: Summary | None, choice: int) -> Iterator[str]:
+    if summary is None:
+        yield from subject.notes
+        return
+    measures = subject.choices[choice].measures
+    for label, score, measure in zip(subject.labels(choice), summary, measures, strict=True):
+        one = score[measure]
+        if one.groups < one.samples:
+            yield (
+                f"{label}: the mean is over {one.groups:,} groups of {one.samples:,} samples; "
+                "each group counts once, by the mean of its samples"
+            )
+    yield from summary_notes(summary)
+
+
+def _cut(choice: Choice) -> bool:
+    return all(measure.k is not None for measure in choice.measures)
+
+
+def _group(_: int, rows: Rows) -> str | None:
+    """Return the group of a sample: that of the first report that knows one."""
+    groups = (row.sample.group for row in rows if row is not None)
+    return next((group for group in groups if group is not None), None)

@@ -1,0 +1,239 @@
+"""The tables and charts of a page as sheets: scores or changes by each choice, and over k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.views.comparisons import difference_cells, difference_heads
+from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
+from fullrecall.views.sheet import Bar, Cell, CellLike, Line, Section, Sheet
+from fullrecall.views.summaries import mean_cell
+from fullrecall.views.text import NOTHING, between, shown
+
+if TYPE_CHECKING:
+    from fullrecall.measures import Measure
+    from fullrecall.results.bounds import Interval
+    from fullrecall.results.difference import Difference
+    from fullrecall.results.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.views.page.choices import Column, Subject
+    from fullrecall.views.page.readings import Misses
+
+_ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""How far the axis of differences may reach."""
+
+_BEFORE = 5
+"""The style of what was before: a quiet dashed line."""
+
+
+class Panel(NamedTuple):
+    """The chart of a measure over k, its numbers, and the choices with which it is shown."""
+
+    chart: Chart
+    caption: str
+    sheet: Sheet
+    choices: Sequence[int]
+
+
+def scores_sheet(
+    subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]
+) -> Sheet:
+    """Return the scores of one report: a section for each choice, a line for each score."""
+    gaps = any(score.unscored for score in summary)
+    percent = f"{CONFIDENCE:.0%} interval"
+    heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]
+    heads += ["If all unscored were 0 or 1"] * gaps
+    sections = [
+        Section(
+            choice.label,
+            [
+                Line(_label(c, m), _score_cells(s, s[m], misses[nth][place], heads))
+                for nth, (c, s, m) in enumerate(
+                    zip(subject.columns, summary, choice.measures, strict=True)
+                )
+            ],
+        )
+        for place, choice in enumerate(subject.choices)
+    ]
+    return Sheet(heads, sections, corner="Score", sides="lrllrrrr" + "l" * gaps)
+
+
+def _score_cells(
+    score: ScoreSummary, one: Estimate, misses: Misses, heads: Sequence[str]
+) -> list[Cell]:
+    low, high = one.bounds or (None, None)
+    gaps = f"{shown(low)} to {shown(high)}" if score.unscored else NOTHING
+    cells = [
+        Cell(shown(one.mean), "strong"),
+        Cell("", bar=_bar(one.mean, one.interval, 0.0)),
+        Cell(between(one.interval)),
+        Cell(f"{misses.missed:,} of {misses.targets:,}"),
+        Cell(f"{one.samples:,}"),
+        Cell(f"{one.undefined:,}", "unsure" if one.undefined else ""),
+        Cell(f"{score.unscored:,}", "unsure" if score.unscored else ""),
+        Cell(gaps),
+    ]
+    return _labeled(cells[: len(heads)], heads)
+
+
+def changes_sheet(subject: Subject) -> Sheet:
+    """Return each later report against the first: a section for each choice.
+
+    Of more than two reports each has its line, the first one too.
+    """
+    end, several = _end(subject), len(subject.names) > 2 or bool(_adjusted(subject) > 1)  # noqa: PLR2004 - before and after
+    before, after, *others = difference_heads(subject.confidence, several=several)
+    heads = ["Difference", f"-{end:g} to +{end:g}", others[1], "Before", "After", *others[2:]]
+    sections = [
+        Section(
+            choice.label,
+            [
+                line
+                for column, measure in zip(subject.columns, choice.measures, strict=True)
+                for line in _change_lines(subject, column, measure, heads, end)
+            ],
+        )
+        for choice in subject.choices
+    ]
+    return Sheet(heads, sections, corner="Score", sides=f"lrll{'r' * (len(heads) - 3)}")
+
+
+def _change_lines(
+    subject: Subject, column: Column, measure: Measure, heads: Sequence[str], end: float
+) -> Iterator[Line]:
+    changes, names = subject.changes(column.method.name, measure), subject.names
+    label = _label(column, measure)
+    several = len(names) > 2  # noqa: PLR2004 - before and after
+    if several:
+        mean = next(iter(subject.reports.values())).summary(measure)[column.method.name][measure]
+        cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
+        cells[4] = Cell(shown(mean.mean))
+        yield Line(label._replace(text=names[0], small=label.text), _labeled(cells, heads))
+    for name, one in zip(names[1:], changes, strict=True):
+        told = label._replace(text=name, small=label.text) if several else label
+        yield Line(told, _change_cells(one, heads, end))
+
+
+def _change_cells(one: Difference, heads: Sequence[str], end: float) -> list[Cell]:
+    holm = len(heads) > 7  # noqa: PLR2004 - as many without it
+    before, after, difference, interval, *others = difference_cells(one, several=holm)
+    axis = Cell("", bar=_bar(one.difference, one.interval, -end, end))
+    return _labeled([difference, axis, interval, before, after, *others], heads)
+
+
+def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
+    """Return a chart for each measure that is offered at several ks.
+
+    Of one report it has a curve for each score; of several there is one chart for each score, with
+    a curve for each report.
+    """
+    found = []
+    for family, places in subject.families.items():
+        if summary is not None:
+            curves = [
+                Curve(column.letter, column.method.name, nth % STYLES, _means(score, family))
+                for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
+            ]
+            found.append((f"Mean of {family!r} @ k", places, curves, {}))
+            continue
+        for column in subject.columns:
+            caption = f"{column.method.name}: mean of {family!r} @ k"
+            found.append((caption, places, *_curves_of(subject, column, family)))
+    drawn = [(caption, places, chart(of), changes) for caption, places, of, changes in found]
+    return [
+        Panel(one, caption, _panel_sheet(one, changes), places)
+        for caption, places, one, changes in drawn
+        if one is not None
+    ]
+
+
+def _means(score: ScoreSummary, family: Measure) -> list[Figure]:
+    cuts = {m.k: one for m, one in score.items() if m.whole == family and m.k is not None}
+    return [Figure(k, cuts[k].mean, cuts[k].interval) for k in sorted(cuts)]
+
+
+def _curves_of(
+    subject: Subject, column: Column, family: Measure
+) -> tuple[list[Curve], Mapping[int, Sequence[Difference]]]:
+    """Return a curve for each report, and the differences from the first by k."""
+    place = subject.columns.index(column)
+    measures = [choice.measures[place] for choice in subject.choices]
+    cuts = {m.k: m for m in measures if m.whole == family and m.k is not None}
+    changes = {k: subject.changes(column.method.name, cuts[k]) for k in sorted(cuts)}
+    first = [Figure(k, of[0].before, None) for k, of in changes.items()]
+    curves = [Curve("", subject.names[0], _BEFORE, first, hollow=True)]
+    for nth, name in enumerate(subject.names[1:]):
+        figures = [Figure(k, of[nth].after, None) for k, of in changes.items()]
+        curves.append(Curve("", name, nth % (STYLES - 1), figures))
+    return curves, changes
+
+
+def _panel_sheet(drawn: Chart, changes: Mapping[int, Sequence[Difference]]) -> Sheet:
+    """Return the numbers of a chart: a line for each curve, and for the change at last."""
+    lines = []
+    for one in drawn.curves:
+        figures = {figure.k: figure for figure in one.curve.figures}
+        cells = [_figure_cell(figures[k]) if k in figures else Cell(NOTHING) for k in drawn.ks]
+        lines.append(Line(Cell(one.curve.name, letter=one.curve.letter), cells))
+    if changes:
+        cells = [_difference_cell(changes[k][-1]) for k in drawn.ks]
+        lines.append(Line("difference", cells))
+    return Sheet([str(k) for k in drawn.ks], [Section("", lines)], corner="at k")
+
+
+def _figure_cell(figure: Figure) -> Cell:
+    return Cell(
+        shown(figure.value), small="" if figure.interval is None else between(figure.interval)
+    )
+
+
+def _difference_cell(one: Difference) -> Cell:
+    _, _, difference, interval, *_ = difference_cells(one, several=False)
+    return difference._replace(small=interval.text)
+
+
+def others_sheet(subject: Subject, summary: Summary, first: int, charted: set[int]) -> Sheet:
+    """Return the means of the choices that neither open the page nor are in a chart."""
+    others = [nth for nth in range(len(subject.choices)) if nth not in {first, *charted}]
+    lines = [
+        Line(
+            Cell(column.method.name, letter=column.letter),
+            [mean_cell(score[subject.choices[nth].measures[place]]) for nth in others],
+        )
+        for place, (column, score) in enumerate(zip(subject.columns, summary, strict=True))
+    ]
+    heads = [subject.choices[nth].label for nth in others]
+    return Sheet(heads, [Section("", lines if others else [])], corner="Mean")
+
+
+def _label(column: Column, measure: Measure) -> Cell:
+    return Cell(column.method.label(measure), letter=column.letter)
+
+
+def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
+    """Return cells that name themselves where a narrow window has no room for heads."""
+    return [cell._replace(label=head.replace("\n", "")) for cell, head in zip(cells, heads, strict=True)]
+
+
+def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:
+    return Bar(low, high, value, None if interval is None else (interval.low, interval.high))
+
+
+def _differences(subject: Subject) -> Iterator[Difference]:
+    for choice in subject.choices:
+        for column, measure in zip(subject.columns, choice.measures, strict=True):
+            yield from subject.changes(column.method.name, measure)
+
+
+def _adjusted(subject: Subject) -> int:
+    return sum(one.p_adjusted is not None for one in _differences(subject))
+
+
+def _end(subject: Subject) -> float:
+    """Return the end of an axis that holds all differences with their intervals."""
+    reach = [0.0]
+    for one in _differences(subject):
+        values = (one.difference, *(one.interval or ())[:2])
+        reach += [abs(value) for value in values if value is not None]
+    return next(end for end in _ENDS if end >= min(max(reach), 1.0))

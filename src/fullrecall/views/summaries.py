@@ -1,0 +1,224 @@
+"""What a report says, as sheets: its summary, slices, stages, one result, the smallest k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from fullrecall.counts import counted
+from fullrecall.measures import DEFAULT_KS
+from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.views import markdown
+from fullrecall.views.sheet import Cell, Line, Section, Sheet, lines_of
+from fullrecall.views.text import NOTHING, between, one_line, shown
+
+if TYPE_CHECKING:
+    from fullrecall.findings import Evidence, Finding
+    from fullrecall.measures import Measure
+    from fullrecall.results.comparison import ScoreComparison
+    from fullrecall.report.report import Report
+    from fullrecall.results.slices import Slices
+    from fullrecall.results.smallest_k import SmallestK
+    from fullrecall.results.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.result import Result
+
+TARGETS_SHOWN = 50
+"""Targets of one result that its sheet lists."""
+
+_LONGEST_TARGET = 400
+
+_Score = TypeVar("_Score", "ScoreSummary", "ScoreComparison")
+
+
+def summary_sheet(summary: Summary) -> Sheet:
+    """Return a summary with its scores side by side: means, intervals, what these stand on."""
+    scores = list(summary)
+    means = []
+    for label, measures in measure_lines(scores):
+        estimates = [None if m is None else s[m] for s, m in zip(scores, measures, strict=True)]
+        means.append(Line(label, list(map(mean_cell, estimates)), f"{CONFIDENCE:.0%}"))
+    sections = [Section("mean", means), coverage(scores)]
+    heads = [score.name for score in scores]
+    return Sheet(heads, sections, notes(summary), counted(summary.samples, "sample"))
+
+
+def measure_lines(scores: Sequence[_Score]) -> list[tuple[str, list[Measure | None]]]:
+    """Return the lines of a table: each with its label and the measure of each score there."""
+    lines: dict[str, list[Measure | None]] = {}
+    # Where one score's headline was asked of another score too, its name tells what stands there.
+    named = {one for score in scores for one in score if one.whole != score.method.headline}
+    for column, score in enumerate(scores):
+        for measure in score:
+            if measure in named or measure.whole != score.method.headline:
+                label = measure.name
+            else:
+                label = "all retrieved" if measure.k is None else f"@{measure.k}"
+            lines.setdefault(label, [None] * len(scores))[column] = measure
+    return list(lines.items())
+
+
+def mean_cell(estimate: Estimate | None) -> Cell:
+    """Return a mean with its interval below it."""
+    if estimate is None:
+        return Cell(NOTHING)
+    interval = estimate.interval
+    return Cell(shown(estimate.mean), small="" if interval is None else between(interval))
+
+
+def coverage(scores: Sequence[ScoreSummary]) -> Section:
+    """Return how many samples each mean stands on."""
+    rows = {"scored": [score.scored for score in scores]}
+    if any(score.main.groups < score.main.samples for score in scores):
+        rows["in groups"] = [score.main.groups for score in scores]
+    rows["undefined"] = [score.undefined for score in scores]
+    rows["unscored"] = [score.unscored for score in scores]
+    return Section("samples", [Line(name, [f"{n:,}" for n in of]) for name, of in rows.items()])
+
+
+def notes(summary: Summary) -> list[str]:
+    """Return one sentence for each reason why a mean says less than it seems to."""
+    sentences = []
+    every = counted(summary.samples, "sample")
+    if summary.stopped is not None:
+        sentences.append(partial(every, summary.stopped))
+    if summary.united:
+        sentences.append(
+            f"united calls in {summary.united:,} of {every}: "
+            "a context's rank is that in its own call"
+        )
+    if summary.failed_calls:
+        sentences.append(f"failed calls in {summary.failed_calls:,} of {every}")
+    for score in summary:
+        sentences += _score_notes(score)
+    if any(score.interval is not None for score in summary):
+        sentences.append(
+            f"{CONFIDENCE:.0%} intervals of the mean over all such questions, whatever the "
+            "distribution of the scores"
+        )
+    return sentences
+
+
+def _score_notes(score: ScoreSummary) -> Iterator[str]:
+    name = score.name
+    if score.undefined:
+        yield f"{score.undefined:,} undefined in {name}: no reference items"
+    for reason, count in score.reasons.items():
+        yield f"{count:,} unscored in {name}: {one_line(reason, 300)}"
+    if score.unscored and score.scored and score.bounds is not None:
+        low, high = map(shown, score.bounds)
+        label = score.method.label(score.main.measure)
+        yield f"{label}: {low} to {high}, depending on unscored samples"
+    for one in score.estimates.values():
+        if one.undefined > score.undefined:
+            yield (
+                f"{one.undefined - score.undefined:,} more undefined in "
+                f"{score.method.label(one.measure)}: no target counts"
+            )
+    if score.unverified:
+        share = f"{score.unverified:.1%}"
+        yield f"{share} of the credit in {name} rests on quotes that were not verified"
+    if score.settled is not None:
+        by = ", ".join(f"{one_line(judge, 60)} {n:,}" for judge, n in score.settled.by.items())
+        targets = counted(score.settled.targets, "target")
+        yield (
+            f"{score.settled.total:,} of {targets} in {name} settled without the last judge "
+            f"({by}), which was not asked in {counted(score.settled.samples, 'sample')}"
+        )
+
+
+def partial(what: str, stopped: str) -> str:
+    """Return the sentence that says that a report has not all of its samples."""
+    return f"{what}, not all: {one_line(stopped, 300)}"
+
+
+def slices_sheet(slices: Slices) -> Sheet:
+    """Return slices one below the other: mean, interval, and what they stand on."""
+    lines = [
+        Line(
+            one_line(one.value, 60),
+            [shown(one.mean), between(one.interval), f"{one.samples:,}", f"{one.unscored:,}"],
+        )
+        for one in slices
+    ]
+    said = [f"{slices.confidence:.0%} intervals that hold for all {len(slices):,} slices together"]
+    if slices.without:
+        said.append(f"{slices.without:,} samples without {one_line(slices.by, 60)}")
+    heads = [slices.label, "interval", "samples", "unscored"]
+    return Sheet(heads, [Section(one_line(slices.by, 60), lines)], said)
+
+
+def stages_sheet(
+    stages: Mapping[str, Report], dropped: Mapping[tuple[str, str], int], final: Report
+) -> Sheet:
+    """Return the means at each stage, and how many targets of each score a stage `dropped`."""
+    sections = []
+    for nth, method in enumerate(final.methods):
+        lines = []
+        for name, report in stages.items():
+            score = report.summary()[nth]
+            means = [*(shown(one.mean) for one in score.at.values()), shown(score.mean)]
+            counts = [str(dropped.get((method.name, name), 0)), f"{score.scored:,}"]
+            lines.append(Line(name, [*means, *counts]))
+        sections.append(Section(method.name, lines))
+    heads = [*(f"@{k}" for k in DEFAULT_KS), "all", "targets\nlost here", "samples\nscored"]
+    return Sheet(heads, sections)
+
+
+def smallest_k_sheet(found: SmallestK) -> Sheet:
+    """Return the smallest k with its reason, and each k that was tested, ascending."""
+    lines = [
+        Line(Cell(str(one.k), "strong" if one.k == found.k else ""), [shown(one.mean), f"{one.p:.4f}"])
+        for one in reversed(found.tested)
+    ]
+    k = "none" if found.k is None else f"{found.k:,}"
+    heads = ["mean", f"p of below {found.target:g}"]
+    return Sheet(heads, [Section("", lines)], [found.reason], f"k = {k}", "k")
+
+
+def result_sheet(result: Result) -> Sheet:
+    """Return one result: its score, its reason, and each target with its evidence."""
+    score = str(result.status) if result.score is None else shown(result.score)
+    lines = [line for each in result.findings[:TARGETS_SHOWN] for line in _target_lines(each)]
+    lines += lines_of([
+        (_cut(target), ["not judged", NOTHING, NOTHING, why, ""])
+        for target, why in result.unmeasured
+    ])  # fmt: skip
+    more = len(result.findings) - TARGETS_SHOWN
+    return Sheet(
+        ["outcome", "rank", "credit", "evidence", "quote"],
+        [Section("", lines)],
+        [f"and {more:,} more targets"] if more > 0 else [],
+        f"{result.method.name} {score}: {result.reason}",
+        "target",
+        "ltrrtt",
+    )
+
+
+def _target_lines(finding: Finding) -> Iterator[Line]:
+    """Yield a row for a target, and one for each further piece of its evidence."""
+    credit = finding.credit_at()
+    outcome = "found" if finding.found_at() else "found in part" if credit else "missed"
+    verdict = f", judged {finding.verdict}" if finding.verdict else ""
+    rank = NOTHING if finding.rank is None else str(finding.rank)
+    first, *others = [_evidence(item) for item in finding.evidence] or [(Cell(NOTHING), Cell(""))]
+    yield Line(_cut(finding.target.label), [f"{outcome}{verdict}", rank, shown(credit), *first])
+    yield from (Line("", ["", "", "", *each]) for each in others)
+
+
+def _evidence(item: Evidence) -> tuple[Cell, Cell]:
+    if item.quote is None:
+        known = "" if item.similarity is None else f", similarity {item.similarity:.2f}"
+        return Cell(f"rank {item.rank}{known}"), Cell("")
+    where = f"rank {item.rank}" if item.verified else f"rank {item.rank}, not in the context"
+    return Cell(where), Cell(_cut(item.quote), "mark" if item.verified else "void")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TARGET else f"{text[: _LONGEST_TARGET - 1]}…"
+
+
+def summary_markdown(summary: Summary) -> str:
+    """Return a summary in GitHub's Markdown."""
+    title = f"Context recall, {counted(summary.samples, 'sample')}"
+    return markdown.text_of(title, replace(summary_sheet(summary), title=""))
