@@ -217,7 +217,12 @@ class RowGroup:
 
     def _texts(self, name: str) -> list[Any]:
         column = self.column(name)
-        return [None] * self._all if column is None else column.to_pylist()
+        texts: list[Any] = [None] * self._all if column is None else column.to_pylist()
+        if name in columns.COLD and not self.is_null(columns.SAMPLE):
+            for row, text in enumerate(self.column(columns.SAMPLE).to_pylist()):
+                if text is not None:
+                    texts[row] = json.loads(text).get(name)
+        return texts
 
     def _score(self, score: int) -> ScoreColumns:
         try:
