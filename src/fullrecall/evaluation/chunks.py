@@ -14,7 +14,7 @@ from fullrecall.scorers.scorer import Scorer
 from fullrecall.scorers.text import TextRecall
 
 if TYPE_CHECKING:
-    from fullrecall.table.ids import IdColumns, Vocabulary
+    from fullrecall.table.ids import IdColumns
     from fullrecall.table.part import MemoryPart, Results, ScoreColumns
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -25,6 +25,9 @@ _SECONDS = 0.05
 
 _OFTEN = 16
 """Samples that are read between two looks at the clock."""
+
+_MOST_IDS = 2_000_000
+"""Distinct IDs that chunks share."""
 
 _PLAIN = {"id", "user_input", "retrieved_context_ids", "reference_context_ids", "group"}
 """The fields of samples that are scored without an object for each."""
@@ -75,8 +78,11 @@ class ChunkScorer:
 
         Raises `InputError`, naming the position, for an item that is not a sample.
         """
+        from fullrecall.table.ids import Vocabulary
         from fullrecall.table.part import MemoryPart, SampleObjects
 
+        if len(self._vocabulary) > _MOST_IDS:  # in a stream there is no end of them
+            self._vocabulary = Vocabulary()
         if self._only_ids:
             part = self._of_mappings(chunk)
             if part is not None:
