@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tracemalloc
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import pytest
@@ -22,8 +21,8 @@ from fullrecall import (
 from fullrecall.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.measures import RR, Precision, Recall, nDCG
-from fullrecall.results.files.json_lines import Writer
 from fullrecall.result import Status
+from fullrecall.results.files.json_lines import Writer
 from fullrecall.retrieval import Retrieval
 
 if TYPE_CHECKING:

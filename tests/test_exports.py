@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from fullrecall import ContextPrecision, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
-from fullrecall.errors import ParameterError, ReportError
+from fullrecall.errors import ParameterError
 from fullrecall.measures import RR, Recall, nDCG
 from fullrecall.report import Comparison
 from fullrecall.results import Gate
@@ -109,6 +109,7 @@ class TestJson:
         text = hostile().to_json(tmp_path / "r.json")
         assert (tmp_path / "r.json").read_text("utf-8") == text
         assert [row["user_input"] for row in json.loads(text)["samples"]] == HOSTILE
+
 
 class TestCsv:
     """One line for each sample."""

@@ -277,6 +277,7 @@ class TestTampered:
         assert message in told
         assert len(told) < 900
 
+
 class Color(IntEnum):
     """A number that JSON keeps as a number that is equal."""
 

@@ -419,6 +419,12 @@ def plain_row(
     Raises `ReportError` for values that JSON would change or cannot hold, such as sets and NaN in
     metadata, unless `default` makes plain ones of them.
     """
+    plain = plain_sample(sample, default=default)
+    return {"sample": plain, "results": [plain_result(result) for result in results]}
+
+
+def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+    """Return a sample as plain JSON values; raises what `plain_row` does."""
     plain = sample.to_dict()
     try:
         for where, holder in _with_metadata(plain):
@@ -429,7 +435,7 @@ def plain_row(
                 holder["metadata"] = _converted(metadata, default, f"{where}.metadata")
     except RecursionError:
         raise ReportError("sample.metadata is nested too deeply to be saved") from None
-    return {"sample": plain, "results": [plain_result(result) for result in results]}
+    return plain
 
 
 def _with_metadata(plain: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

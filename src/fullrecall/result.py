@@ -116,6 +116,12 @@ class Result:
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     @property
+    def is_judged(self) -> bool:
+        """Whether a judge was asked about any target."""
+        judged = bool(self.unmeasured) or any(self.usage)
+        return judged or any(finding.verdict or finding.judge for finding in self.findings)
+
+    @property
     def missed(self) -> tuple[str, ...]:
         """The targets not found in full, as text or IDs."""
         return tuple(finding.target.label for finding in self.findings if not finding.found_at())

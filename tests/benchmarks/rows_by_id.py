@@ -14,8 +14,8 @@ from fullrecall import evaluate
 from fullrecall.distributed.batches import BatchScorer
 from fullrecall.evaluation.run import SampleLike
 from fullrecall.measures import Precision, nDCG
-from fullrecall.results.summary import Summary
 from fullrecall.results.bounds import Interval, _inverted
+from fullrecall.results.summary import Summary
 
 
 def id_tasks(queries: int, *, peers: bool) -> list[Task]:

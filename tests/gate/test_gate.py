@@ -30,7 +30,6 @@ def report_of(
     found: int,
     missed: int = 0,
     unscored: int = 0,
-    *,
 ) -> Report:
     """Return a report of this many samples that found their one target, at rank 3, or did not."""
     retrieved = [["x", "y", "a"]] * found + [["x", "y"]] * missed + [None] * unscored

@@ -136,7 +136,9 @@ def findings(draw: Any, number: int, retrieved: int) -> Finding:
     """Return a finding: missed, found whole, or in steps."""
     grade = draw(st.sampled_from([1.0, 1.0, 2.0, 0.5]))
     target = Target((f"t{number}",), grade, draw(st.sampled_from([1.0, 40.0])))
-    places = st.lists(st.integers(1, max(1, retrieved)), max_size=4 if retrieved else 0, unique=True)
+    places = st.lists(
+        st.integers(1, max(1, retrieved)), max_size=4 if retrieved else 0, unique=True
+    )
     ranks = tuple(sorted(draw(places)))
     if not ranks:
         return Finding(target)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fullrecall.cli.options import Confidence, Cuts, Measures, above_zero, at_least, cut, cuts, share
+from fullrecall.cli.options import (
+    Confidence,
+    Cuts,
+    Measures,
+    above_zero,
+    at_least,
+    cut,
+    cuts,
+    share,
+)
 
 if TYPE_CHECKING:
     from fullrecall.results.comparisons import Comparisons

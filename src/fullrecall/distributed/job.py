@@ -15,11 +15,11 @@ from fullrecall.errors import InputError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.measures import Measure
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.report.tally import Tallies
 from fullrecall.result import Method
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     from fullrecall.datasets.rows import Columns, Rename

@@ -88,7 +88,10 @@ class ChunkScorer:
         return MemoryPart(
             SampleObjects(samples),
             tuple(columns),
-            tuple(self._later(scorer) for scorer in self._scorers),
+            tuple(
+                self._later(scorer, follows=ids is not None and self._is_by_id(scorer))
+                for scorer in self._scorers
+            ),
         )
 
     @staticmethod
@@ -96,10 +99,10 @@ class ChunkScorer:
         return type(scorer) is IdRecall
 
     @staticmethod
-    def _later(scorer: Scorer) -> Results:
+    def _later(scorer: Scorer, *, follows: bool) -> Results:
         from fullrecall.table.part import Rescored
 
-        return Rescored(lambda sample: score_one(scorer, sample))
+        return Rescored(lambda sample: score_one(scorer, sample), follows)
 
     def _columns(
         self, scorer: Scorer, samples: Sequence[Sample], ids: ScoreColumns | None
@@ -136,7 +139,7 @@ class ChunkScorer:
         return MemoryPart(
             samples,
             tuple(scores for _ in self._scorers),
-            tuple(self._later(scorer) for scorer in self._scorers),
+            tuple(self._later(scorer, follows=True) for scorer in self._scorers),
         )
 
 

@@ -23,10 +23,10 @@ from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.report.text import ending
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.asker import Asker
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.evaluation.served_store import ServedStore, Server
     from fullrecall.evaluation.store import JobFile, Store
+    from fullrecall.results.files.formats import Writer
+    from fullrecall.table.part import Part
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Sink: TypeAlias = Callable[[Row], object]
@@ -50,6 +52,7 @@ class Options(Limits):
     on_progress: OnProgress | None = None
     log_every: float = 30.0
     sink: Sink | None = None
+    output: str | Path | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,8 +82,7 @@ class RunOptions(TypedDict, total=False):
     on_progress: OnProgress | None
     log_every: float
     sink: Sink | None
-    keep: Keep
-    measures: Sequence[Measure]
+    output: str | Path | None
 
 
 def evaluate(
@@ -111,13 +113,17 @@ def evaluate(
     - `budget`: what the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error or, where that is no terminal, a line each
       `log_every` seconds. `on_progress` is called with a `Progress` after each sample.
+    - `output`: rows are written here as they come, and the report is that of the file: for more
+      samples than memory holds. A name that ends in ".parquet" becomes a directory of Parquet
+      files, one that ends in ".jsonl" is one file; a killed run leaves what it had written.
     - `sink`: called with each sample's `Row`, in order, as soon as the rows before it are there.
 
     A sample that cannot be measured is in the report as "unscored" with the reason, and so is
     one on which a scorer raised. `report.spent` tells what the run sent and paid.
 
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
-    Raises `StoreError` for a store that cannot be opened, before anything is scored.
+    Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` that
+    exists or has another suffix, before anything is scored.
     Raises, with what had been scored until then as its `report`: `InputError` for an item that is
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
     reading `samples`, `sink` or `on_progress` raises.
@@ -127,30 +133,30 @@ def evaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
-    with interruptible() as run.interruption, _reporting(run, given, samples) as (report, add):
+    with interruptible() as run.interruption, _reporting(run, given, samples) as scored:
         if run.asks_nobody and given.reads_no_row and takes_chunks(run.scorers):
-            _score_chunks(samples, run, report)
-            return report
-        with closing(_retrieved(samples, given.retriever, run)) as drawn:
-            for row in rows_of(drawn, run):
-                add(row)
-    return report
+            _score_chunks(samples, run, scored)
+        else:
+            with closing(_retrieved(samples, given.retriever, run)) as drawn:
+                for row in rows_of(drawn, run):
+                    scored.add(row)
+    return scored.report
 
 
-def _score_chunks(samples: Iterable[SampleLike], run: Run, report: Report) -> None:
+def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> None:
     """Score samples many at a time; all that were read are scored, whatever ends the run."""
     from fullrecall.evaluation.chunks import ChunkScorer, chunks
 
     scorer = ChunkScorer(run.scorers, as_sample_at)
     for chunk in chunks(samples if type(samples) is list else _items(samples)):
-        first = len(report) + 1
+        first = scored.count + 1
         try:
             part = scorer.part(chunk, first)
         except InputError as error:
             if error.line is not None and error.line > first:
-                report.table.add(scorer.part(chunk[: error.line - first], first))
+                scored.add_part(scorer.part(chunk[: error.line - first], first))
             raise
-        report.table.add(part)
+        scored.add_part(part)
         run.counted(part)
         if run.interruption.asked:
             raise KeyboardInterrupt
@@ -172,11 +178,11 @@ async def aevaluate(
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
-    with _reporting(run, given, samples) as (report, add):
+    with _reporting(run, given, samples) as scored:
         async with _aretrieved(samples, given.retriever, run) as drawn:
             async for row in arows_of(drawn, run):
-                add(row)
-    return report
+                scored.add(row)
+    return scored.report
 
 
 def _show_options(function: Any) -> None:
@@ -241,11 +247,52 @@ async def _aas_samples(samples: AsyncIterable[SampleLike]) -> AsyncIterator[Samp
         yield as_sample_at(item, position)
 
 
+class _Scored:
+    """Where scored rows go: into the report, or into the file that it then reads."""
+
+    def __init__(self, report: Report, meter: Meter, options: Options) -> None:
+        self.report = report
+        self.count = 0
+        self._meter = meter
+        self._sink = options.sink
+        self._output = options.output
+        self._writer: Writer | None = None
+
+    def add(self, row: Row) -> None:
+        """Add one row."""
+        if self._writer is None:
+            self.report.add(row)
+        else:
+            self._writer.write(row.sample, row.results)
+        self.count += 1
+        if self._sink is not None:
+            self._sink(row)
+        self._meter.add(row)
+
+    def add_part(self, part: Part) -> None:
+        """Add rows that were scored together."""
+        (self._writer or self.report.table).add(part)
+        self.count += len(part)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write to the file, if one was named, and have the report read it in the end."""
+        if self._output is None:
+            yield
+            return
+        from fullrecall.results import files
+
+        with_rows = files.writer(self._output, self.report.methods)
+        try:
+            with with_rows as self._writer:
+                yield
+        finally:
+            self.report.table = files.open_report(self._output).table
+
+
 @contextmanager
-def _reporting(
-    run: Run, options: Options, samples: object
-) -> Iterator[tuple[Report, Callable[[Row], None]]]:
-    """Yield the report and what adds a row to it; whatever ends the run goes with the report."""
+def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]:
+    """Yield what takes the rows of the report; whatever ends the run goes with the report."""
     from fullrecall.evaluation.progress import Meter, known_length
 
     report = Report([scorer.method for scorer in run.scorers])
@@ -258,15 +305,9 @@ def _reporting(
     )
     if meter.is_seen:
         run.beat, run.show, run.count = meter.beat, meter.add, meter.count
-
-    def add(row: Row) -> None:
-        report.add(row)
-        if options.sink is not None:
-            options.sink(row)
-        meter.add(row)
-
-    with _ending(report, run, meter):
-        yield report, add
+    scored = _Scored(report, meter, options)
+    with _ending(report, run, meter), scored.writing():
+        yield scored
 
 
 @contextmanager

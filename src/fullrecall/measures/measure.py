@@ -210,7 +210,7 @@ def _check_class(kind: type[Measure]) -> None:
     text = getattr(kind, "text", None)
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise ParameterError(
-            f"{kind.__name__}.text must be a name such as \"found_first\", in lowercase letters, "
+            f'{kind.__name__}.text must be a name such as "found_first", in lowercase letters, '
             f"digits and _, got {text!r}"
         )
     taken = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
@@ -14,9 +14,9 @@ from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
-from fullrecall.results.draws import drawn_places
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.draws import drawn_places
 from fullrecall.results.missed import Missed
 from fullrecall.results.summary import Summary
 from fullrecall.table.row import Row
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.views.diagnosed import Diagnosis
-    from fullrecall.table.lists import Floats, Integers
-    from fullrecall.table.table import Table
     from fullrecall.results.slices import By, Slices
     from fullrecall.results.smallest_k import SmallestK
+    from fullrecall.table.lists import Floats, Integers
+    from fullrecall.table.table import Table
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 _CLOSE = 10_000
@@ -154,9 +154,7 @@ class Report:
     def values(self, measure: Measure, /, *, score: str | None = None) -> Floats: ...
     @overload
     def values(self, *measures: Measure, score: str | None = None) -> dict[str, Floats]: ...
-    def values(
-        self, *measures: Measure, score: str | None = None
-    ) -> Floats | dict[str, Floats]:
+    def values(self, *measures: Measure, score: str | None = None) -> Floats | dict[str, Floats]:
         """Return a measure of each sample as an array of floats in [0, 1], in the samples' order.
 
         NaN where a sample is unscored, or the measure is undefined: `table.status` says which.
@@ -209,7 +207,7 @@ class Report:
         if not parts:
             raise ReportError("no report to merge: pass at least one")
         for part in parts:
-            _check_parts(parts[0].methods, part.methods)
+            check_parts(parts[0].methods, part.methods)
         whole = cls(parts[0].methods)
         for part in parts:
             for rows in part.table.parts:
@@ -477,9 +475,7 @@ class Report:
         return files.load(path)
 
     @classmethod
-    def open(
-        cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None
-    ) -> Report:
+    def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
         """Open a saved report: one of Parquet files is read as it is asked, piece by piece.
 
         It has the methods of any report. One JSON Lines file is read into memory, as by `load`,
@@ -528,7 +524,8 @@ def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:
     return diagnose(report, k=None if whole else measures[0].k)
 
 
-def _check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
+def check_parts(ours: Sequence[Method], theirs: Sequence[Method]) -> None:
+    """Raise `ReportError` for scores that were made in different ways."""
     if ours != theirs:
         raise ReportError(
             f"reports of {_names(ours)} and of {_names(theirs)} are not parts of one evaluation"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from os import SEEK_END
 from pathlib import Path
 
 KIND = "fullrecall report"
 """The kind that the first line of a report's file names."""
 
-MANIFEST = "manifest.json"
-"""The file of a report's directory that says which parts it has."""
+MANIFEST = "_manifest.json"
+"""The file of a report's directory that says which files it has; readers of Parquet skip _."""
+
+_COLUMN = b"fullrecall"
+"""A column that every Parquet file of a report has."""
 
 _BEGINNING = f'{{"kind": "{KIND}"'.encode()
 
@@ -19,9 +23,23 @@ def is_report(path: str | Path) -> bool:
     try:
         if path.is_dir():
             return (path / MANIFEST).is_file()
+        if path.suffix == ".parquet":
+            return path.is_file() and _COLUMN in _footer(path)
         if path.suffix != ".jsonl" or not path.is_file():
             return False  # a pipe is read once: what is looked at is gone
         with path.open("rb") as file:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError:
         return False  # its reader says what is wrong
+
+
+def _footer(path: Path) -> bytes:
+    """Return the end of a Parquet file, which names its columns."""
+    with path.open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(0, size - 8))
+        length = int.from_bytes(file.read(4), "little") + 8
+        if file.read(4) != b"PAR1" or length > size:
+            return b""
+        file.seek(size - length)
+        return file.read(length)

@@ -392,8 +392,7 @@ def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[Sco
     ]
     together = corrected([change for _, _, change in asked])
     changes = {
-        (nth, measure): change
-        for (nth, measure, _), change in zip(asked, together, strict=True)
+        (nth, measure): change for (nth, measure, _), change in zip(asked, together, strict=True)
     }
 
     def replaced(nth: int, each: Difference) -> Difference:

@@ -15,8 +15,8 @@ from fullrecall.results.comparison import Comparison, adjusted
 from fullrecall.results.difference import Difference
 
 if TYPE_CHECKING:
-    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.table.row import Row
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 @overload
@@ -76,9 +76,7 @@ def compare(
         )
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
-    return Comparison(
-        before, after, *measures, confidence=confidence, margin=margin, range=range
-    )
+    return Comparison(before, after, *measures, confidence=confidence, margin=margin, range=range)
 
 
 class Comparisons(Mapping[str, Report]):
@@ -158,9 +156,7 @@ class Comparisons(Mapping[str, Report]):
         new: dict[str, list[Row | None]] = {}
         for name, each in self.comparisons.items():
             pairing = each.pairing
-            others[name] = dict(
-                zip(pairing.before.tolist(), pairing.after.tolist(), strict=True)
-            )
+            others[name] = dict(zip(pairing.before.tolist(), pairing.after.tolist(), strict=True))
             for row in pairing.only_after.tolist():
                 view = self[name].table.row(row)
                 new.setdefault(view.label, [None] * len(names))[names.index(name)] = view

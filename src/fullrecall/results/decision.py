@@ -14,7 +14,6 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from fullrecall.counts import counted
-from fullrecall.results.totals import Totals
 from fullrecall.results.bounds import (
     Counts,
     alpha_of,
@@ -25,6 +24,7 @@ from fullrecall.results.bounds import (
     upper_bound,
 )
 from fullrecall.results.multiplicity import holm
+from fullrecall.results.totals import Totals
 
 _ROUNDING = 1e-9
 """A mean that misses its threshold by less misses it by rounding."""

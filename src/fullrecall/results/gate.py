@@ -17,12 +17,12 @@ from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold
 from fullrecall.parameters import check_share
-from fullrecall.results.scores import index_of
-from fullrecall.results.comparison import Comparison
-from fullrecall.results.comparisons import compare
 from fullrecall.report.report import Report
 from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.comparison import Comparison
+from fullrecall.results.comparisons import compare
 from fullrecall.results.decision import CHANGES, SCORES, Check, Outcome, Question, Side, Strictness
+from fullrecall.results.scores import index_of
 
 Rule: TypeAlias = Threshold | Measure
 """A threshold such as `Recall @ 10 >= 0.9`, or a measure to be compared with the baseline's."""

@@ -73,7 +73,9 @@ def paired(before: Table, after: Table) -> Pairing:
 class ScorePairs:
     """One score in both tables, over paired rows: which are compared, and their values."""
 
-    def __init__(self, before: Table, after: Table, pairing: Pairing, scores: tuple[int, int]):
+    def __init__(
+        self, before: Table, after: Table, pairing: Pairing, scores: tuple[int, int]
+    ) -> None:
         self._tables = (before, after)
         self._pairing = pairing
         self._scores = scores
@@ -103,8 +105,8 @@ class ScorePairs:
         (before, after), (score, other) = self._tables, self._scores
         old, new = self._statuses
         rows = self._pairing
-        unlike = before.target_digests(score)[rows.before] != (
-            after.target_digests(other)[rows.after]
+        unlike = (
+            before.target_digests(score)[rows.before] != (after.target_digests(other)[rows.after])
         )
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & unlike)
         return {

@@ -120,7 +120,7 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
         raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
     level = 1 - (1 - confidence) / len(parted.rows)
     slices = [
-        slice_of(table, value, rows, score, measure, level) for value, rows in parted.rows.items()
+        slice_of(table, value, rows, score, measure, confidence=level) for value, rows in parted.rows.items()
     ]
     label = table.methods[score].label(measure)
     ordered = tuple(sorted(slices, key=lowest_first))
@@ -185,6 +185,7 @@ def slice_of(
     rows: Integers,
     score: int,
     measure: Measure,
+    *,
     confidence: float | None,
 ) -> Slice:
     """Return one slice by a measure, without an interval where `confidence` is None."""

@@ -147,5 +147,3 @@ def first_places(
             place_of = dict(zip(reversed(row), range(len(row), 0, -1), strict=True))
             places += [place_of.get(name, 0) for name in wanted]
     return np.array(places, np.int32)
-
-

@@ -109,6 +109,10 @@ class Part(Protocol):
         """Return whether any result of this score may have verdicts."""
         ...
 
+    def notes(self, score: int, rows: Integers) -> Iterable[str]:
+        """Return the notes of some rows' results."""
+        ...
+
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         ...
@@ -152,9 +156,13 @@ class Kept:
 
 @dataclass(frozen=True)
 class Rescored:
-    """Results of which only columns are kept: scoring the sample again gives the whole."""
+    """Results of which only columns are kept: scoring the sample again gives the whole.
+
+    `follows`: the results of scored rows follow from columns and samples, without a note.
+    """
 
     score: Callable[[Sample], Result]
+    follows: bool = False
 
     def of(self, row: int, sample: Sample) -> Result:  # noqa: ARG002 - the sample decides
         """Return the result of a row."""
@@ -314,6 +322,10 @@ class MemoryPart:
         """Return whether any result of this score may have verdicts."""
         return isinstance(self.results[score], Kept)
 
+    def notes(self, score: int, rows: Integers) -> Iterable[str]:
+        """Return the notes of some rows' results."""
+        return (self.result(row, score).note for row in rows.tolist())
+
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return self.samples.retrievals()
@@ -340,10 +352,14 @@ def digests_of(findings: Sequence[Findings]) -> NDArray[np.uint64]:
 
 def target_hashes(targets: Sequence[Target]) -> NDArray[np.uint64]:
     """Return a number for each target, which holds within one process only."""
-    return _mixed([
-        hash(target.any_of[0] if target[1:] == (1.0, 1.0) and len(target.any_of) == 1 else target)
-        for target in targets
-    ])
+    return _mixed(
+        [
+            hash(
+                target.any_of[0] if target[1:] == (1.0, 1.0) and len(target.any_of) == 1 else target
+            )
+            for target in targets
+        ]
+    )
 
 
 def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
@@ -362,6 +378,7 @@ def hash_sums(hashes: NDArray[np.uint64], offsets: Integers) -> NDArray[np.uint6
     """Return the sum of each row's hashes; sums overflow."""
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])[offsets]
     return np.diff(sums)
+
 
 def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
     """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""

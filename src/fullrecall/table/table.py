@@ -181,8 +181,7 @@ class Table:
     def unscored_reasons(self, score: int) -> Iterator[str]:
         """Yield why each unscored row has no score."""
         for part in self.parts:
-            for row in np.flatnonzero(part.columns(score).status == UNSCORED).tolist():
-                yield part.result(row, score).note
+            yield from part.notes(score, np.flatnonzero(part.columns(score).status == UNSCORED))
 
     def columns(self, score: int) -> ScoreColumns:
         """Return all columns of a score."""

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.measures import Measure
+    from fullrecall.report.report import Report
     from fullrecall.results.comparison import Comparison, ScoreComparison
     from fullrecall.results.difference import Difference
-    from fullrecall.report.report import Report
     from fullrecall.views.diagnosed import Diagnosis
 
 _STYLES = (

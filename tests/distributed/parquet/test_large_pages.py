@@ -11,7 +11,6 @@ from tests.distributed.parquet.made import again, run, samples, stored
 
 from fullrecall import compare
 from fullrecall.diagnosis import diagnose
-from fullrecall.report import Comparisons
 from fullrecall.table.row import Row
 from fullrecall.views.page import selection
 
@@ -66,7 +65,7 @@ def test_several_runs_stand_beside_each_other(tmp_path: Path) -> None:
     report = run(samples(random.Random(3), 40, repeats=0, groups=0))
     opened = stored(report, tmp_path / "r.parquet")
     runs, same = ({"a": one, "b": one, "c": one} for one in (report, opened))
-    assert Runs(same).to_html() == Runs(runs).to_html()
+    assert Comparisons(same).to_html() == Comparisons(runs).to_html()
 
 
 def test_a_diagnosis_of_many_is_of_some(tmp_path: Path) -> None:

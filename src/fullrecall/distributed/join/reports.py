@@ -28,13 +28,13 @@ from fullrecall.distributed.parquet.stored_rows import StoredRows, group_splits
 from fullrecall.errors import ReportError
 from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
+from fullrecall.report.match import Compared, Match, Places, gaps, plain
+from fullrecall.report.report import Report
 from fullrecall.results.difference import Changed, Changes
 from fullrecall.results.draws import drawn_places
-from fullrecall.report.match import Compared, Match, Places, gaps, plain
 from fullrecall.results.pairs import Common, PairedBy, common_targets
-from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.results.totals import Totals
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,12 +11,12 @@ from fullrecall.distributed.join.largest import Largest
 from fullrecall.distributed.parquet.keys import keys_of
 from fullrecall.distributed.parquet.shapes import Shaped
 from fullrecall.measures import Measure
-from fullrecall.results.difference import Changes
 from fullrecall.report.match import Places
-from fullrecall.results.pairs import Gap, common_targets, ends_of_change
-from fullrecall.table.row import Row
-from fullrecall.results.totals import Totals
 from fullrecall.result import Status
+from fullrecall.results.difference import Changes
+from fullrecall.results.pairs import Gap, common_targets, ends_of_change
+from fullrecall.results.totals import Totals
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     import numpy as np

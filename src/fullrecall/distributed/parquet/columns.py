@@ -22,8 +22,8 @@ from fullrecall.retrieval import failures
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fullrecall.table.row import Row
     from fullrecall.result import Method
+    from fullrecall.table.row import Row
 
 PURPOSE = "a report as a directory"
 """What needs pyarrow."""

@@ -18,9 +18,9 @@ from fullrecall.distributed.parquet.manifest import Manifest, PartRecord
 from fullrecall.distributed.parquet.part import ENDING, GROUP, as_table, write_table
 from fullrecall.distributed.parquet.staging import Staging, alone, is_ours, publish, put_in_place
 from fullrecall.errors import ReportError
-from fullrecall.table.row import Row
 from fullrecall.report.text import ending
 from fullrecall.result import Method
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,11 +19,11 @@ from fullrecall.extras import pyarrow
 from fullrecall.measures import Measure
 from fullrecall.records import content_of
 from fullrecall.report.file import parsed
-from fullrecall.table.groups import Linked
 from fullrecall.report.lazy_rows import LazyRows, Tallied
-from fullrecall.table.row import Row
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
+from fullrecall.table.groups import Linked
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,8 +15,8 @@ from fullrecall.distributed.totals.whole import Whole
 from fullrecall.errors import InputError, ReportError
 from fullrecall.evaluation.run import evaluate
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.report.tally import Tallies
+from fullrecall.table.row import Row
 
 TOTALS = "fullrecall_totals"
 """The column with totals where only a summary is wanted, one JSON object each."""

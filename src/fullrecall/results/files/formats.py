@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from fullrecall.errors import ReportError
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.extras import pyarrow
 from fullrecall.report.report import Report
+from fullrecall.report.signature import is_report
+from fullrecall.result import Method, Result
 from fullrecall.results.files import json_lines
+from fullrecall.sample import Sample
+from fullrecall.table.part import Part
 
-SUFFIXES = (".jsonl",)
+SUFFIXES = (".jsonl", ".parquet")
 """How the names of saved reports end."""
+
+PARQUET = (".parquet", ".parq")
+
+
+class Writer(AbstractContextManager["Writer"], Protocol):
+    """Writes rows as they come; `stopped` is what ended the run early, if anything did."""
+
+    stopped: str | None
+
+    def add(self, part: Part) -> None:
+        """Write rows that were scored together."""
+        ...
+
+    def write(self, sample: Sample, results: Sequence[Result]) -> None:
+        """Write one row."""
+        ...
 
 
 def save(
@@ -28,17 +51,44 @@ def save(
     check_absent(path, replace=replace)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with json_lines.Writer(part, report.methods, default=default) as writer:
-            writer.stopped = report.stopped
-            for row in report:
-                writer.write(row.sample, row.results)
+        _written(report, part, path.suffix, default)
+        if path.is_dir():
+            shutil.rmtree(path)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
+def _written(report: Report, path: Path, suffix: str, default: Callable[[Any], Any] | None) -> None:
+    if suffix == ".parquet":
+        _parquet().save(report, path, default)
+        return
+    with json_lines.Writer(path, report.methods, default=default) as writer:
+        writer.stopped = report.stopped
+        for row in report:
+            writer.write(row.sample, row.results)
+
+
+def writer(path: str | Path, methods: Sequence[Method]) -> Writer:
+    """Return what writes the rows of a run as they come, to what is not there yet.
+
+    A name that ends in ".parquet" becomes a directory of files, each of which is whole. Raises
+    `ReportError` for another suffix, and for a path that exists.
+    """
+    path = Path(path)
+    check_suffix(path)
+    check_absent(path, replace=False)
+    if path.suffix == ".parquet":
+        made: Writer = _parquet().Writer(path, methods)
+        return made
+    return json_lines.Writer(path, methods, default=str)
+
+
 def load(path: str | Path) -> Report:
     """Read a saved report; see `Report.load`."""
+    if _is_parquet(path):
+        loaded: Report = _parquet().opened([path], whole=True)
+        return loaded
     saved = json_lines.read(path)
     report = Report(saved.methods)
     for part in saved.parts:
@@ -49,9 +99,25 @@ def load(path: str | Path) -> Report:
 
 def open_report(path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
     """Open a saved report; see `Report.open`."""
-    if not isinstance(path, (str, Path)) or rows is not None:
-        raise ReportError("only one file of JSON Lines can be opened")
-    return load(path)
+    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    if rows is not None and (type(rows) is not int or rows < 0):
+        raise ParameterError(f"rows must be a whole number >= 0, got {rows!r}")
+    if any(map(_is_parquet, paths)) or len(paths) != 1 or rows is not None:
+        opened: Report = _parquet().opened(paths, rows)
+        return opened
+    return load(paths[0])
+
+
+def _is_parquet(path: str | Path) -> bool:
+    return "://" in str(path) or Path(path).suffix in PARQUET or Path(path).is_dir()
+
+
+def _parquet() -> Any:
+    """Return what reads and writes Parquet; `MissingExtraError` without pyarrow."""
+    pyarrow("a report as Parquet")
+    from fullrecall.results.files import parquet
+
+    return parquet
 
 
 def check_suffix(path: Path) -> None:
@@ -67,3 +133,5 @@ def check_absent(path: Path, *, replace: bool) -> None:
     """Raise `ReportError` for a path at which something is, unless it may be replaced."""
     if path.exists() and not replace:
         raise ReportError(f"{path} exists: pass replace=True to replace it, or name another file")
+    if path.is_dir() and not is_report(path):
+        raise ReportError(f"{path} is a directory of other files: name another one")

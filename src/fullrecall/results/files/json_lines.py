@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from math import isfinite
@@ -37,7 +37,7 @@ from fullrecall.report.text import ending
 from fullrecall.result import Method, Result
 from fullrecall.sample import Sample
 from fullrecall.table.lists import Integers
-from fullrecall.table.part import SCORED, ScoreColumns, digests_of, retrievals_of
+from fullrecall.table.part import SCORED, Part, ScoreColumns, digests_of, retrievals_of
 
 VERSION = 2
 _END = "end of fullrecall report"
@@ -60,6 +60,7 @@ class Writer:
         default: Callable[[Any], Any] | None = None,
     ) -> None:
         self._default = default
+        self._methods = methods
         self._head: dict[str, Any] | None = {
             "kind": KIND,
             "version": VERSION,
@@ -69,6 +70,12 @@ class Writer:
         self._file = Path(path).open("w", 1, encoding="utf-8", newline="\n")  # noqa: SIM115 - held
         self._rows = 0
         self.stopped: str | None = None
+
+    def add(self, part: Part) -> None:
+        """Write rows that were scored together."""
+        for row in range(len(part)):
+            scores = range(len(self._methods))
+            self.write(part.sample(row), [part.result(row, score) for score in scores])
 
     def write(self, sample: Sample, results: Sequence[Result]) -> None:
         """Write one row.
@@ -178,7 +185,7 @@ class LinePart:
         self._lines = lines
         self._methods = methods
         self._scores = [ScoreColumns.of(results) for results in by_score]
-        self._judged = [any(map(_is_judged, results)) for results in by_score]
+        self._judged = [any(result.is_judged for result in results) for results in by_score]
         self._retrievals = retrievals_of(samples)
         self._last: tuple[int, Content] | None = None
         self.ids = [sample.id for sample in samples]
@@ -214,6 +221,10 @@ class LinePart:
         """Return whether any result of this score has verdicts, or targets without one."""
         return self._judged[score]
 
+    def notes(self, score: int, rows: Integers) -> Iterable[str]:
+        """Return the notes of some rows' results."""
+        return (self.result(row, score).note for row in rows.tolist())
+
     def retrievals(self) -> Counter[str]:
         """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
         return self._retrievals
@@ -231,11 +242,6 @@ class LinePart:
                 content_of(parsed(self._lines.line(row)), self._methods),
             )
         return last[1]
-
-
-def _is_judged(result: Result) -> bool:
-    judged = bool(result.unmeasured) or any(result.usage)
-    return judged or any(finding.verdict or finding.judge for finding in result.findings)
 
 
 class Saved(NamedTuple):

@@ -13,8 +13,8 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullrecall.counts import counted
-from fullrecall.results.pairs import change
 from fullrecall.result import Status
+from fullrecall.results.pairs import change
 from fullrecall.views.page.choices import Rows, Subject
 from fullrecall.views.page.readings import Figures, Misses, Reading
 

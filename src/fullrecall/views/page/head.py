@@ -15,10 +15,10 @@ from fullrecall.views.sheet import Emphasis
 from fullrecall.views.text import between, shown, signed, signed_between
 
 if TYPE_CHECKING:
-    from fullrecall.results.difference import Difference
     from fullrecall.report.report import Report
-    from fullrecall.table.row import Row
+    from fullrecall.results.difference import Difference
     from fullrecall.results.summary import Estimate, Summary
+    from fullrecall.table.row import Row
     from fullrecall.views.page.census import Turns
     from fullrecall.views.page.choices import Subject
 

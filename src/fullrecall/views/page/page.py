@@ -20,8 +20,8 @@ from fullrecall.views.summaries import notes as summary_notes
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
-    from fullrecall.results.comparison import Comparison
     from fullrecall.report.report import Report
+    from fullrecall.results.comparison import Comparison
     from fullrecall.results.comparisons import Comparisons
     from fullrecall.results.summary import Summary
     from fullrecall.views.diagnosed import Diagnosis
@@ -78,7 +78,9 @@ def comparison_page(
     return _page(subject, diagnoses, title or "Context recall, before and after")
 
 
-def runs_page(runs: Comparisons, *, diagnosis: Diagnosis | None = None, title: str | None = None) -> str:
+def runs_page(
+    runs: Comparisons, *, diagnosis: Diagnosis | None = None, title: str | None = None
+) -> str:
     """Return the page of `runs` as HTML; see `Comparisons.to_html`."""
     names = [[method.name for method in report.methods] for report in runs.values()]
     places = [tuple(of.index(method.name) for of in names) for method in runs.scores]

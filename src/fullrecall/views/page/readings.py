@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.measures.sets import RecallMeasure
-from fullrecall.results.pairs import Gap, side_by_side
 from fullrecall.result import Result, Status
+from fullrecall.results.pairs import Gap, side_by_side
 from fullrecall.views.page.choices import Column, Rows, Subject
 from fullrecall.views.page.document import as_json
 

@@ -1,0 +1,406 @@
+"""The columns of a saved report: plain Arrow types under flat names, the same in every file.
+
+Of a sample its fields; of each score S what measures read (`S_first`, `S_relevant`, …) and, as
+JSON, what only a reader of that row asks for (`S_details`). What is trivial is null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from fullrecall.errors import ReportError
+from fullrecall.findings import Finding, Step, Target
+from fullrecall.records import plain_method, plain_result, plain_sample
+from fullrecall.report.signature import KIND
+from fullrecall.result import Method, Result, Status
+from fullrecall.sample import Sample
+from fullrecall.table.found import FoundColumns, Steps
+from fullrecall.table.ids import IdSamples
+from fullrecall.table.lists import Lists, offsets_of
+from fullrecall.table.part import SCORED, MemoryPart, Part, Rescored, ScoreColumns
+
+VERSION = 1
+
+HEAD, ROW, SAMPLE = "fullrecall", "row", "sample"
+"""What every row says of its report; the row's number from 0; a sample that no column can hold."""
+
+BAD_ROW = "bad row"
+"""How the reason of a row that is no sample begins."""
+
+_TEXTS = ("id", "group", "user_input", "reference", "response")
+LISTS = ("retrieved_context_ids", "reference_context_ids")
+_JSON = {
+    "contexts": "retrieved_contexts",
+    "retrieval": "retrieval",
+    "reference_contexts": "reference_contexts",
+    "reference_claims": "reference_claims",
+    "reference_entities": "reference_entities",
+    "references": "reference_context_ids",
+    "metadata": "metadata",
+}
+"""Columns of JSON with the field of a sample that each holds.
+
+`references` has the reference IDs where some are graded or alternatives of each other.
+"""
+
+_STEP = pa.struct([("place", pa.int32()), ("credit", pa.float64())])
+
+SCORE_COLUMNS: dict[str, pa.DataType] = {
+    "": pa.float64(),
+    "_status": pa.string(),
+    "_reason": pa.string(),
+    "_retrieved": pa.int32(),
+    "_first": pa.list_(pa.int32()),
+    "_relevant": pa.list_(pa.int32()),
+    "_place": pa.list_(pa.int32()),
+    "_ranks": pa.list_(pa.int32()),
+    "_grade": pa.list_(pa.float64()),
+    "_size": pa.list_(pa.float64()),
+    "_support": pa.list_(pa.list_(pa.int32())),
+    "_steps": pa.list_(pa.list_(_STEP)),
+    "_verdict": pa.list_(pa.string()),
+    "_details": pa.string(),
+}
+"""What follows a score's name in the names of its columns."""
+
+SAMPLE_COLUMNS: dict[str, pa.DataType] = {
+    HEAD: pa.string(),
+    ROW: pa.int64(),
+    **dict.fromkeys(_TEXTS, pa.string()),
+    **dict.fromkeys(LISTS, pa.list_(pa.string())),
+    **dict.fromkeys(_JSON, pa.string()),
+    SAMPLE: pa.string(),
+}
+
+COLD = (*_TEXTS, *LISTS, *_JSON, SAMPLE)
+"""The columns from which a sample is made again."""
+
+Default = Callable[[Any], Any] | None
+
+
+def schema(methods: Sequence[Method]) -> pa.Schema:
+    """Return the columns of a report of these scores."""
+    fields = list(SAMPLE_COLUMNS.items())
+    for method in methods:
+        fields += [(f"{method.name}{end}", kind) for end, kind in SCORE_COLUMNS.items()]
+    return pa.schema(fields)
+
+
+def head(methods: Sequence[Method]) -> str:
+    """Return what every row says of its report."""
+    plain = {
+        "kind": KIND,
+        "version": VERSION,
+        "methods": [plain_method(method) for method in methods],
+    }
+    return json.dumps(plain)
+
+
+def arrow_table(
+    part: Part, methods: Sequence[Method], rows: Iterable[int | None], default: Default = None
+) -> pa.Table:
+    """Return the columns of a part whose rows have these numbers, None for unknown ones.
+
+    Raises `ReportError` for metadata that JSON cannot hold, unless `default` makes plain values.
+    """
+    columns = {
+        HEAD: pa.array([head(methods)]).take(pa.array(np.zeros(len(part), np.int8))),
+        ROW: pa.array(list(rows), pa.int64()),
+        **_sample_columns(part, default),
+    }
+    for score, method in enumerate(methods):
+        ours = _score_columns(part, score, method)
+        columns |= {f"{method.name}{end}": values for end, values in ours.items()}
+    every = schema(methods)
+    empty = {field.name: pa.nulls(len(part), field.type) for field in every}
+    return pa.table({**empty, **columns}, schema=every)
+
+
+def sample_of(cells: dict[str, Any], own: Sequence[str] = ()) -> Sample:
+    """Return the sample of a row; the user's `own` columns are among its metadata."""
+    if cells.get(SAMPLE) is not None:
+        return Sample(**json.loads(cells[SAMPLE]))
+    fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS)}
+    for column, name in _JSON.items():
+        if cells.get(column) is not None:
+            fields[name] = json.loads(cells[column])
+    recorded = (fields.get("retrieval") or {}).get("contexts") is not None
+    if recorded or fields.get("retrieved_contexts") is not None:
+        fields["retrieved_context_ids"] = None
+    extra = {name: cells[name] for name in own if cells.get(name) is not None}
+    if extra:
+        fields["metadata"] = {**extra, **(fields.get("metadata") or {})}
+    return Sample(**{name: value for name, value in fields.items() if value is not None})
+
+
+def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, note: str) -> Result:
+    """Return a result that has no details: its targets are the sample's reference IDs."""
+    found = columns.found
+    status = tuple(Status)[int(columns.status[row])]
+    ranks = tuple(found.ranks.of_row(row)) if found.ranks is not None else ()
+    start, end = found.first.offsets[row : row + 2].tolist()
+    references = [one for one in sample.reference_context_ids or () if one.grade > 0]
+    findings = []
+    for target, (members, grade) in zip(range(start, end), references, strict=False):
+        places = tuple(found.supporting.of_row(target))
+        first = int(found.first.values[target])
+        steps = (Step(first, 1.0),) if first else ()
+        findings.append(Finding(Target(members, grade), steps, places))
+    united = ranks if sample.ranks is not None else None
+    return Result(method, status, tuple(findings), int(found.retrieved[row]), note, ranks=united)
+
+
+def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
+    if isinstance(part, MemoryPart) and isinstance(part.samples, IdSamples):
+        return _id_samples(part.samples)
+    columns: dict[str, list[Any]] = {name: [] for name in COLD}
+    for row in range(len(part)):
+        sample = part.sample(row)
+        plain = plain_sample(sample, default=default)
+        cells = _cells(sample, plain)
+        for name, values in columns.items():
+            values.append(cells.get(name))
+    return columns
+
+
+def _cells(sample: Sample, plain: dict[str, Any]) -> dict[str, Any]:
+    cells: dict[str, Any] = {name: plain.get(name) for name in _TEXTS}
+    cells["retrieved_context_ids"] = sample.retrieved_context_ids
+    references = sample.reference_context_ids
+    if references is not None:
+        cells["reference_context_ids"] = [name for one in references for name in one.any_of]
+    for column, name in _JSON.items():
+        if name in plain and (column != "references" or not _is_plain(plain[name])):
+            cells[column] = json.dumps(plain[name], ensure_ascii=False, allow_nan=False)
+    if all(map(_is_text, cells.values())):
+        return cells
+    return {
+        **{name: _readable(value) for name, value in cells.items() if name not in _JSON},
+        SAMPLE: json.dumps(plain, allow_nan=False),
+    }
+
+
+def _is_plain(references: Any) -> bool:
+    """Whether references are a list of IDs."""
+    return isinstance(references, list) and all(isinstance(one, str) for one in references)
+
+
+def _is_text(value: Any) -> bool:
+    """Whether UTF-8 holds a text, or all of a list; half an emoji is legal in JSON."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_text, value))
+    try:
+        return value is None or bool(value.encode()) or True
+    except UnicodeEncodeError:
+        return False
+
+
+def _readable(value: Any) -> Any:
+    """Return a text, or a list of some, with ? for what UTF-8 cannot hold."""
+    if isinstance(value, (list, tuple)):
+        return [_readable(one) for one in value]
+    return None if value is None else value.encode(errors="replace").decode()
+
+
+def _id_samples(samples: IdSamples) -> dict[str, Any]:
+    """Return the columns of samples that are columns already."""
+    names = samples.vocabulary.names
+    columns: dict[str, Any] = {
+        "id": pa.array(samples.ids, pa.string()),
+        "retrieved_context_ids": _named(samples.retrieved, names),
+        "reference_context_ids": _named(samples.references, names),
+    }
+    if samples.questions:
+        columns["user_input"] = pa.array(samples.questions, pa.string())
+    if samples.named_groups:
+        columns["group"] = pa.array(samples.named_groups, pa.string())
+    return columns
+
+
+def _named(codes: Lists, names: Sequence[str]) -> pa.Array:
+    """Return lists of codes as lists of names."""
+    used, indices = np.unique(codes.values, return_inverse=True)
+    texts = pa.array([names[code] for code in used.tolist()], pa.string())
+    return _list_array(texts.take(pa.array(indices)), codes.offsets)
+
+
+def _list_array(values: Any, offsets: Any, missing: Any = None) -> pa.Array:
+    """Return lists as an Arrow array; `missing` says which are null."""
+    bounds = pa.array(offsets, pa.int32())
+    mask = None if missing is None or not missing.any() else pa.array(missing)
+    return pa.ListArray.from_arrays(bounds, pa.array(values), mask=mask)
+
+
+def _score_columns(part: Part, score: int, method: Method) -> dict[str, Any]:
+    columns = part.columns(score)
+    found, unscored = columns.found, columns.status != SCORED
+    values = method.headline.values(found, lambda row: part.result(row, score).ranked)
+    values[unscored] = np.nan
+    relevant = found.relevant
+    ranks = found.rank_of(relevant.rows, relevant.values).astype(np.int32)
+    statuses = pa.array([str(status) for status in Status])
+    return {
+        "": pa.array(values, from_pandas=True),
+        "_status": statuses.take(pa.array(columns.status)),
+        "_retrieved": pa.array(found.retrieved.astype(np.int32)),
+        "_first": _list_array(_first_ranks(found), found.first.offsets, unscored),
+        "_relevant": _list_array(ranks, relevant.offsets, unscored),
+        **_uncommon(found, unscored),
+        **_cold(part, score, method, columns),
+    }
+
+
+def _first_ranks(found: FoundColumns) -> Any:
+    """Return the rank at which each target is found in full, 0 if never."""
+    places = found.first.values
+    if found.ranks is None:
+        return places.astype(np.int32, copy=False)
+    ranks = np.zeros(len(places), np.int32)
+    hits = np.flatnonzero(places > 0)
+    ranks[hits] = found.rank_of(found.row_of_target[hits], places[hits])
+    return ranks
+
+
+def _uncommon(found: FoundColumns, unscored: Any) -> dict[str, Any]:
+    """Return the columns of what is not trivial."""
+    cells: dict[str, Any] = {}
+    offsets = found.first.offsets
+    if found.ranks is not None:
+        cells["_place"] = _list_array(found.first.values.astype(np.int32), offsets, unscored)
+        cells["_ranks"] = _list_array(found.ranks.values.astype(np.int32), found.ranks.offsets)
+    for name, weights in (("_grade", found.grade), ("_size", found.size)):
+        if weights is not None:
+            cells[name] = _list_array(weights, offsets, unscored)
+    if found.supports is not None:
+        places = found.supporting
+        inner = _list_array(places.values.astype(np.int32), places.offsets)
+        cells["_support"] = _list_array(inner, offsets, unscored)
+    if found.steps is not None:
+        steps = found.steps
+        pairs = pa.StructArray.from_arrays(
+            [pa.array(steps.places.values.astype(np.int32)), pa.array(steps.credits)],
+            fields=list(_STEP),
+        )
+        inner = _list_array(pairs, steps.places.offsets)
+        cells["_steps"] = _list_array(inner, offsets, unscored)
+    return cells
+
+
+def _cold(part: Part, score: int, method: Method, columns: ScoreColumns) -> dict[str, Any]:
+    """Return why a row has no score, what judges said of its targets, and all that is left."""
+    rows: Iterable[int] = range(len(part))
+    results = part.results[score] if isinstance(part, MemoryPart) else None
+    if isinstance(results, Rescored) and results.follows:
+        rows = np.flatnonzero(columns.status != SCORED).tolist()
+        if not rows:
+            return {}
+    reasons: list[str | None] = [None] * len(part)
+    verdicts: list[Any] = [None] * len(part)
+    details: list[str | None] = [None] * len(part)
+    for row in rows:
+        result = part.result(row, score)
+        reasons[row] = _readable(result.note) or None
+        if result.is_judged:
+            verdicts[row] = [_readable(one.verdict) for one in result.findings]
+            verdicts[row] += ["unmeasured"] * len(result.unmeasured)
+        if derived(method, part.sample(row), columns, row, reasons[row] or "") != result:
+            details[row] = json.dumps(plain_result(result), allow_nan=False)
+    return {"_reason": reasons, "_verdict": verdicts, "_details": details}
+
+
+class Source(Protocol):
+    """Columns of some rows."""
+
+    def column(self, name: str) -> Any:
+        """Return a column as one Arrow array; None where it is null throughout."""
+        ...
+
+    def is_null(self, name: str) -> bool:
+        """Whether a column is null throughout, told without reading it."""
+        ...
+
+
+def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
+    """Return what measures read of a score; what supports targets is read when it is asked for.
+
+    Raises `ReportError` for what no run can give.
+    """
+    read = source.column
+    codes = {str(status): code for code, status in enumerate(Status)}
+    told = read(f"{name}_status")
+    status = np.full(rows, -1, np.int8)
+    if told is not None:
+        status[:] = [codes.get(text, -1) for text in told.to_pylist()]
+    if (status < 0).any():
+        raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
+    ranks = read(f"{name}_ranks")
+    first = _lists(read(f"{name}_first" if ranks is None else f"{name}_place"), rows)
+    retrieved = read(f"{name}_retrieved")
+    steps = read(f"{name}_steps")
+    found = FoundColumns(
+        np.zeros(rows, np.int64) if retrieved is None else retrieved.to_numpy().astype(np.int64),
+        first,
+        None if source.is_null(f"{name}_support") else partial(_support, source, name),
+        None if steps is None else _steps(steps),
+        _weights(read(f"{name}_grade")),
+        _weights(read(f"{name}_size")),
+        None if ranks is None else _lists(ranks, rows),
+    )
+    _check(found, status, name)
+    return ScoreColumns(status, found)
+
+
+def _support(source: Source, name: str) -> Lists:
+    """Return the places that support each target."""
+    targets = source.column(f"{name}_support").flatten()
+    return _lists(targets, len(targets))
+
+
+def _steps(column: Any) -> Steps:
+    targets = column.flatten()
+    pairs = targets.flatten()
+    offsets = offsets_of(list_lengths(targets))
+    return Steps(Lists(pairs.field("place").to_numpy(), offsets), pairs.field("credit").to_numpy())
+
+
+def _check(found: FoundColumns, status: Any, name: str) -> None:
+    """Raise `ReportError` for places beyond what was retrieved, and lists that do not fit."""
+    places, targets = found.first.values, len(found.first.values)
+    if len(places) and (places.min() < 0 or (places > found.retrieved[found.row_of_target]).any()):
+        raise ReportError(f"{name}_first must have ranks from 0 to {name}_retrieved")
+    if ((found.targets == 0) & (status == SCORED)).any():
+        raise ReportError(f"{name}_first must have a rank for each target of a scored row")
+    for end, weights in (("grade", found.grade), ("size", found.size)):
+        if weights is not None and (len(weights) != targets or not (weights > 0).all()):
+            raise ReportError(f"{name}_{end} must have a number above 0 for each target")
+    if found.ranks is not None and (found.ranks.counts > found.retrieved).any():
+        raise ReportError(f"{name}_ranks must have a rank for each context")
+    if found.steps is not None:
+        credits_ = found.steps.credits
+        if len(found.steps.places.offsets) != targets + 1 or not (
+            ((credits_ > 0) & (credits_ <= 1)).all()
+        ):
+            raise ReportError(f"{name}_steps must have credits above 0 and at most 1")
+
+
+def list_lengths(column: Any) -> Any:
+    """Return the length of each list of an Arrow array, 0 for null."""
+    counts = np.diff(column.offsets.to_numpy().astype(np.int64))
+    return np.where(np.asarray(column.is_null()), 0, counts) if column.null_count else counts
+
+
+def _lists(column: Any, rows: int) -> Lists:
+    """Return an Arrow array of lists of numbers; null is empty."""
+    if column is None:
+        return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
+    return Lists(column.flatten().to_numpy(), offsets_of(list_lengths(column)))
+
+
+def _weights(column: Any) -> Any:
+    return None if column is None else column.flatten().to_numpy()

@@ -1,0 +1,367 @@
+"""Reports as Parquet: one file of row groups, or a directory of files that a stream fills."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from fullrecall.errors import ReportError
+from fullrecall.report.report import Report, check_parts
+from fullrecall.report.signature import KIND, MANIFEST
+from fullrecall.report.text import ending
+from fullrecall.result import Method, Result
+from fullrecall.results.files import columns
+from fullrecall.results.files.json_lines import methods_of, parsed
+from fullrecall.results.files.plan import assembled
+from fullrecall.results.files.row_groups import Files, RowGroup
+from fullrecall.sample import Sample
+from fullrecall.table.part import MemoryPart, Part
+
+GROUP_ROWS = 20_000
+"""Rows of a row group; twice as many at most where they come many at a time."""
+
+_GROUP_BYTES = 64 * 2**20
+"""Bytes from which on a row group is written though it has fewer rows."""
+
+_AT_ONCE = 1_024
+"""Rows that become columns together."""
+
+_END = b"fullrecall"
+"""Where a file's metadata say how many rows the report has, and what ended its run."""
+
+_NO_END = "its directory has no end: the run was killed or is still running"
+
+
+class _Rows:
+    """Rows on their way to a row group: written by `flush` when they are enough."""
+
+    def __init__(self, methods: Sequence[Method], default: columns.Default = None) -> None:
+        self.methods = methods
+        self.count = 0
+        """Rows that came so far."""
+        self._default = default
+        self._tables: list[pa.Table] = []
+        self._waiting: list[tuple[Sample, Sequence[Result]]] = []
+
+    def add(self, part: Part) -> pa.Table | None:
+        """Add rows; return a row group once there are enough."""
+        self._settle()
+        for one in _slices(part):
+            self._convert(one)
+        return self._due()
+
+    def write(self, sample: Sample, results: Sequence[Result]) -> pa.Table | None:
+        """Add one row; return a row group once there are enough."""
+        self._waiting.append((sample, results))
+        if len(self._waiting) < _AT_ONCE:
+            return None
+        self._settle()
+        return self._due()
+
+    def rest(self) -> pa.Table | None:
+        """Return what waits as a row group; None where nothing does."""
+        self._settle()
+        tables, self._tables = self._tables, []
+        return pa.concat_tables(tables) if tables else None
+
+    def _settle(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            samples, results = zip(*waiting, strict=True)
+            self._convert(MemoryPart.of(samples, results))
+
+    def _convert(self, part: Part) -> None:
+        rows = range(self.count, self.count + len(part))
+        self._tables.append(columns.arrow_table(part, self.methods, rows, self._default))
+        self.count += len(part)
+
+    def _due(self) -> pa.Table | None:
+        rows = sum(table.num_rows for table in self._tables)
+        large = rows >= GROUP_ROWS or sum(t.nbytes for t in self._tables) >= _GROUP_BYTES
+        return self.rest() if large else None
+
+
+def _slices(part: Part) -> Iterator[Part]:
+    """Yield a part in pieces of at most `GROUP_ROWS` rows."""
+    for first in range(0, len(part), GROUP_ROWS):
+        last = min(first + GROUP_ROWS, len(part))
+        yield part if last - first == len(part) else part.taken(np.arange(first, last))
+
+
+def _writer(path: Any, methods: Sequence[Method]) -> pq.ParquetWriter:
+    schema = columns.schema(methods)
+    coded = [field.name for field in schema if field.name != columns.ROW]
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=_leaves(schema, coded),
+        column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
+        store_schema=False,
+    )
+
+
+def _leaves(schema: pa.Schema, names: Iterable[str]) -> list[str]:
+    """Return the paths of the values of columns, as Parquet names them."""
+    return [f"{name}{_inside(schema.field(name).type)}" for name in names]
+
+
+def _inside(kind: pa.DataType) -> str:
+    return f".list.element{_inside(kind.value_type)}" if pa.types.is_list(kind) else ""
+
+
+def save(report: Report, path: Path, default: columns.Default = None) -> None:
+    """Write a report to a file that is not there."""
+    rows = _Rows(report.methods, default)
+    with _writer(path, report.methods) as writer:
+        for part in report.table.parts:
+            table = rows.add(part)
+            if table is not None:
+                writer.write_table(table, row_group_size=table.num_rows)
+        table = rows.rest()
+        if table is not None or not rows.count:
+            table = columns.schema(report.methods).empty_table() if table is None else table
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
+        end = {"head": columns.head(report.methods), "rows": rows.count, "stopped": report.stopped}
+        writer.add_key_value_metadata({_END: json.dumps(end).encode()})
+
+
+class Writer:
+    """Writes rows as they come to a directory of files; use it as a context manager.
+
+    Each file is whole once it is there, so that a killed run keeps all that it had written.
+    `stopped` is what the manifest says of a run that ended early; an error within the context
+    says it too.
+    """
+
+    def __init__(self, path: str | Path, methods: Sequence[Method]) -> None:
+        self.stopped: str | None = None
+        self._path = Path(path)
+        self._rows = _Rows(methods, str)
+        self._files: list[dict[str, Any]] = []
+        self._path.mkdir()
+        self._manifest(_NO_END)
+
+    def add(self, part: Part) -> None:
+        """Write rows that were scored together."""
+        self._flush(self._rows.add(part))
+
+    def write(self, sample: Sample, results: Sequence[Result]) -> None:
+        """Write one row."""
+        self._flush(self._rows.write(sample, results))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.stopped = ending(error)
+        if isinstance(error, OSError):  # it would fail again
+            return
+        self._flush(self._rows.rest())
+        if not self._files:
+            self._flush(columns.schema(self._rows.methods).empty_table())
+        self._manifest(self.stopped, files=self._files)
+
+    def _flush(self, table: pa.Table | None) -> None:
+        if table is None:
+            return
+        name = f"part-{len(self._files):05}.parquet"
+        hidden = self._path / f".{name}"
+        with _writer(hidden, self._rows.methods) as writer:
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
+        digest = sha256(hidden.read_bytes()).hexdigest()
+        hidden.replace(self._path / name)
+        self._files.append({"name": name, "rows": table.num_rows, "sha256": digest})
+
+    def _manifest(self, stopped: str | None, **more: Any) -> None:
+        plain = {
+            "kind": KIND,
+            "version": columns.VERSION,
+            "head": columns.head(self._rows.methods),
+            "rows": self._rows.count,
+            "stopped": stopped,
+            **more,
+        }
+        hidden = self._path / f".{MANIFEST}"
+        hidden.write_text(json.dumps(plain, indent=1), encoding="utf-8")
+        hidden.replace(self._path / MANIFEST)
+
+
+def opened(paths: Iterable[str | Path], rows: int | None = None, *, whole: bool = False) -> Report:
+    """Return the report of some files and directories; `whole` reads and checks all of it.
+
+    Raises `ReportError` for what is no report, files of several reports, damaged files, and what
+    `plan.assembled` raises.
+    """
+    located = [_Located.of(path) for path in paths]
+    if not located:
+        raise ReportError("no file to open: pass at least one path")
+    files = Files(located[0].filesystem)
+    names = [name for one in located for name in one.names]
+    methods = _methods(files, names, located)
+    groups = [group for name in names for group in _groups(files, name, methods)]
+    ends = [end for one in located for end in one.ends(files)]
+    if whole:
+        for one in located:
+            one.check()
+    parts = assembled(groups, methods, rows)
+    report = Report(methods)
+    for part in parts.parts:
+        report.table.add(part)
+    told = [*dict.fromkeys(filter(None, ends)), parts.stopped]
+    report.stopped = "; ".join(filter(None, told)) or None
+    report.bad_rows = _bad_rows(groups, methods)
+    if whole:
+        for part in parts.parts:
+            _check(part, methods)
+    return report
+
+
+class _Located:
+    """A file, or the files of a directory, of any file system."""
+
+    def __init__(self, filesystem: Any, path: str, names: list[str], manifest: Any) -> None:
+        self.filesystem = filesystem
+        self.names = names
+        self._path = path
+        self._manifest = manifest
+
+    @classmethod
+    def of(cls, path: str | Path) -> _Located:
+        """Return what is at a path, or at a URI such as s3://bucket/scores."""
+        if "://" in str(path):
+            filesystem, name = pafs.FileSystem.from_uri(str(path))
+        else:
+            filesystem, name = pafs.LocalFileSystem(), str(path)
+        about = filesystem.get_file_info(name)
+        if about.type == pafs.FileType.NotFound:
+            raise ReportError(f"{path} does not exist")
+        if about.type != pafs.FileType.Directory:
+            return cls(filesystem, name, [name], None)
+        inside = filesystem.get_file_info(pafs.FileSelector(name, recursive=True))
+        names = sorted(
+            one.path
+            for one in inside
+            if one.type == pafs.FileType.File
+            and one.base_name.endswith((".parquet", ".parq"))
+            and not one.base_name.startswith((".", "_"))
+        )
+        if not names:
+            raise ReportError(f"{path} has no Parquet files: it is no saved report")
+        manifests = [one.path for one in inside if one.path == f"{name.rstrip('/')}/{MANIFEST}"]
+        found = cls(filesystem, name, names, None)
+        if manifests:
+            found._read(manifests[0])
+        return found
+
+    def _read(self, path: str) -> None:
+        with self.filesystem.open_input_file(path) as file:
+            text = file.read()
+        try:
+            self._manifest = parsed(text.decode())
+            listed = self._manifest.get("files")
+        except (ValueError, AttributeError, ReportError) as error:
+            raise ReportError(f"{path} is no manifest of a report: {error}") from None
+        if listed is not None:
+            base = self._path.rstrip("/")
+            self.names = [f"{base}/{one['name']}" for one in listed]
+
+    def ends(self, files: Files) -> list[str | None]:
+        """Return what ended the runs that wrote the files."""
+        if self._manifest is not None:
+            return [self._manifest.get("stopped")]
+        told = [files.file(name).metadata.metadata or {} for name in self.names]
+        return [json.loads(one[_END]).get("stopped") for one in told if _END in one]
+
+    def check(self) -> None:
+        """Raise `ReportError` for a file that is not the one that was written."""
+        listed = self._manifest.get("files") if self._manifest is not None else None
+        for one, name in zip(listed or (), self.names, strict=False):
+            with self.filesystem.open_input_file(name) as file:
+                if sha256(file.read()).hexdigest() != one["sha256"]:
+                    raise ReportError(f"{name} was changed after it was written: write it again")
+
+    @property
+    def head(self) -> str | None:
+        """What the manifest says of the report."""
+        return None if self._manifest is None else self._manifest.get("head")
+
+
+def _methods(files: Files, names: Sequence[str], located: Sequence[_Located]) -> list[Method]:
+    """Return the methods of the report that all files are of."""
+    first, heads = "", {one.head: "its manifest" for one in located if one.head is not None}
+    for name in names:
+        for head in _heads(files, name):
+            first = first or name
+            heads.setdefault(head, name)
+    if not heads:
+        raise ReportError(f"{names[0]} is no saved report: it has no column {columns.HEAD}")
+    known = [_read_head(head, name) for head, name in heads.items()]
+    for other in known[1:]:
+        check_parts(known[0], other)
+    return known[0]
+
+
+def _heads(files: Files, name: str) -> list[str]:
+    """Return what the rows of a file say of its report: the same, mostly."""
+    file = files.file(name)
+    if columns.HEAD not in file.schema_arrow.names:
+        raise ReportError(f"{name} is no saved report: it has no column {columns.HEAD!r}")
+    told = file.metadata.metadata or {}
+    heads = [json.loads(told[_END])["head"]] if _END in told else []
+    column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
+    return [*heads, *(one for one in pc.unique(column).to_pylist() if one is not None)]
+
+
+def _read_head(head: str, name: str) -> list[Method]:
+    try:
+        return methods_of(parsed(head))
+    except (ValueError, ReportError) as error:
+        raise ReportError(f"{name}: {columns.HEAD}: {error}") from None
+
+
+def _groups(files: Files, name: str, methods: Sequence[Method]) -> list[RowGroup]:
+    metadata = files.file(name).metadata
+    return [
+        RowGroup(files, name, index, methods)
+        for index in range(metadata.num_row_groups)
+        if metadata.row_group(index).num_rows
+    ]
+
+
+def _bad_rows(groups: Sequence[RowGroup], methods: Sequence[Method]) -> dict[int, str]:
+    """Return the rows that are no samples, by number, and why."""
+    bad: dict[int, str] = {}
+    for group in groups:
+        reasons = group.column(f"{methods[0].name}_reason")
+        if reasons is None:
+            continue
+        numbers = group.numbers(columns.ROW)
+        for row, why in enumerate(reasons.to_pylist()):
+            if why is not None and why.startswith(columns.BAD_ROW) and numbers is not None:
+                bad[int(numbers[row])] = why.removeprefix(f"{columns.BAD_ROW}: ")
+    return dict(sorted(bad.items()))
+
+
+def _check(part: Part, methods: Sequence[Method]) -> None:
+    """Raise `ReportError` for a row that no run can give."""
+    for row in range(len(part)):
+        part.sample(row)
+        for score in range(len(methods)):
+            part.result(row, score)

@@ -1,0 +1,292 @@
+"""Parts of a table that lie in Parquet files: of a row group, the columns that are asked for."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fullrecall.errors import FullrecallError, ReportError
+from fullrecall.findings import Target
+from fullrecall.records import ResultRecord
+from fullrecall.result import Method, Result
+from fullrecall.results.files import columns
+from fullrecall.sample import Sample
+from fullrecall.table.lists import Integers, offsets_of
+from fullrecall.table.part import (
+    SCORED,
+    ScoreColumns,
+    digests_of,
+    hash_sums,
+    retrievals_of,
+    target_hashes,
+)
+
+_MOST_BYTES = 256 * 2**20
+"""Columns that are kept at a time, of all row groups of a report."""
+
+_MOST_OPEN = 32
+"""Files that are open at a time."""
+
+_AT_ONCE = 64
+"""Rows that become Python objects together: whoever reads one mostly reads the next."""
+
+
+class Cache:
+    """Values that were read last, as many as `most` allows by what `size` counts."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: OrderedDict[object, tuple[Any, int]] = OrderedDict()
+
+    def get(self, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+        """Return the value of a key, made where it is not there."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+        value = make()
+        self._kept[key] = value, size(value)
+        self._size += self._kept[key][1]
+        while self._size > self._most and len(self._kept) > 1:
+            self._size -= self._kept.popitem(last=False)[1][1]
+        return value
+
+
+class Files:
+    """The Parquet files of a report, opened when they are read, and what was read last."""
+
+    def __init__(self, filesystem: Any) -> None:
+        self._filesystem = filesystem
+        self._open = Cache(_MOST_OPEN)
+        self.kept = Cache(_MOST_BYTES)
+
+    def file(self, path: str) -> pq.ParquetFile:
+        """Return an open file; `ReportError` for what is none."""
+        return self._open.get(path, lambda: self._opened(path), lambda _: 1)
+
+    def _opened(self, path: str) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(self._filesystem.open_input_file(path))
+        except FileNotFoundError:
+            raise ReportError(f"{path} is missing") from None
+        except pa.ArrowInvalid as error:
+            raise ReportError(f"{path} is no Parquet file, or cut off: {error}") from None
+
+
+class RowGroup:
+    """The rows of a row group, or some of them in any order."""
+
+    def __init__(
+        self,
+        files: Files,
+        path: str,
+        group: int,
+        methods: Sequence[Method],
+        rows: Integers | None = None,
+    ) -> None:
+        self._files = files
+        self._path = path
+        self._group = group
+        self._methods = methods
+        self._rows = rows
+        self._all = files.file(path).metadata.row_group(group).num_rows
+        self._last: tuple[int, list[dict[str, Any]]] | None = None
+
+    def __len__(self) -> int:
+        return self._all if self._rows is None else len(self._rows)
+
+    def __str__(self) -> str:
+        return f"{self._path}[{self._group}]"
+
+    @property
+    def ids(self) -> Sequence[str | None]:
+        """The ID of each sample."""
+        key = (self._path, self._group, "id")
+        whole = self._files.kept.get(key, lambda: self._texts("id"), lambda ids: 80 * len(ids))
+        return whole if self._rows is None else [whole[row] for row in self._rows.tolist()]
+
+    @property
+    def groups(self) -> Sequence[str | None]:
+        """The group that each sample names."""
+        return self.cells("group")
+
+    @property
+    def questions(self) -> Sequence[str | None]:
+        """The question of each sample."""
+        return self.cells("user_input")
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether any sample may have contexts beside their IDs."""
+        return not all(map(self.is_null, ("contexts", "retrieval", columns.SAMPLE)))
+
+    def cells(self, name: str) -> list[Any]:
+        """Return a column as Python values."""
+        values = self._texts(name)
+        return values if self._rows is None else [values[row] for row in self._rows.tolist()]
+
+    def numbers(self, name: str) -> Integers | None:
+        """Return a column of whole numbers; None where a row has none."""
+        column = self.column(name)
+        if column is None or column.null_count:
+            return None
+        values: Integers = column.to_numpy().astype(np.int64)
+        return values if self._rows is None else values[self._rows]
+
+    def columns(self, score: int) -> ScoreColumns:
+        """Return the columns of the score at this index; see `columns.score_columns`."""
+        key = (self._path, self._group, score)
+        whole = self._files.kept.get(key, lambda: self._score(score), _size)
+        return whole if self._rows is None else whole.taken(self._rows)
+
+    def sample(self, row: int) -> Sample:
+        """Return the sample of a row."""
+        try:
+            return columns.sample_of(self._cells(row), self._own)
+        except (FullrecallError, ValueError, TypeError) as error:
+            raise ReportError(f"{self._path}: row {row}: {error}") from None
+
+    def result(self, row: int, score: int) -> Result:
+        """Return the result of a row."""
+        method, cells = self._methods[score], self._cells(row)
+        details = cells.get(f"{method.name}_details")
+        if details is None:
+            note = cells.get(f"{method.name}_reason") or ""
+            return columns.derived(method, self.sample(row), self.columns(score), row, note)
+        try:
+            return ResultRecord.read(json.loads(details)).as_found(method)
+        except (FullrecallError, ValueError) as error:
+            where = f"{self._path}: {method.name}_details of row {row}"
+            raise ReportError(f"{where}: {error}") from None
+
+    def taken(self, rows: Integers) -> RowGroup:
+        """Return these rows, in the order given."""
+        chosen = rows if self._rows is None else self._rows[rows]
+        return RowGroup(self._files, self._path, self._group, self._methods, chosen)
+
+    def judged(self, score: int) -> bool:
+        """Return whether any result of this score may have verdicts."""
+        return not self.is_null(f"{self._methods[score].name}_verdict")
+
+    def notes(self, score: int, rows: Integers) -> Iterable[str]:
+        """Return the notes of some rows' results."""
+        if not len(rows):
+            return []
+        reasons = self.cells(f"{self._methods[score].name}_reason")
+        return [reasons[row] or "" for row in rows.tolist()]
+
+    def retrievals(self) -> Counter[str]:
+        """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""
+        if self.is_null("retrieval"):
+            return Counter()
+        return retrievals_of(self.sample(row) for row in range(len(self)))
+
+    def target_digests(self, score: int) -> NDArray[np.uint64]:
+        """Return a number for the targets of each row; see `Table.target_digests`."""
+        name = self._methods[score].name
+        special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
+        if not all(map(self.is_null, special)):
+            return digests_of([self.result(row, score).findings for row in range(len(self))])
+        references = self._read(["reference_context_ids"]).column(0).chunk(0)
+        codes = references.flatten().dictionary_encode()
+        hashes = target_hashes([Target((name,)) for name in codes.dictionary.to_pylist()])
+        offsets = offsets_of(columns.list_lengths(references))
+        sums = hash_sums(hashes[codes.indices.to_numpy()], offsets)
+        sums = sums if self._rows is None else sums[self._rows]
+        sums[self.columns(score).status != SCORED] = 0
+        return sums
+
+    def column(self, name: str) -> Any:
+        """Return a column of the row group as one Arrow array; None where it is null throughout."""
+        if self.is_null(name):
+            return None
+        return self._read([name]).column(0).chunk(0)
+
+    def content(self) -> pa.Table:
+        """Return all columns of the rows."""
+        table = self._read(self._names)
+        return table if self._rows is None else table.take(pa.array(self._rows))
+
+    def _texts(self, name: str) -> list[Any]:
+        column = self.column(name)
+        texts: list[Any] = [None] * self._all if column is None else column.to_pylist()
+        if name in columns.COLD and not self.is_null(columns.SAMPLE):
+            for row, text in enumerate(self.column(columns.SAMPLE).to_pylist()):
+                if text is not None:
+                    texts[row] = json.loads(text).get(name)
+        return texts
+
+    def _score(self, score: int) -> ScoreColumns:
+        try:
+            return columns.score_columns(self, self._methods[score].name, self._all)
+        except ReportError as error:
+            raise ReportError(f"{self._path}: {error}") from None
+
+    def _cells(self, row: int) -> dict[str, Any]:
+        """Return what a sample and its results are made of."""
+        chosen = row if self._rows is None else int(self._rows[row])
+        first = chosen // _AT_ONCE * _AT_ONCE
+        if self._last is None or self._last[0] != first:
+            table = self._files.kept.get((self._path, self._group), self._cold, _bytes)
+            self._last = first, table.slice(first, _AT_ONCE).to_pylist()
+        return self._last[1][chosen - first]
+
+    def _cold(self) -> pa.Table:
+        ends = ("_reason", "_details")
+        names = [*columns.COLD, *self._own]
+        names += [f"{method.name}{end}" for method in self._methods for end in ends]
+        return self._read([name for name in names if not self.is_null(name)])
+
+    def _read(self, names: Sequence[str]) -> pa.Table:
+        file = self._files.file(self._path)
+        try:
+            table = file.read_row_group(self._group, columns=list(names), use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise ReportError(f"{self._path} cannot be read: {error}") from None
+        return table.combine_chunks()
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return list(self._files.file(self._path).schema_arrow.names)
+
+    @cached_property
+    def _own(self) -> list[str]:
+        """The user's own columns."""
+        ours = set(columns.schema(self._methods).names)
+        return [name for name in self._names if name not in ours]
+
+    def is_null(self, name: str) -> bool:
+        """Whether a column is not there, or null throughout, as far as the file's footer tells.
+
+        There empty lists are null, too.
+        """
+        return name not in self._filled
+
+    @cached_property
+    def _filled(self) -> set[str]:
+        group = self._files.file(self._path).metadata.row_group(self._group)
+        filled = set(columns.LISTS) & set(self._names)  # empty is not missing there
+        for index in range(group.num_columns):
+            column = group.column(index)
+            told = column.statistics
+            if told is None or told.null_count is None or told.null_count < column.num_values:
+                filled.add(column.path_in_schema.partition(".")[0])
+        return filled
+
+
+def _size(score: ScoreColumns) -> int:
+    found = score.found
+    values = found.first.values.nbytes + found.first.offsets.nbytes + found.retrieved.nbytes
+    return 3 * int(values)  # measures keep some more with them
+
+
+def _bytes(table: pa.Table) -> int:
+    return int(table.nbytes)
