@@ -6,7 +6,6 @@ The file is JSON. It holds no text: questions are digests of their IDs, so that 
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -126,7 +125,6 @@ class Race:
     accounts: Accounts
     plan: list[str] = field(default_factory=list)
     position: int = 0
-    looked: int = 0
     calls: int = 0
     done: list[str] = field(default_factory=list)
 
@@ -159,12 +157,17 @@ class Race:
         self.accounts.enter(record.handicap)
 
     def begin(self, keys: Iterable[str]) -> None:
-        """Start a call with the questions that were not asked in an earlier one."""
+        """Start a call with the questions that were not asked in an earlier one, if there are any.
+
+        Without any, what the last call showed stays as it is.
+        """
+        seen = {*self.done, *self.plan[: self.position]}
+        new = sorted({key for key in keys if key not in seen})
+        if not new:
+            return
         self.done += self.plan[: self.position]
-        seen = set(self.done)
-        self.plan = sorted({key for key in keys if key not in seen})
-        self.position = self.looked = 0
-        self.calls += bool(self.plan)
+        self.plan, self.position = new, 0
+        self.calls += 1
         self.accounts.begin()
         for name in self.surviving:
             self.records[name].forget()
@@ -199,7 +202,6 @@ class Race:
                 self.accounts.learn(low, high, left)
         if len(surviving) > 1:
             self.accounts.drop()
-        self.looked += 1
 
     def choice(self, label: str, notes: Sequence[str] = ()) -> Choice:
         """Return what is known by now."""
@@ -284,10 +286,7 @@ class Race:
     def save(self, path: Path) -> None:
         """Write the file; whatever happens meanwhile, it is the old one or the new one."""
         part = path.with_name(f"{path.name}.part")
-        with part.open("w", encoding="utf-8") as file:
-            json.dump(self.to_dict(), file)
-            file.flush()
-            os.fsync(file.fileno())
+        part.write_text(json.dumps(self.to_dict()), "utf-8")
         part.replace(path)
 
 
