@@ -174,12 +174,16 @@ def print_compare(sizes: Sequence[int] = (10, 30, 100, 300), draws: int = 2_000)
 
 def print_choose(sizes: Sequence[int] = (10, 30, 100, 300), draws: int = 2_000) -> None:
     """Print how often `choose` names another than the best, and how often the best."""
-    print("| four equally good, one declared the best | n | one call | three calls |")
-    print("|---|---:|---:|---:|")
+    heads = "2, one call | 2, three calls | 4, one call | 4, three calls"
+    print(f"| equally good, one declared the best | n | {heads} |\n|---|---:|---:|---:|---:|---:|")
     for law, mean in RACES.items():
         for n in sizes:
-            once, thrice = (raced(law, [mean] * 4, n, calls, draws).worse for calls in (1, 3))
-            print(f"| {law} | {n} | {once:.1%} | {thrice:.1%} |")
+            worse = [
+                f"{raced(law, [mean] * count, n, calls, draws).worse:.1%}"
+                for count in (2, 4)
+                for calls in (1, 3)
+            ]
+            print(f"| {law} | {n} | {' | '.join(worse)} |")
     print("\n| one is best | named | a worse one named | questions asked |\n|---|---:|---:|---:|")
     for title, (means, n) in LEADS.items():
         found = raced("typical", means, n, 1, draws // 4)

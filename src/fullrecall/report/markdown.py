@@ -91,7 +91,7 @@ def of_comparison(comparison: Comparison, flips: int = 5) -> str:
 def of_gate(result: GateResult) -> str:
     """Return what a gate decides as a table; see `GateResult.to_markdown`."""
     outcome = result.outcome
-    lines = [f"### {_SIGNS[outcome]} Recall gate: {outcome.words}", ""]
+    lines = [f"### {_SIGNS[outcome]} Recall gate: {escaped(result.sentence)}", ""]
     lines += _table(
         ["", "rule", "value", "bounds", "samples", "coverage", "why"],
         [_row(check) for check in result.checks],

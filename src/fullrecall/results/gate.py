@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
@@ -20,11 +20,14 @@ from fullrecall.parameters import check_share
 from fullrecall.report.choice import place_of
 from fullrecall.report.comparison import Comparison, compare
 from fullrecall.report.report import Report
+from fullrecall.report.row import Row
+from fullrecall.report.slices import values_of
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.results.decision import CHANGES, SCORES, Check, Outcome, Question, Side, Strictness
 
 Rule: TypeAlias = Threshold | Measure
-"""A threshold such as `Recall @ 10 >= 0.9`, or a measure to be compared with the baseline's."""
+"""A threshold such as `Recall @ 10 >= 0.9` or `Leak @ 10 <= 0.01`, or a measure to be compared with
+the baseline's."""
 
 
 @dataclass(frozen=True, init=False)
@@ -33,6 +36,7 @@ class Gate:
 
         Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)
         Gate(Recall @ 10, margin=0.02).check(report, baseline)
+        Gate(Recall @ 10 >= 0.8, slices="kind").check(report)
 
     - `rules`: thresholds, and measures that are only compared with the baseline; with a margin
       alone, each score's headline is.
@@ -40,6 +44,8 @@ class Gate:
       holds for every measure that is named.
     - `scores`: names of scores that must each pass; may be left out where there is one, or one
       recall.
+    - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
+      each of its values.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
     - `min_coverage`: required share of scored samples; only these count then. None: unscored
       samples count as 0 for PASS and as 1 for FAIL.
@@ -55,6 +61,7 @@ class Gate:
     rules: tuple[Rule, ...]
     margin: float | None
     scores: tuple[str, ...]
+    slices: str | None
     confidence: float
     min_coverage: float | None
     point: bool
@@ -64,6 +71,7 @@ class Gate:
         *rules: Rule,
         margin: float | None = None,
         scores: Sequence[str] = (),
+        slices: str | None = None,
         confidence: float = CONFIDENCE,
         min_coverage: float | None = None,
         point: bool = False,
@@ -80,7 +88,7 @@ class Gate:
             raise ParameterError(
                 f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
             )
-        given = (tuple(rules), margin, tuple(scores), confidence, min_coverage, point)
+        given = (tuple(rules), margin, tuple(scores), slices, confidence, min_coverage, point)
         for name, value in zip(self.__dataclass_fields__, given, strict=True):
             object.__setattr__(self, name, value)
 
@@ -94,14 +102,43 @@ class Gate:
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
         places = [place_of(report, score) for score in self.scores or (None,)]
-        questions = [q for place in places for q in self._thresholds(report, place)]
-        if baseline is not None:
-            named = [measure for place in places for measure in self._compared(report, place)]
-            comparison = compare(baseline, report, *dict.fromkeys(named))
-            questions += [q for place in places for q in self._changes(comparison, place)]
+        questions: list[Question] = []
+        for part in self._parts(report, baseline):
+            questions += [
+                question._replace(label=f"{question.label}{part.suffix}")
+                for question in self._questions(part.report, part.baseline, places)
+            ]
         strictness = Strictness(self.confidence, self.min_coverage, self.point)
         checks = strictness.checks(questions)
         return GateResult(tuple(_undecided(checks, report, baseline)))
+
+    def _parts(self, report: Report, baseline: Report | None) -> Iterator[_Part]:
+        """Yield the whole report, then the samples of each value of `slices`."""
+        yield _Part("", report, baseline)
+        if self.slices is None:
+            return
+        by = self.slices
+        for value in sorted(each.value for each in report.slices(by, score=report.methods[0].name)):
+
+            def within(row: Row, value: str = value) -> bool:
+                return value in values_of(row, by)
+
+            yield _Part(
+                f" [{by}={value}]",
+                report.filter(within),
+                None if baseline is None else baseline.filter(within),
+            )
+
+    def _questions(
+        self, report: Report, baseline: Report | None, places: Sequence[int]
+    ) -> Iterator[Question]:
+        for place in places:
+            yield from self._thresholds(report, place)
+        if baseline is not None:
+            named = [measure for place in places for measure in self._compared(report, place)]
+            comparison = compare(baseline, report, *dict.fromkeys(named))
+            for place in places:
+                yield from self._changes(comparison, place)
 
     def _compared(self, report: Report, place: int) -> list[Measure]:
         """Return the measures of a score that are compared with the baseline's."""
@@ -113,18 +150,20 @@ class Gate:
         if not rules:
             return
         summary = report.summary(*(rule.measure for rule in rules))[place]
-        for measure, least in rules:
+        for rule in rules:
+            measure = rule.measure
             totals = summary[measure].totals
             due = totals.samples + summary.unscored
             worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
             yield Question(
                 summary.method.label(measure),
-                least,
+                rule.bound,
                 SCORES,
                 totals,
                 Side(totals.counts(worst).low, totals.mean_with(worst)),
                 Side(totals.counts(best).high, totals.mean_with(best)),
                 totals.samples / due if due else None,
+                rule.at_most,
             )
 
     def _changes(self, comparison: Comparison, place: int) -> Iterator[Question]:
@@ -151,6 +190,16 @@ class GateResult:
     """What a gate decides of a report; prints one line for each rule."""
 
     checks: tuple[Check, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The outcome, with the first rule that decides it and how many others do."""
+        outcome = self.outcome
+        deciding = [check for check in self.checks if check.outcome is outcome]
+        if outcome is Outcome.PASS:
+            return f"PASS: {counted(len(deciding), 'rule')} at the required confidence"
+        more = f" (and {len(deciding) - 1:,} more)" if len(deciding) > 1 else ""
+        return f"{outcome.words}: {deciding[0].reason}{more}"
 
     @property
     def outcome(self) -> Outcome:
@@ -190,6 +239,14 @@ class GateResult:
         return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)
 
 
+class _Part(NamedTuple):
+    """A report and its baseline, or the samples of one slice of both, and how rules name it."""
+
+    suffix: str
+    report: Report
+    baseline: Report | None
+
+
 def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None) -> Sequence[Check]:
     """Return the checks; CANNOT TELL where a report lacks samples.
 
@@ -211,6 +268,11 @@ def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None)
 def _check_rule(rule: object, margin: float | None) -> None:
     if isinstance(rule, Threshold):
         return
+    if isinstance(rule, bool):
+        raise ParameterError(
+            f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}: what was compared to make "
+            "it is not a measure"
+        )
     if not isinstance(rule, Measure):
         raise ParameterError(f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}")
     if margin is None:
