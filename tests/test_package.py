@@ -184,6 +184,7 @@ ORDER = (
     (
         "errors",
         "identifiers",
+        "rewrites",
         "counts",
         "cores",
         "garbage",
