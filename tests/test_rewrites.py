@@ -173,7 +173,15 @@ def test_two_that_would_become_one_are_not_joined() -> None:
 def test_versions_beside_each_other_are_other_documents() -> None:
     """Where the index has both `policy-3` and `policy-3-draft`, the one is not the other."""
     lists = [[f"policy-{n}-draft", f"policy-{n + 1}"] for n in range(30)]
-    assert rewrites(lists, [[f"policy-{n}"] for n in range(1, 31)][:29] + [["policy-1"]]) is None
+    assert rewrites(lists, [*([f"policy-{n}"] for n in range(1, 30)), ["policy-1"]]) is None
+
+
+def test_a_rewrite_applies_to_other_ids() -> None:
+    """What was learned from the lists finds the IDs of a corpus."""
+    found = rewrites([["kb/A1.md"], ["kb/B2.md"], ["kb/C3.md"]], [["a1"], ["b2"], ["c3"]])
+    assert found is not None
+    corpus = ["kb/D4.md", "kb/E5.md", "x/d4.txt"]
+    assert found.matched(["d4", "f6"], corpus) == {"d4": frozenset({"kb/D4.md"})}
 
 
 def test_two_fitting_ids_are_chance() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -66,6 +66,17 @@ class Rewrite:
     rewritten: float
     same: Mapping[str, frozenset[str]]
     """The retrieved IDs that stand for each reference ID."""
+    rule: _Rule = field(repr=False, compare=False)
+
+    def matched(self, references: Iterable[str], ids: Iterable[str]) -> dict[str, frozenset[str]]:
+        """Return which of other IDs, such as those of a corpus, stand for which references."""
+        found: dict[str, set[str]] = defaultdict(set)
+        wanted = set(references)
+        index = _Index(wanted, self.rule.trimmed, reference=True)
+        for pair, key in _matches(tuple(ids), wanted, self.rule.trimmed, index):
+            if key == self.rule.key and pair.reference not in self.rule.lost:
+                found[pair.reference].add(pair.retrieved)
+        return {one: frozenset(of_it) for one, of_it in found.items()}
 
     @property
     def gain(self) -> float:
@@ -83,11 +94,15 @@ class Rewrite:
 
 
 def rewrites(
-    retrieved_ids: Sequence[Sequence[str | None]], reference_ids: Sequence[Sequence[str]]
+    retrieved_ids: Sequence[Sequence[str | None]],
+    reference_ids: Sequence[Sequence[str]],
+    *,
+    direct: int = 0,
 ) -> Rewrite | None:
     """Return what rewrites retrieved IDs into reference IDs, or the other way; None if nothing.
 
-    Both have the IDs of each sample, in the same order. Work is bounded: linear in the IDs, with at
+    Both have the IDs of each sample, in the same order; `direct` counts references of further
+    samples that were retrieved as they are. Work is bounded: linear in the IDs, with at
     most 64 words of each. What fits by chance is not named: what stands around the core of IDs must
     recur for at least three references, a bare number behind it for more than match as they are.
     """
@@ -96,7 +111,7 @@ def rewrites(
         for found, wanted in zip(retrieved_ids, reference_ids, strict=True)
     ]
     known = {one for found, _ in samples for one in found}
-    direct = sum(one in found for found, wanted in samples for one in wanted)
+    direct += sum(one in found for found, wanted in samples for one in wanted)
     # An ID that stands elsewhere as it is has not been renamed.
     missing = [
         (found, tuple(one for one in wanted if one not in known)) for found, wanted in samples
@@ -104,13 +119,24 @@ def rewrites(
     taken = {one for _, wanted in samples for one in wanted}
     trimmed = _Trimmed(known, taken)
     best: _Candidate | None = None
-    for candidate in _candidates(missing, trimmed):
-        if candidate.is_trusted(direct) and (best is None or candidate.rank > best.rank):
+    for candidate in sorted(_candidates(missing, trimmed), key=lambda one: one.rank, reverse=True):
+        longer = taken if candidate.side == "reference" else known
+        candidate.lose_ambiguous(set(candidate.fits), known, trimmed)
+        if candidate.is_trusted(direct) and candidate.is_typical(longer, trimmed):
             best = candidate
+            break
     if best is None:
         return None
     best.known = known
     return best.rewrite(samples, trimmed)
+
+
+class _Rule(NamedTuple):
+    """What a rewrite applies: how IDs are trimmed, how they differ, and where it would join two."""
+
+    trimmed: _Trimmed
+    key: _Key
+    lost: frozenset[str]
 
 
 class _Trimmed:
@@ -128,13 +154,14 @@ class _Trimmed:
     def words(self, given: str, *, reference: bool) -> Words:
         """Return the words of an ID of one side."""
         text, keys, spans = words_of(given)
-        before, after = self._ends[reference]
+        before, after = self._counts(keys, reference=reference)
         stop = len(keys) - after
         return Words(text, keys[before:stop], spans[before:stop])
 
     def described(self, given: str, *, reference: bool) -> list[str]:
         """Return what is left out of such an ID."""
-        whole, (before, after) = words_of(given), self._ends[reference]
+        whole = words_of(given)
+        before, after = self._counts(whole.keys, reference=reference)
         parts = []
         if before:
             parts.append(_described_start(whole.text[: whole.spans[before][0]]))
@@ -142,11 +169,17 @@ class _Trimmed:
             parts.append(_described_end(whole.text[whole.spans[-after - 1][1] :]))
         return parts
 
+    def _counts(self, keys: tuple[str, ...], *, reference: bool) -> tuple[int, int]:
+        """Return how many words of such an ID are left out in front and at its end."""
+        first, last = self._ends[reference]
+        fits = keys[: len(first)] == first and keys[len(keys) - len(last) :] == last
+        return (len(first), len(last)) if fits else (0, 0)
 
-def _common(ours: set[str], theirs: set[str], *, first: bool) -> int:
-    """Return how many words all of `ours` begin, or end, by, and hardly any of `theirs` has."""
+
+def _common(ours: set[str], theirs: set[str], *, first: bool) -> tuple[str, ...]:
+    """Return the words that all of `ours` begin, or end, by, and hardly any of `theirs` has."""
     if len(ours) < _FEWEST or len(theirs) < _FEWEST:
-        return 0
+        return ()
     own = [words_of(one).keys for one in ours]
     other = [words_of(one).keys for one in theirs]
     shortest = min(map(len, own))
@@ -159,7 +192,7 @@ def _common(ours: set[str], theirs: set[str], *, first: bool) -> int:
         if sum(word in keys for keys in other) * 10 > len(other):
             break
         count += 1
-    return count
+    return own[0][:count] if first else own[0][len(own[0]) - count :]
 
 
 @lru_cache(maxsize=65_536)
@@ -197,10 +230,52 @@ class _Candidate:
             return False
         if not self.before and not self.after:
             return True
-        enough = _FEWEST
-        if self.after[:2] == ("part", "#") or self.before[:1] == ("part",):
-            enough = max(enough, direct + 1)
-        return len(fitting) >= enough
+        numbers = [_kind_of_end(one) for one in self.before[1:] + self.after[1:]]
+        is_bare = ("part", "#") in (self.after, self.before, *numbers)
+        return len(fitting) >= max(_FEWEST, is_bare * (direct + 1))
+
+    @property
+    def joins(self) -> bool:
+        """Whether it takes off what numbers the parts of a document: several are then one."""
+        kinds = [self.before[:1], self.after[:1]]
+        kinds += [_kind_of_end(one)[:1] for one in self.before[1:] + self.after[1:]]
+        return ("part",) in kinds or ("fragment",) in kinds
+
+    def lose_ambiguous(self, references: set[str], known: Iterable[str], trimmed: _Trimmed) -> None:
+        """Give up references for which several retrieved IDs stand that are no parts of them."""
+        if self.joins:
+            return
+        found: dict[str, set[str]] = defaultdict(set)
+        index = _Index(references, trimmed, reference=True)
+        for pair, key in _matches(tuple(known), references, trimmed, index):
+            if key == (self.side, self.before, self.after):
+                found[pair.reference].add(pair.retrieved)
+        self.lost |= {one for one, others in found.items() if len(others) > 1}
+
+    def is_typical(self, ids: Iterable[str], trimmed: _Trimmed) -> bool:
+        """Return whether half of the IDs of the longer side have what is taken off.
+
+        Else it may be what tells documents apart, such as the names within a module.
+        """
+        sides = list(ids)
+        ends: set[str] = set()
+        having = 0
+        for one in sides:
+            words = trimmed.words(one, reference=self.side == "reference")
+            has_start = not self.before or any(
+                _carries(self.before, words.text[: span[0]], _kinds_of_start)
+                for span in words.spans[1:]
+            )
+            after = [
+                words.text[span[1] :]
+                for span in words.spans[:-1]
+                if self.after and _carries(self.after, words.text[span[1] :], _kinds_of_end)
+            ]
+            having += has_start and (not self.after or bool(after))
+            ends.update(after)
+        if self.after == ("extension",) and len(ends) * _FEWEST > having:
+            return False
+        return having * 2 >= len(sides)
 
     @property
     def rank(self) -> tuple[int, int, int]:
@@ -236,6 +311,7 @@ class _Candidate:
             sum(before) / len(before),
             sum(after) / len(after),
             {one: frozenset(found) for one, found in same.items()},
+            _Rule(trimmed, (self.side, self.before, self.after), frozenset(self.lost)),
         )
 
     def _named(self, pairs: Sequence[Pair], trimmed: _Trimmed) -> str:
@@ -379,6 +455,11 @@ def _kind_of_end(after: str) -> Affix:
     if any(character.isdigit() for character in after):
         return "part", _shape(after)
     return "suffix", after
+
+
+def _carries(affix: Affix, text: str, kinds: Callable[[str], Iterator[Affix]]) -> bool:
+    """Return whether a text is of the kind of an affix."""
+    return bool(text) and affix in kinds(text)
 
 
 def _shape(text: str) -> str:
