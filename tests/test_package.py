@@ -26,8 +26,8 @@ def test_the_surface_is_pinned() -> None:
         "BatchScorer", "Budget", "Claim", "ClaimRecall", "Context", "ContextPrecision",
         "ContextUtilization", "EntityRecall", "Gate", "IdRecall", "LLMJudge", "Label",
         "QuestionRecall", "Reference", "Report", "Retrieval", "Sample", "SpanRecall",
-        "TextRecall", "__version__", "aevaluate", "aevaluate_stages", "calibrate", "compare",
-        "diagnose", "evaluate", "evaluate_stages",
+        "TextRecall", "__version__", "aevaluate", "aevaluate_stages", "calibrate", "choose",
+        "compare", "diagnose", "evaluate", "evaluate_stages",
     ]  # fmt: skip
     assert len(fullrecall.__all__) <= 30
     for name in fullrecall.__all__:
@@ -184,6 +184,7 @@ ORDER = (
     (
         "errors",
         "identifiers",
+        "rewrites",
         "counts",
         "cores",
         "garbage",

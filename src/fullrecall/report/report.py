@@ -82,7 +82,7 @@ class Report:
         Raises `KeyError` for an ID that no sample or several have, `IndexError` for a place.
         """
         if isinstance(key, slice):
-            return self._with(range(len(self))[key])
+            return self.taken(range(len(self))[key])
         if not isinstance(key, str):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample at place {key}: there are {len(self):,}")
@@ -100,7 +100,19 @@ class Report:
 
         Its means are those of these samples alone.
         """
-        return self._with(index for index, row in enumerate(self) if keep(row))
+        return self.taken(index for index, row in enumerate(self) if keep(row))
+
+    def taken(self, rows: Iterable[int]) -> Report:
+        """Return a report of the rows at these indices, in the order given.
+
+        It lacks what this one lacks.
+        """
+        import numpy as np
+
+        numbers: Integers = np.fromiter(rows, np.int64)
+        part = Report(self.methods, table=self.table.taken(numbers))
+        part.stopped = self.stopped
+        return part
 
     def drawn(self, n: int, *, seed: int = 0) -> Report:
         """Return a report of `n` samples drawn at random, in their order; all if there are fewer.
@@ -109,8 +121,8 @@ class Report:
         `ParameterError` for an `n` below 1.
         """
         if check_k(n, "n") >= len(self):
-            return self._with(range(len(self)))
-        return self._with(drawn_places(len(self), n, seed))
+            return self.taken(range(len(self)))
+        return self.taken(drawn_places(len(self), n, seed))
 
     def slices(
         self,
@@ -502,15 +514,6 @@ class Report:
     def _labels(self) -> Iterator[str]:
         """Yield the label of each row; see `Row.label`."""
         return (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
-
-    def _with(self, rows: Iterable[int]) -> Report:
-        """Return a report of some of the rows, which lacks what this one lacks."""
-        import numpy as np
-
-        numbers: Integers = np.fromiter(rows, np.int64)
-        part = Report(self.methods, table=self.table.taken(numbers))
-        part.stopped = self.stopped
-        return part
 
 
 def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
@@ -70,13 +70,25 @@ def compare(
     `ParameterError` for a value out of range and for changes beyond `range`.
     """
     if isinstance(before, Mapping):
-        own = measures if after is None else (after, *measures)
+        first = [] if after is None else [after]
         return Comparisons(
-            before, *own, baseline=baseline, confidence=confidence, margin=margin, range=range
+            before,
+            *cast("Sequence[Measure]", [*first, *measures]),
+            baseline=baseline,
+            confidence=confidence,
+            margin=margin,
+            range=range,
         )
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
-    return Comparison(before, after, *measures, confidence=confidence, margin=margin, range=range)
+    return Comparison(
+        before,
+        cast("Report", after),
+        *measures,
+        confidence=confidence,
+        margin=margin,
+        range=range,
+    )
 
 
 class Comparisons(Mapping[str, Report]):
