@@ -20,7 +20,7 @@ from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, e
 from fullrecall.cli import app
 from fullrecall.cli.gate import HELP
 from fullrecall.errors import ParameterError, ReportError
-from fullrecall.measures import RR, Measure, Recall, nDCG, parse_threshold
+from fullrecall.measures import RR, Recall, nDCG, parse_threshold
 from fullrecall.results import Gate, Outcome
 
 PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL

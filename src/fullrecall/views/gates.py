@@ -54,4 +54,6 @@ def _cells(check: Check) -> list[Cell]:
 def gate_markdown(result: GateResult) -> str:
     """Return what a gate decides in GitHub's Markdown, the outcome in its first line."""
     outcome = result.outcome
-    return markdown.text_of(f"{SIGNS[outcome]} Recall gate: {result.sentence}", gate_sheet(result))
+    return markdown.text_of(
+        f"{SIGNS[outcome]} Recall gate: {markdown.escaped(result.sentence)}", gate_sheet(result)
+    )
