@@ -148,7 +148,7 @@ def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
 
     html = page_of(made(range(4)), made(range(2, 9))).to_html()
     text = " ".join(" ".join(Parsed(html).text).split())
-    assert "CANNOT TELL id_recall fell from 0.800 to 0.650: -.150 (interval" in text
+    assert "CANNOT TELL id_recall fell from 0.800 to 0.650: -.150 (95% interval" in text
     assert "Cost of a question: the same before and after: 6 contexts." in text
     assert text.index("CANNOT TELL") < text.index("What broke") < text.index("What is mended")
     assert "5 of 20 questions miss something" in text

@@ -219,7 +219,7 @@ def _label(column: Column, measure: Measure) -> Cell:
 def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
     """Return cells that name themselves where a narrow window has no room for heads."""
     return [
-        cell._replace(label=head.replace("\n", "")) for cell, head in zip(cells, heads, strict=True)
+        cell._replace(label=head.replace("\n", " ")) for cell, head in zip(cells, heads, strict=True)
     ]
 
 
