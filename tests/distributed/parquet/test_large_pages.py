@@ -26,7 +26,7 @@ def test_the_page_of_many_says_what_it_holds(
     opened = stored(report, tmp_path / "r.parquet")
     assert opened.to_html() == report.to_html()
     assert "The table below holds" not in report.to_html()
-    for module in (selection, import_module("fullrecall.views.page.comparison_page")):
+    for module in (selection, census):
         monkeypatch.setattr(module, "MOST_ROWS", 100)
         monkeypatch.setattr(module, "LOWEST", 20)
     monkeypatch.setattr(selection, "DRAWN", 10)
@@ -50,7 +50,7 @@ def test_the_page_of_many_says_what_it_holds(
     assert f'id="newly-samples">{both.count((False, True)):,}</b>' in said
     assert f'id="mended-samples">{both.count((True, False)):,}</span>' in said
     assert f'id="still-samples">{both.count((True, True)):,}</span>' in said
-    monkeypatch.setattr(import_module("fullrecall.views.page.comparison_page"), "MOST_TURNED", 50)
+    monkeypatch.setattr(census, "MOST_TURNED", 50)
     drawn = compare(report, changed).to_html()
     assert drawn == compare(opened, stored(changed, tmp_path / "d.parquet")).to_html()
     assert "What fails now, was mended or still fails is of 50 drawn at random." in drawn
