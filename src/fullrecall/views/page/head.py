@@ -83,11 +83,9 @@ def _changed(label: str, change: Difference, confidence: float) -> str:
         return f"{label}: no question was compared"
     way = "rose" if change.difference > 0 else "fell" if change.difference < 0 else "stayed"
     ends = f"from {shown(change.before)} to {shown(change.after)}"
-    interval = signed_between(change.interval)
-    return (
-        f"{label} {way} {ends}: {signed(change.difference)} ({100 * confidence:g}% interval {interval}, "
-        f"{counted(change.samples, 'question')})"
-    )
+    interval = f"{100 * confidence:g}% interval {signed_between(change.interval)}"
+    questions = counted(change.samples, "question")
+    return f"{label} {way} {ends}: {signed(change.difference)} ({interval}, {questions})"
 
 
 def cost_sentence(reports: Mapping[str, Report]) -> str:
