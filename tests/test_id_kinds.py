@@ -89,7 +89,7 @@ def test_references_without_an_order(references: Any) -> None:
     sample = Sample(retrieved_ids=texts(FOUND), expected_ids=references)
     assert [IdRecall().score(sample)[measure] for measure in READ] == EXPECTED[: len(READ)]
     report = evaluate([sample, sample], IdRecall(), progress=False)
-    assert [report.values(measure).tolist() for measure in READ] == [
+    assert [[row.results[0][one] for row in report] for one in READ] == [
         [value] * 2 for value in EXPECTED[: len(READ)]
     ]
 

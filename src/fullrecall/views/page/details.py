@@ -226,7 +226,7 @@ def _marks(reading: Reading, cell: Cell) -> list[str]:
     findings = cell.findings
     left_out: list[list[str]] = [[] for _ in findings]
     for nth, measure in enumerate(reading.measures):
-        counted = measure.counted(findings)
+        counted = measure.countable(findings)
         if counted is not findings:
             known = {finding.target for finding in counted}
             for place, finding in enumerate(findings):

@@ -61,7 +61,7 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
     for label, column, measure in zip(labels, subject.columns, measures, strict=True):
         change = subject.changes(column.method.name, measure)[-1]
         word = verdict_of(change)
-        said.append(Said(word, word.emphasis, _changed(label, change)))
+        said.append(Said(word, word.emphasis, _changed(label, change, subject.confidence)))
     return said[:_NAMED]
 
 
@@ -78,16 +78,14 @@ def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:
     return said[:_NAMED]
 
 
-def _changed(label: str, change: Difference) -> str:
+def _changed(label: str, change: Difference, confidence: float) -> str:
     if change.difference is None:
         return f"{label}: no question was compared"
     way = "rose" if change.difference > 0 else "fell" if change.difference < 0 else "stayed"
     ends = f"from {shown(change.before)} to {shown(change.after)}"
-    interval = signed_between(change.interval)
-    return (
-        f"{label} {way} {ends}: {signed(change.difference)} (interval {interval}, "
-        f"{counted(change.samples, 'question')})"
-    )
+    interval = f"{100 * confidence:g}% interval {signed_between(change.interval)}"
+    questions = counted(change.samples, "question")
+    return f"{label} {way} {ends}: {signed(change.difference)} ({interval}, {questions})"
 
 
 def cost_sentence(reports: Mapping[str, Report]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import comparison_notes
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fullrecall.results.comparisons import Comparisons
     from fullrecall.results.summary import Summary
     from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.views.page.readings import Misses
 
 
 def report_page(
@@ -128,38 +129,56 @@ def _page(
             data.add(rows, reader.read(rows))
     groupings, looked_at = slicer.groupings()
     turns = census.turns()
-    drawn = panels(subject, summary)
-    overview = changes_sheet(subject)
-    others = None
-    if summary is not None:
-        overview = scores_sheet(subject, summary, census.misses())
-        charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
-        others = others_sheet(subject, summary, first, charted)
     return rendered(
         data.blocks(turns, groupings),
         title=title,
         subject=subject,
+        first=first,
+        confidence=CONFIDENCE,
         samples=census.samples,
-        verdicts=[verdict(subject, summary, nth, turn) for nth, turn in enumerate(turns)],
-        cost=cost_sentence(subject.reports),
-        about=about(subject.last) if summary is not None else [],
-        stopped=[(name, one.stopped) for name, one in subject.reports.items() if one.stopped],
-        partly=partly,
-        turns=turns[first],
         unscored=census.unscored,
+        turns=turns[first],
+        verdicts=[verdict(subject, summary, nth, turn) for nth, turn in enumerate(turns)],
         lists=data,
+        partly=partly,
         diagnosed=diagnosis is not None,
         changes=gaining(diagnosis),
         causes=causes.lines,
-        first=first,
-        overview=overview,
-        notes=[*_notes(subject, summary, first)],
-        panels=drawn,
-        others=others,
         groupings=groupings,
         looked_at=looked_at,
-        confidence=CONFIDENCE,
+        **_tables(subject, summary, first, census.misses()),
+        **_made(subject, summary),
     )
+
+
+def _tables(
+    subject: Subject,
+    summary: Summary | None,
+    first: int,
+    misses: Sequence[Sequence[Misses]],
+) -> dict[str, Any]:
+    """Return the tables and charts of a page, by the names of the template."""
+    drawn, notes = panels(subject, summary), list(_notes(subject, summary, first))
+    if summary is None:
+        return {
+            "overview": changes_sheet(subject), "others": None, "panels": drawn, "notes": notes,
+        }  # fmt: skip
+    charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
+    return {
+        "overview": scores_sheet(subject, summary, misses),
+        "others": others_sheet(subject, summary, first, charted),
+        "panels": drawn,
+        "notes": notes,
+    }
+
+
+def _made(subject: Subject, summary: Summary | None) -> dict[str, Any]:
+    """Return how the reports came about, what they cost, and what is missing in them."""
+    return {
+        "cost": cost_sentence(subject.reports),
+        "about": about(subject.last) if summary is not None else [],
+        "stopped": [(name, one.stopped) for name, one in subject.reports.items() if one.stopped],
+    }
 
 
 def _explained(

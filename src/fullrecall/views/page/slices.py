@@ -50,7 +50,7 @@ class Grouping:
     def numbers(self, row: Row) -> list[int]:
         """Return the numbers of the slices that a row is in, of those that are shown."""
         known = {line.value: line.number for line in self.lines}
-        return [known[value] for value in values_of(row, self.field) if value in known]
+        return [known[value] for value in values_of(row.sample, self.field) if value in known]
 
 
 class Slicer:
@@ -99,7 +99,7 @@ class Slicer:
         self, field: str, row: Row, group: str | None, values: Sequence[float | None]
     ) -> None:
         parts = self._parts.setdefault(field, {})
-        for kind in values_of(row, field):
+        for kind in values_of(row.sample, field):
             counts = parts.setdefault(kind, [Counter() for _ in values])
             for count, value in zip(counts, values, strict=True):
                 count[value, group] += 1

@@ -218,9 +218,8 @@ def _label(column: Column, measure: Measure) -> Cell:
 
 def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
     """Return cells that name themselves where a narrow window has no room for heads."""
-    return [
-        cell._replace(label=head.replace("\n", "")) for cell, head in zip(cells, heads, strict=True)
-    ]
+    labels = [head.replace("\n", " ") for head in heads]
+    return [cell._replace(label=label) for cell, label in zip(cells, labels, strict=True)]
 
 
 def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:
