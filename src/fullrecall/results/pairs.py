@@ -170,7 +170,7 @@ class ScorePairs:
         anywhere; where both are missing, the change may be -1 or 1. NaN where recall is undefined.
         """
         old, new = self.values(measure)
-        low = change(old, new)
+        low = changes(old, new)
         high = low.copy()
         open_ = np.not_equal(self.gaps, None) & np.not_equal(self.gaps, "undefined")
         raw = self._raw(measure)
@@ -237,7 +237,13 @@ def turned(
     return tuple(sorted(new - old)), tuple(sorted(old - new))
 
 
-def change(before: Floats, after: Floats) -> Floats:
+def change(before: float, after: float) -> float:
+    """Return the value after less the value before; 0.0 where they differ by rounding."""
+    difference = after - before
+    return 0.0 if abs(difference) <= _NO_CHANGE else difference
+
+
+def changes(before: Floats, after: Floats) -> Floats:
     """Return the values after less the values before; 0.0 where they differ by rounding."""
     difference = after - before
     return np.where(np.abs(difference) <= _NO_CHANGE, 0.0, difference)

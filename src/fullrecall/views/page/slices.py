@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import numpy as np
+
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.slices import fields, values_of
 from fullrecall.results.totals import Totals
+from fullrecall.table.groups import codes_of
 from fullrecall.views.page.census import moved_by
 from fullrecall.views.page.choices import Subject
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
@@ -143,11 +146,15 @@ def _without(counts: _Values) -> int:
 
 
 def _totals(counts: _Values) -> Totals:
-    totals = Totals()
-    for (value, group), times in counts.items():
-        if value is not None:
-            totals.add(value, group, times=times)
-    return totals
+    known = [(value, group, times) for (value, group), times in counts.items() if value is not None]
+    values, groups, times = zip(*known, strict=True) if known else ((), (), ())
+    often = np.array(times, np.int64)
+    codes = codes_of(groups)
+    return Totals.of(
+        np.repeat(np.array(values, np.float64), often),
+        due=np.zeros(int(often.sum()), np.bool_),
+        groups=None if codes is None else np.repeat(codes, often),
+    )
 
 
 def _mean(counts: _Values) -> float | None:
