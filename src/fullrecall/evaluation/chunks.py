@@ -64,12 +64,18 @@ class ChunkScorer:
     """Scores chunks of samples; all share one vocabulary of IDs."""
 
     def __init__(
-        self, scorers: Sequence[Scorer], as_sample: Callable[[object, int], Sample]
+        self,
+        scorers: Sequence[Scorer],
+        as_sample: Callable[[object, int], Sample],
+        *,
+        to_arrow: bool = False,
     ) -> None:
+        """Score by `scorers`; `to_arrow` where nothing stays in memory, but goes to Parquet."""
         from fullrecall.table.ids import Vocabulary
 
         self._scorers = scorers
         self._as_sample = as_sample
+        self._to_arrow = to_arrow
         self._vocabulary = Vocabulary()
         self._only_ids = all(type(scorer) is IdRecall for scorer in scorers)
 
@@ -84,7 +90,7 @@ class ChunkScorer:
         if len(self._vocabulary) > _MOST_IDS:  # in a stream there is no end of them
             self._vocabulary = Vocabulary()
         if self._only_ids:
-            part = self._of_mappings(chunk)
+            part = self._of_mappings(chunk) if not self._to_arrow else self._as_arrow(chunk)
             if part is not None:
                 return part
         samples = [self._as_sample(item, first + nth) for nth, item in enumerate(chunk)]
@@ -142,6 +148,29 @@ class ChunkScorer:
                 chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
             )
         return IdColumns.of(self._vocabulary, lists, references, grades)
+
+    def _as_arrow(self, chunk: Sequence[SampleLike]) -> MemoryPart | None:
+        """Return the part of mappings as Arrow arrays; None for any others."""
+        from fullrecall.table.arrow_ids import ArrowSamples, id_lists
+        from fullrecall.table.part import MemoryPart
+
+        fields = _columns_of(chunk)
+        if fields is None:
+            return None
+        retrieved = id_lists(fields.pop("retrieved_context_ids"))
+        references = id_lists(fields.pop("reference_context_ids"))
+        if retrieved is None or references is None:
+            return None
+        try:
+            samples = ArrowSamples.of(retrieved, references, **fields)
+        except UnicodeEncodeError:  # half an emoji
+            return None
+        scores = samples.codes.scores
+        return MemoryPart(
+            samples,
+            tuple(scores for _ in self._scorers),
+            tuple(self._later(scorer, follows=True) for scorer in self._scorers),
+        )
 
     def _of_mappings(self, chunk: Sequence[SampleLike]) -> MemoryPart | None:
         """Return the part of mappings of texts and lists of texts; None for any others."""

@@ -147,7 +147,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> N
     """Score samples many at a time; all that were read are scored, whatever ends the run."""
     from fullrecall.evaluation.chunks import ChunkScorer, chunks
 
-    scorer = ChunkScorer(run.scorers, as_sample_at)
+    scorer = ChunkScorer(run.scorers, as_sample_at, to_arrow=scored.to_arrow)
     for chunk in chunks(_items(samples)):
         first = scored.count + 1
         try:
@@ -257,6 +257,11 @@ class _Scored:
         self._sink = options.sink
         self._output = options.output
         self._writer: Writer | None = None
+
+    @property
+    def to_arrow(self) -> bool:
+        """Whether rows become Arrow arrays."""
+        return self._output is not None and Path(self._output).suffix == ".parquet"
 
     def add(self, row: Row) -> None:
         """Add one row."""

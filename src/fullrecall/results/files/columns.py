@@ -20,6 +20,7 @@ from fullrecall.records import plain_method, plain_result, plain_sample
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
+from fullrecall.table.arrow_ids import ArrowSamples
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
 from fullrecall.table.lists import Lists, offsets_of
@@ -159,6 +160,8 @@ def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, not
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
     if isinstance(part, MemoryPart) and isinstance(part.samples, IdSamples):
         return _id_samples(part.samples)
+    if isinstance(part, MemoryPart) and isinstance(part.samples, ArrowSamples):
+        return part.samples.columns
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
     for row in range(len(part)):
         sample = part.sample(row)
