@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fullrecall.errors import ReportError
 from fullrecall.findings import Finding, Step, Target
@@ -335,11 +336,11 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     Raises `ReportError` for what no run can give.
     """
     read = source.column
-    codes = {str(status): code for code, status in enumerate(Status)}
     told = read(f"{name}_status")
     status = np.full(rows, -1, np.int8)
     if told is not None:
-        status[:] = [codes.get(text, -1) for text in told.to_pylist()]
+        known = pc.index_in(told, pa.array([str(one) for one in Status]))
+        status[:] = pc.fill_null(known, -1).to_numpy()
     if (status < 0).any():
         raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
     ranks = read(f"{name}_ranks")
