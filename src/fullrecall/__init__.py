@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fullrecall.batches import BatchScorer
     from fullrecall.calibration import Label, calibrate
     from fullrecall.context import Context
     from fullrecall.diagnosis import diagnose
-    from fullrecall.distributed.batches import BatchScorer
     from fullrecall.evaluation import aevaluate, evaluate
     from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.contest import choose
@@ -67,7 +67,7 @@ __all__ = [
 
 # Loaded when first used: the pytest plug-in is imported in every run of pytest.
 _MODULES = {
-    "BatchScorer": "distributed.batches",
+    "BatchScorer": "batches",
     "Budget": "evaluation.budget",
     "Claim": "sample",
     "ClaimRecall": "scorers",

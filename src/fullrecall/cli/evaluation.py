@@ -303,6 +303,14 @@ def evaluate(
             "scored, for the other commands; .csv, .json, .md, .xml (JUnit), or .html at the end.",
         ),
     ] = None,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            rich_help_panel=_SHOWING,
+            help="Replace the report that --output names, if there is one.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -359,6 +367,7 @@ def evaluate(
             ),
             missed=missed,
             output=output,
+            replace=replace,
             as_json=as_json,
             quiet=quiet,
         )

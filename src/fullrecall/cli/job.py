@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from glob import glob
@@ -23,13 +23,13 @@ from fullrecall import datasets
 from fullrecall.cli.console import fail, noting, show, write
 from fullrecall.cli.exits import INTERRUPTED
 from fullrecall.cli.misses import MissedSamples
-from fullrecall.cli.outputs import check_output, export, is_directory, is_exported
+from fullrecall.cli.outputs import check_output, export, is_device, is_exported, remove
 from fullrecall.cli.problems import explained
 from fullrecall.cli.retriever import retriever_of
 from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
 from fullrecall.datasets.row_count import row_count
-from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
+from fullrecall.errors import FullrecallError, InputError, RunStopped
 from fullrecall.evaluation.progress import Counted
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fullrecall.datasets.trec import RunOrder
     from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.report import Row
-    from fullrecall.result import Method
+    from fullrecall.results.files.json_lines import Writer as LineWriter
     from fullrecall.scorers import FindingScorer
 
 
@@ -73,6 +73,7 @@ class Request:
     limits: RunOptions
     missed: int
     output: Path | None
+    replace: bool
     as_json: bool
     quiet: bool
 
@@ -94,7 +95,8 @@ def run_evaluation(request: Request) -> None:
         first = next(samples)
         scorers = _scorers(request, first if asked is None else unretrieved(first))
         if request.output is not None:
-            check_output(request.output, [*request.files, request.run, request.references])
+            inputs = [*request.files, request.run, request.references]
+            check_output(request.output, inputs, replace=request.replace)
     except (FullrecallError, OSError) as error:
         fail(*explained(error))
     except KeyboardInterrupt:
@@ -102,21 +104,11 @@ def run_evaluation(request: Request) -> None:
     outcome = _scored(chain([first], samples), scorers, request, asked)
     others = [] if request.scorers else [n for n in possible(first) if n not in _names(scorers)]
     try:
-        summary = _summary(outcome.report, request)
+        summary = outcome.report.summary(*request.measures)
     except FullrecallError as error:
         fail(*explained(error))
     _show(outcome, summary, scorers, request, others=others, joined=joined)
     _stop(outcome, summary, request, others)
-
-
-def _summary(report: Report, request: Request) -> Summary:
-    """Return the summary; from the rows that were saved where totals do not suffice."""
-    try:
-        return report.summary(*request.measures)
-    except ReportError:  # sample IDs repeat: only rows show which of them are one group
-        if request.output is None or not (request.output.is_file() or request.output.is_dir()):
-            raise
-        return Report.open(request.output).summary(*request.measures)
 
 
 def _samples(request: Request) -> tuple[Iterator[Sample], Joined | None]:
@@ -227,16 +219,10 @@ def _counted(samples: Iterable[Sample], request: Request) -> Iterable[Sample]:
     return Counted(iter(samples), range(sum(number or 0 for number in counts)))
 
 
-def _writing(opened: ExitStack, output: Path, methods: Sequence[Method]) -> Callable[[Row], None]:
-    """Return what saves one row after the other, as a file or as a directory."""
-    # What writes a report loads the form in which all of it is saved.
-    if is_directory(output):
-        from fullrecall.distributed.parquet import directory
-
-        return opened.enter_context(directory.Writer(output, methods)).write
-    from fullrecall.report import file
-
-    return opened.enter_context(file.Writer(output, methods)).write
+def _passed_on(row: Row, missed: MissedSamples, lines: LineWriter) -> None:
+    """Count what a row misses, and write it as a line."""
+    missed.add(row)
+    lines.write(row.sample, row.results)
 
 
 def _scored(
@@ -247,22 +233,26 @@ def _scored(
 ) -> Outcome:
     exported = is_exported(request.output)
     methods = [scorer.method for scorer in scorers]
-    report = Report(methods, keep_rows=exported, measures=request.measures)
-    outcome = Outcome(report, MissedSamples(request.missed, methods, request.k))
+    outcome = Outcome(Report(methods), MissedSamples(request.missed, methods, request.k))
+    saved = None if exported else request.output
     try:
+        if saved is not None:
+            remove(saved)
         with ExitStack() as opened:
             opened.enter_context(noting())
-            sinks: list[Callable[[Row], None]] = [outcome.missed.add]
-            if request.output is not None and not exported:
-                sinks.append(_writing(opened, request.output, methods))
             options: RunOptions = {
                 **request.limits,
                 "retriever": asked,
                 "progress": not (request.quiet or request.as_json),
-                "sink": lambda row: [sink(row) for sink in sinks],
-                "keep": "rows" if exported else "summary",
-                "measures": request.measures,
+                "sink": outcome.missed.add,
             }
+            if saved is not None and is_device(saved):
+                from fullrecall.results.files.json_lines import Writer
+
+                lines = opened.enter_context(Writer(saved, methods))
+                options["sink"] = lambda row: _passed_on(row, outcome.missed, lines)
+            elif saved is not None:
+                options["output"] = saved
             if asked is not None:  # what it prints is no part of what this command prints
                 opened.enter_context(redirect_stdout(sys.stderr))
             outcome.report = evaluate(_counted(samples, request), scorers, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import typer
 
 from fullrecall.measures import Measure
 from fullrecall.report import Report
+from fullrecall.report.signature import is_report
 
 _OPTION = "--output"
 
@@ -25,19 +27,27 @@ STARTS: Mapping[str, bytes] = {
 _HEAD = 1024
 
 
-def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
+def check_output(path: Path, inputs: Iterable[Path | None], *, replace: bool) -> None:
     """Raise `typer.BadParameter` where `path` cannot be, or must not be, what is written.
 
-    Because its ending is no format of ours, or because what is there is no report.
+    Because its ending is no format of ours, because something is there that must not be replaced,
+    or because that is no report.
     """
     there = [given for given in inputs if given is not None and given.exists()]
     if path.exists() and any(map(path.samefile, there)):
         raise typer.BadParameter(f"must not be an input file, got {path}", param_hint=_OPTION)
-    if is_directory(path):
-        _check_directory(path)
+    if path.suffix == ".parquet":
+        _check_parquet(path)
+    else:
+        check_writable(path, _OPTION)
+    if path.exists() and not is_device(path) and not replace:
+        raise typer.BadParameter(
+            f"{path} exists: pass --replace to replace it, or name another file",
+            param_hint=_OPTION,
+        )
+    if path.suffix == ".parquet":
         return
-    check_writable(path, _OPTION)
-    if not _is_device(path) and path.suffix not in STARTS:
+    if not is_device(path) and path.suffix not in STARTS:
         raise typer.BadParameter(
             f"must end in {', '.join(STARTS)}, or in .parquet for a directory, got {path.name!r}: "
             "other commands read .jsonl and .parquet",
@@ -45,24 +55,29 @@ def check_output(path: Path, inputs: Iterable[Path | None]) -> None:
         )
 
 
-def is_directory(path: Path) -> bool:
-    """Whether a report is to be written as a directory of Parquet files."""
-    return path.suffix == ".parquet" or path.is_dir()
-
-
-def _check_directory(path: Path) -> None:
-    """Raise `typer.BadParameter` where a report cannot be a directory at `path`."""
-    from fullrecall.distributed.parquet import directory
+def _check_parquet(path: Path) -> None:
+    """Raise `typer.BadParameter` where a report cannot be a directory of Parquet files."""
     from fullrecall.errors import FullrecallError
     from fullrecall.extras import pyarrow
 
     if not path.parent.is_dir():
         raise typer.BadParameter(f"no directory {path.parent}", param_hint=_OPTION)
     try:
-        pyarrow("a report as a directory")
-        directory.check_directory(path)
+        pyarrow("a report as Parquet")
     except FullrecallError as error:
         raise typer.BadParameter(str(error), param_hint=_OPTION) from None
+    if path.exists() and not is_report(path):
+        raise typer.BadParameter(
+            f"{path} exists and is not a saved report: name another", param_hint=_OPTION
+        )
+
+
+def remove(path: Path) -> None:
+    """Remove a report that is to be replaced, if there is one; a device stays."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif not is_device(path):
+        path.unlink(missing_ok=True)
 
 
 def check_writable(path: Path, option: str) -> None:
@@ -83,9 +98,8 @@ def is_exported(path: Path | None) -> bool:
     """Whether the report is to be written in one of the formats that are made at the end."""
     return (
         path is not None
-        and not _is_device(path)
-        and path.suffix != ".jsonl"
-        and not is_directory(path)
+        and not is_device(path)
+        and path.suffix not in {".jsonl", ".parquet"}
         and path.suffix in STARTS
     )
 
@@ -105,9 +119,9 @@ def export(report: Report, path: Path, measures: Sequence[Measure] = ()) -> None
             report.to_html(path, measures=measures)
 
 
-def _is_device(path: Path) -> bool:
+def is_device(path: Path) -> bool:
     """Whether `path` is there and no file, such as a pipe: it takes the lines as they come."""
-    return path.exists() and not path.is_file()
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _is_replaceable(path: Path) -> bool:

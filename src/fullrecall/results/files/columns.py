@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fullrecall.errors import ReportError
 from fullrecall.findings import Finding, Step, Target
@@ -158,7 +160,8 @@ def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, not
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
     if isinstance(part, MemoryPart) and isinstance(part.samples, IdSamples):
-        return _id_samples(part.samples)
+        with suppress(UnicodeEncodeError):  # half an emoji is legal in JSON, and no UTF-8
+            return _id_samples(part.samples)
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
     for row in range(len(part)):
         sample = part.sample(row)
@@ -210,31 +213,24 @@ def _readable(value: Any) -> Any:
 
 def _id_samples(samples: IdSamples) -> dict[str, Any]:
     """Return the columns of samples that are columns already."""
-    names = samples.vocabulary.names
     columns: dict[str, Any] = {
         "id": pa.array(samples.ids, pa.string()),
-        "retrieved_context_ids": _named(samples.retrieved, names),
-        "reference_context_ids": _named(samples.references, names),
+        "retrieved_context_ids": _list_array(samples.retrieved.names, samples.retrieved.offsets),
+        "reference_context_ids": _list_array(samples.references.names, samples.references.offsets),
     }
-    if samples.questions:
-        columns["user_input"] = pa.array(samples.questions, pa.string())
+    if samples.named_questions:
+        columns["user_input"] = pa.array(samples.named_questions, pa.string())
     if samples.named_groups:
         columns["group"] = pa.array(samples.named_groups, pa.string())
     return columns
-
-
-def _named(codes: Lists, names: Sequence[str]) -> pa.Array:
-    """Return lists of codes as lists of names."""
-    used, indices = np.unique(codes.values, return_inverse=True)
-    texts = pa.array([names[code] for code in used.tolist()], pa.string())
-    return _list_array(texts.take(pa.array(indices)), codes.offsets)
 
 
 def _list_array(values: Any, offsets: Any, missing: Any = None) -> pa.Array:
     """Return lists as an Arrow array; `missing` says which are null."""
     bounds = pa.array(offsets, pa.int32())
     mask = None if missing is None or not missing.any() else pa.array(missing)
-    return pa.ListArray.from_arrays(bounds, pa.array(values), mask=mask)
+    kind = pa.string() if isinstance(values, list) else None
+    return pa.ListArray.from_arrays(bounds, pa.array(values, kind), mask=mask)
 
 
 def _score_columns(part: Part, score: int, method: Method) -> dict[str, Any]:
@@ -332,11 +328,11 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     Raises `ReportError` for what no run can give.
     """
     read = source.column
-    codes = {str(status): code for code, status in enumerate(Status)}
     told = read(f"{name}_status")
     status = np.full(rows, -1, np.int8)
     if told is not None:
-        status[:] = [codes.get(text, -1) for text in told.to_pylist()]
+        known = pc.index_in(told, pa.array([str(one) for one in Status]))
+        status[:] = pc.fill_null(known, -1).to_numpy()
     if (status < 0).any():
         raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
     ranks = read(f"{name}_ranks")

@@ -75,8 +75,7 @@ class _Numbered:
 
     def split(self, methods: Sequence[Method]) -> tuple[_Numbered, Counter[tuple[int, str]]]:
         """Return the rows that were scored, and the numbers of those that failed, with why."""
-        statuses = self.group.column(f"{methods[0].name}_status")
-        if statuses is not None and not statuses.null_count:
+        if not self.group.has_nulls(f"{methods[0].name}_status"):
             return self, Counter()
         told = self.group.cells(f"{methods[0].name}_status")
         scored = np.array([status is not None for status in told], np.bool_)
@@ -85,6 +84,11 @@ class _Numbered:
         why = Counter((int(self.numbers[row]), reasons[row] or "") for row in failed)
         return self.taken(np.flatnonzero(scored)), why
 
+    @property
+    def ascends(self) -> bool:
+        """Whether each row has a higher number than the one before it."""
+        return bool((np.diff(self.numbers) > 0).all())
+
     def taken(self, rows: Integers) -> _Numbered:
         """Return these rows."""
         return _Numbered(self.group.taken(rows), self.numbers[rows])
@@ -92,8 +96,8 @@ class _Numbered:
 
 def _distinct(known: Sequence[_Numbered]) -> list[_Numbered]:
     """Return the rows that come once, and one of each that comes more often."""
-    if not known:
-        return []
+    if all(len(cluster) == 1 and cluster[0].ascends for cluster in _clusters(known)):
+        return list(known)
     numbers = np.concatenate([one.numbers for one in known])
     values, often = np.unique(numbers, return_counts=True)
     repeated = values[often > 1]
@@ -154,7 +158,7 @@ def _clusters(known: Sequence[_Numbered]) -> list[list[_Numbered]]:
     clusters: list[list[_Numbered]] = []
     last = -1
     for one in sorted(known, key=lambda one: int(one.numbers.min())):
-        if clusters and int(one.numbers.min()) < last:
+        if clusters and int(one.numbers.min()) <= last:
             clusters[-1].append(one)
         else:
             clusters.append([one])
@@ -166,7 +170,7 @@ def _in_order(cluster: Sequence[_Numbered]) -> Part:
     """Return the rows of some row groups by their numbers."""
     if len(cluster) == 1:
         one = cluster[0]
-        if (np.diff(one.numbers) > 0).all():
+        if one.ascends:
             return one.group
         return one.group.taken(np.argsort(one.numbers, kind="stable"))
     order = np.argsort(np.concatenate([one.numbers for one in cluster]), kind="stable")
@@ -253,7 +257,8 @@ class Mixed:
 def _covered(known: Sequence[_Numbered]) -> NDArray[np.int64]:
     if not known:
         return np.zeros(0, np.int64)
-    return np.sort(np.concatenate([one.numbers for one in known]))
+    numbers = np.concatenate([one.numbers for one in known])
+    return numbers if (np.diff(numbers) > 0).all() else np.sort(numbers)
 
 
 def _sorted(numbers: Iterable[int]) -> NDArray[np.int64]:

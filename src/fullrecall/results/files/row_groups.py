@@ -270,6 +270,17 @@ class RowGroup:
         """
         return name not in self._filled
 
+    def has_nulls(self, name: str) -> bool:
+        """Whether any cell of a column may be null, as far as the file's footer tells."""
+        return name not in self._whole
+
+    @cached_property
+    def _whole(self) -> set[str]:
+        group = self._files.file(self._path).metadata.row_group(self._group)
+        columns_ = map(group.column, range(group.num_columns))
+        known = ((one.path_in_schema, one.statistics) for one in columns_)
+        return {path for path, told in known if told is not None and told.null_count == 0}
+
     @cached_property
     def _filled(self) -> set[str]:
         group = self._files.file(self._path).metadata.row_group(self._group)

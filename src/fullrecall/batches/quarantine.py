@@ -11,9 +11,6 @@ from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
-BAD_ROW = "bad row"
-"""How the reason of such a sample begins."""
-
 _KEPT = ("id", "user_input", "group")
 """What is kept of a row that is no sample, as far as it can be read."""
 
@@ -38,6 +35,8 @@ def sample_or_problem(
 
 def unscored(scorers: Sequence[Scorer], problem: str) -> tuple[Result, ...]:
     """Return the results of a row that is no sample."""
+    from fullrecall.results.files.columns import BAD_ROW
+
     note = f"{BAD_ROW}: {problem}"
     return tuple(Result(scorer.method, Status.UNSCORED, note=note) for scorer in scorers)
 

@@ -1,0 +1,355 @@
+"""Data sets beyond one machine: a batch in, its scores beside it, in whatever engine moves batches.
+
+`BatchScorer` is what Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions`
+call in their workers; docs/distributed.md has a job of each. The engine writes what comes out as
+Parquet, wherever it writes, and `Report.open` reads it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from fullrecall.batches.quarantine import sample_or_problem, unscored
+from fullrecall.batches.tables import Batch, batch_of
+from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.evaluation.limits import Limits
+from fullrecall.evaluation.run import check_scorers, evaluate
+from fullrecall.extras import pyarrow
+from fullrecall.models.retries import MOST, Retries
+from fullrecall.result import Method, Result
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from fullrecall.datasets.rows import Columns, Rename
+    from fullrecall.evaluation.budget import Budget
+    from fullrecall.usage import Spent
+
+_PAUSE_SECONDS = 1.0
+"""Between two tries of a batch that raised."""
+
+_MISTAKES = (InputError, ParameterError, MissingExtraError)
+"""What is wrong with the job, and no matter of one batch."""
+
+BadRows: TypeAlias = Literal["quarantine", "raise"]
+Failures: TypeAlias = Literal["report", "raise"]
+
+
+@dataclass(frozen=True)
+class BatchScorer:
+    """Scores batches of samples; picklable, so that engines can send it to their workers.
+
+    Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
+    or with a mapping of names to columns (lists or NumPy arrays), it returns a table of the same
+    kind with the same rows: columns that hold a sample's fields are named as `Sample` names them,
+    all others are as they were, and those of each score stand beside them, as a saved report has
+    them (docs/large-reports.md lists them). Written as Parquet, `Report.open` reads it.
+
+    - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
+      number them from 0 when you write the data set. `Report.open` puts the rows in its order,
+      counts one that comes twice once, and with `rows=` says which are missing. Without it the
+      order is that of the files, and nobody knows.
+    - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.datasets.read`.
+    - `bad_rows`: a row that is no sample is unscored, with the reason, and the others are scored;
+      "raise" raises `InputError` instead.
+    - `failed_batches`: a batch that raises is scored again, `tries` times in all, and then its
+      rows are missing, with the error; "raise" raises it, for the engine to try again.
+    - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`: all
+      are of one batch, so that as many requests may be on their way as there are workers times
+      `max_concurrency`.
+    - `store`: a file on a disk that the workers of one machine share, or the URL of a Redis server
+      for those of many: `redis://host:6379/0`. An answer that one has paid for, no other asks for.
+      The server's password is read from REDIS_PASSWORD, here and in the workers.
+    - `budget`: what all workers may spend together, until this scorer is made anew; `spent` tells
+      how much that is. `rate`: requests per second that all of them send together. Both need a
+      store on a server.
+
+    Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
+    pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
+    name of a score's: no matter of a row.
+    """
+
+    scorers: Sequence[Scorer] | Scorer
+    position: str | None = field(default=None, kw_only=True)
+    rename: Rename | None = field(default=None, kw_only=True)
+    bad_rows: BadRows = field(default="quarantine", kw_only=True)
+    failed_batches: Failures = field(default="report", kw_only=True)
+    tries: int = field(default=2, kw_only=True)
+    max_concurrency: int = field(default=16, kw_only=True)
+    timeout: float | None = field(default=60.0, kw_only=True)
+    deadline: float | None = field(default=None, kw_only=True)
+    retries: Retries | int = field(default=MOST, kw_only=True)
+    store: str | Path | None = field(default=None, kw_only=True)
+    budget: Budget | None = field(default=None, kw_only=True)
+    rate: float | None = field(default=None, kw_only=True)
+    _job: str = field(
+        default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        from fullrecall.datasets.rows import Columns  # readers are no part of `import fullrecall`
+
+        pyarrow("scoring batches")
+        object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                told = ", ".join(map(repr, choices))
+                raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
+        if type(self.tries) is not int or self.tries < 1:
+            raise ParameterError(f"tries must be a whole number >= 1, got {self.tries!r}")
+        if self.store is not None:
+            if not isinstance(self.store, (str, Path)):
+                raise ParameterError(
+                    f"store must be a path or a redis:// URL here, got "
+                    f"{type(self.store).__name__}: each worker opens it"
+                )
+            if not self._is_served:  # workers may run in another directory
+                object.__setattr__(self, "store", str(Path(self.store).absolute()))
+        self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
+        Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
+        Columns(self.rename)
+
+    def __call__(self, batch: Any) -> Any:
+        """Return a batch with its scores, as a table of the same kind."""
+        table = batch_of(batch)
+        kept = self._passed_through(table)
+        positions = self._positions(table)
+        for tried in range(1, self.tries + 1):
+            try:
+                return table.beside(kept, self._scored(table, positions))
+            except _MISTAKES:
+                raise
+            except Exception as error:
+                if tried < self.tries:
+                    time.sleep(_PAUSE_SECONDS)
+                elif self.failed_batches == "raise":
+                    raise
+                else:
+                    from fullrecall.models.redaction import redacted
+
+                    why = redacted(f"{type(error).__name__}: {error}")
+                    return table.beside(kept, self._failed(table, positions, why))
+        raise AssertionError  # tries >= 1
+
+    def over(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield the scores of each batch: what Spark's `mapInPandas` and `mapInArrow` call."""
+        for batch in batches:
+            yield self(batch)
+
+    def schema(self, data: Any) -> str:
+        """Return the columns that come out of a Spark data frame, as Spark's DDL."""
+        from fullrecall.batches.tables import ddl
+
+        columns = {each.name: each.dataType.simpleString() for each in data.schema.fields}
+        kept = [name for name in columns if not self._is_ours(name)]
+        return ddl({name: columns[name] for name in kept}, self._schema)
+
+    def meta(self, data: Any) -> Any:
+        """Return the columns that come out of a Dask data frame, as the empty frame it asks for."""
+        return self(data.head(0, npartitions=-1) if not hasattr(data, "_meta") else data._meta)  # noqa: SLF001
+
+    @property
+    def spent(self) -> Spent | None:
+        """What all workers have sent and paid so far; None without a budget or a rate."""
+        budget = self._options["budget"]
+        return None if budget is None else budget.spent()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what is worked out when it is first used.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        # The job is left out: two scorers that do the same are the same to Dask.
+        from fullrecall.results.files import columns
+
+        parts = (getattr(self, each.name) for each in fields(self) if each.name not in _NO_TOKEN)
+        return (columns.head(self._methods), *map(str, parts))
+
+    @property
+    def _is_served(self) -> bool:
+        return isinstance(self.store, str) and self.store.startswith(_SCHEMES)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options of `evaluate`: what workers share is given with the job that they are of."""
+        store: Any = None
+        budget: Any = None
+        if self._is_served:
+            from fullrecall.evaluation.served_store import Server
+
+            store = Server(str(self.store), self._job)
+        elif self.store is not None:
+            from fullrecall.evaluation.store import JobFile
+
+            store = JobFile(str(self.store), self._job)
+        if self.budget is not None or self.rate is not None:
+            if not self._is_served:
+                raise ParameterError(
+                    "budget and rate need store='redis://…', a server that all workers share: "
+                    f"got store={self.store!r}"
+                )
+            from fullrecall.evaluation.budget import Budget
+            from fullrecall.evaluation.shared_account import JobBudget
+
+            given = vars(self.budget or Budget())
+            budget = JobBudget(**given, server=store, rate=self.rate)
+        return {
+            "max_concurrency": self.max_concurrency,
+            "timeout": self.timeout,
+            "deadline": self.deadline,
+            "retries": self.retries,
+            "store": store,
+            "budget": budget,
+            "progress": False,
+        }
+
+    @property
+    def _methods(self) -> list[Method]:
+        return [scorer.method for scorer in self.scorers]  # type: ignore[union-attr]
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        from fullrecall.results.files import columns
+
+        return columns.schema(self._methods)
+
+    @property
+    def _columns(self) -> Columns:
+        """Which column holds which field of a sample."""
+        from fullrecall.datasets.rows import Columns
+
+        return Columns(self.rename)
+
+    def _is_ours(self, column: object) -> bool:
+        """Whether a column holds a field of a sample, or the position under our name for it."""
+        from fullrecall.datasets.rows import FIELDS
+
+        own = self._columns.field(column)  # type: ignore[arg-type]
+        is_position = column == self.position
+        return own in FIELDS if not is_position else column in self._schema.names
+
+    def _passed_through(self, table: Batch) -> list[Any]:
+        """Return the names of the user's own columns."""
+        kept = [name for name in table.names if not self._is_ours(name)]
+        taken = [name for name in kept if name in self._schema.names]
+        if taken:
+            raise InputError(
+                f"the column {taken[0]!r} has the name of one of a report's: rename yours",
+                field=taken[0],
+            )
+        return kept
+
+    def _positions(self, table: Batch) -> list[int | None]:
+        """Return the number of each row, None where no column has it."""
+        if self.position is None:
+            return [None] * table.count
+        if self.position not in table.names:
+            raise InputError(
+                f"no column {self.position!r}, which position names: the columns are "
+                f"{', '.join(map(repr, table.names))}"
+            )
+        values = enumerate(table.column(self.position), start=1)
+        return [_whole_number(value, self.position, number) for number, value in values]
+
+    def _scored(self, table: Batch, positions: Sequence[int | None]) -> pa.Table:
+        """Return the columns of a batch's samples and scores."""
+        import pyarrow as pa
+
+        from fullrecall.results.files import columns
+        from fullrecall.table.part import MemoryPart
+
+        bad: dict[int, tuple[Sample, str]] = {}
+        samples = self._samples(table, positions, bad)
+        report = evaluate(samples, self.scorers, **self._options)
+        good = [number for number in range(table.count) if number not in bad]
+        order = chain(good, bad)
+        parts = list(report.table.parts)
+        if bad:
+            results: list[Sequence[Result]] = [
+                unscored(self.scorers, why)  # type: ignore[arg-type]
+                for _, why in bad.values()
+            ]
+            parts.append(MemoryPart.of([sample for sample, _ in bad.values()], results))
+        numbers = list(order)
+        if not numbers:
+            return self._schema.empty_table()
+        rows = iter([positions[number] for number in numbers])
+        tables = [
+            columns.arrow_table(part, self._methods, [next(rows) for _ in range(len(part))], str)
+            for part in parts
+        ]
+        scored = pa.concat_tables(tables)
+        if not bad:
+            return scored
+        places = sorted(range(len(numbers)), key=numbers.__getitem__)
+        return scored.take(pa.array(places))
+
+    def _failed(self, table: Batch, positions: Sequence[int | None], why: str) -> pa.Table:
+        """Return columns that say that the rows of a batch are missing, and why."""
+        import pyarrow as pa
+
+        from fullrecall.results.files import columns
+
+        cells: dict[str, Any] = {
+            columns.HEAD: [columns.head(self._methods)] * table.count,
+            columns.ROW: positions,
+            f"{self._methods[0].name}_reason": [why] * table.count,
+        }
+        empty = {each.name: pa.nulls(table.count, each.type) for each in self._schema}
+        return pa.table({**empty, **cells}, schema=self._schema)
+
+    def _samples(
+        self,
+        table: Batch,
+        positions: Sequence[int | None],
+        bad: dict[int, tuple[Sample, str]],
+    ) -> Iterator[Sample]:
+        """Yield the samples; put what is none among `bad`, by its number.
+
+        Raises `InputError` for the first that is no sample if that is wanted.
+        """
+        from fullrecall.datasets.frames import without_gaps
+
+        reading = self._columns
+        ours = {name for name in table.names if name != self.position and self._is_ours(name)}
+        for number, row in enumerate(table.rows()):
+            cells = {name: value for name, value in row.items() if name in ours}
+            sample, problem = sample_or_problem(cells, reading, without_gaps)
+            if not problem:
+                yield sample
+            elif self.bad_rows == "raise":
+                place = positions[number]
+                raise InputError(problem, line=number + 1 if place is None else place)
+            else:
+                bad[number] = sample, problem
+        if table.count:
+            reading.check_all_met()
+
+
+_SCHEMES = ("redis://", "rediss://", "unix://")
+
+_NO_TOKEN = ("scorers", "retries", "_job")
+
+_CHOICES = {"bad_rows": ("quarantine", "raise"), "failed_batches": ("report", "raise")}
+
+
+def _whole_number(value: object, column: str, number: int) -> int:
+    """Return a cell of the position's column as an int, which a gap may have made a float."""
+    try:
+        place = int(value)  # type: ignore[call-overload]
+        if place == value and place >= 0:
+            return int(place)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(
+        f"{column} must hold whole numbers >= 0, got {value!r}", line=number, field=column
+    )
