@@ -89,7 +89,7 @@ print(report.summary())
 """
     asking = {
         "asyncio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2", "rapidfuzz",
-        "fullrecall.evaluation.engine", "fullrecall.evaluation.store",
+        "fullrecall.run.engine", "fullrecall.evaluation.store",
         "fullrecall.evaluation.requests", "fullrecall.judges.llm", "fullrecall.models.redaction",
     }  # fmt: skip
     loaded = modules_after(program)
@@ -145,7 +145,7 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     unused = {
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
         "fullrecall.calibration", "fullrecall.datasets.csv_files", "fullrecall.datasets.traces",
-        "fullrecall.distributed", "fullrecall.evaluation.engine", "fullrecall.judges.evidence",
+        "fullrecall.distributed", "fullrecall.run.engine", "fullrecall.judges.evidence",
         "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
     }  # fmt: skip
     assert loaded & unused == set()

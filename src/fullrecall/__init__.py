@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fullrecall.diagnosis import diagnose
     from fullrecall.distributed.batches import BatchScorer
     from fullrecall.evaluation import aevaluate, evaluate
-    from fullrecall.evaluation.budget import Budget
+    from fullrecall.run.budget import Budget
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
     from fullrecall.report import Gate, Report, compare
@@ -65,7 +65,7 @@ __all__ = [
 # Loaded when first used: the pytest plug-in is imported in every run of pytest.
 _MODULES = {
     "BatchScorer": "distributed.batches",
-    "Budget": "evaluation.budget",
+    "Budget": "run.budget",
     "Claim": "sample",
     "ClaimRecall": "scorers",
     "Context": "context",

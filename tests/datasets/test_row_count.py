@@ -13,7 +13,7 @@ from fullrecall.cli import app
 from fullrecall.datasets import read
 from fullrecall.datasets.row_count import row_count
 from fullrecall.evaluation import progress
-from fullrecall.evaluation.progress import Progress
+from fullrecall.run.progress import Progress
 from fullrecall.usage import Spent
 
 ROW = {"user_input": "two\nlines, and a comma", "retrieved_ids": ["a"], "expected_ids": ["a"]}

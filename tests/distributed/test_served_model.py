@@ -30,7 +30,7 @@ from tests.distributed.redis_server import RedisServer
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.evaluation import served_store, shared_account
-from fullrecall.evaluation.keys import completion_key
+from fullrecall.run.keys import completion_key
 from fullrecall.evaluation.served_store import Server
 from fullrecall.evaluation.shared_account import JobBudget
 from fullrecall.models import ChatRequest, Completion

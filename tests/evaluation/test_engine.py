@@ -12,7 +12,7 @@ import pytest
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.errors import InputError
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.evaluation.event_loop import EventLoop
+from fullrecall.run.event_loop import EventLoop
 from fullrecall.models import Completion
 from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from fullrecall.evaluation.progress import Progress
+    from fullrecall.run.progress import Progress
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
 
 

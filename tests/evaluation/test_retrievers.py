@@ -17,8 +17,8 @@ import pytest
 
 from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import InputError, Interrupted, ParameterError
-from fullrecall.evaluation.asker import Asker
-from fullrecall.evaluation.retrievers import as_retriever
+from fullrecall.run.asker import Asker
+from fullrecall.run.retrievers import as_retriever
 from fullrecall.retrieval import Call, Retrieval
 from fullrecall.testing import ScriptedChatModel
 

@@ -16,7 +16,7 @@ import pytest
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.limits import Limits
+from fullrecall.run.limits import Limits
 from fullrecall.evaluation.run import Options, RunOptions
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.retries import MOST_CHARACTERS, Retries

@@ -29,8 +29,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
-from fullrecall.evaluation.contents import read_contents
-from fullrecall.evaluation.store import Store
+from fullrecall.run.contents import read_contents
+from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.models import ChatRequest, Completion
 
 BOUND = 60.0
@@ -132,7 +132,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "runs.sqlite"
         self.ledger = Path(self.folder.name) / "paid.txt"
-        self.store = Store(self.path)
+        self.store = SQLiteLedger(self.path)
         self.answered: set[int] = set()
         self.lost: Counter[int] = Counter()
 
@@ -222,7 +222,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def two_threads(self, numbers: list[int]) -> None:
         """Two threads ask the same, one by the open store and one by its path."""
 
-        def one(store: Store | Path) -> None:
+        def one(store: SQLiteLedger | Path) -> None:
             evaluate(samples(numbers), scorer(self.model()), store=store, progress=False)
 
         threads = [threading.Thread(target=one, args=(store,)) for store in (self.store, self.path)]
@@ -297,7 +297,7 @@ class LedgerMachine(RuleBasedStateMachine):
         """The store is closed and opened again."""
         with bounded():
             self.store.close()
-            self.store = Store(self.path)
+            self.store = SQLiteLedger(self.path)
 
     @precondition(lambda self: self.answered)
     @rule()
@@ -320,7 +320,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_that_was_written_is_lost(self) -> None:
         """Every answer that any process was paid for is there, but those of a kill."""
-        self.store.release(b"", b"").result(BOUND)  # what was handed over before is written by then
+        self.store.forget("", "").result(BOUND)  # what was handed over before is written by then
         missing = [n for n in self.paid() if not self.kept(n)]
         assert all(self.lost[number] for number in missing)
 
@@ -330,10 +330,10 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def kept(self, number: int) -> bool:
         """Whether the store has an answer to this claim, as a new run sees it."""
-        from fullrecall.evaluation.keys import completion_key
+        from fullrecall.run.keys import completion_key
 
         (ask,) = next(scorer(self.model()).flow(samples([number])[0]))
-        return self.store.completion(completion_key(ask)) is not None
+        return self.store.get(completion_key(ask)).value is not None
 
 
 STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "500"))
@@ -441,32 +441,32 @@ def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> Non
 
 def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
     """One of a process that is dead is free at once, one that was not renewed when it is due."""
-    from fullrecall.evaluation.lease import LEASE_SECONDS, Lease, own_place
+    from fullrecall.run.ledger import CLAIM_SECONDS, Claim, own_place
 
     ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
                            capture_output=True, text=True, check=True)  # fmt: skip
     import time
 
-    soon = time.time() + LEASE_SECONDS
-    assert Lease(b"t", own_place(), os.getpid(), soon).is_held()
-    assert Lease(b"t", "another machine", 1, soon).is_held()
-    assert not Lease(b"t", own_place(), os.getpid(), time.time() - 1).is_held()
-    assert not Lease(b"t", own_place(), os.getpid(), soon + 1e6).is_held(), "a clock set back"
+    soon = time.time() + CLAIM_SECONDS
+    assert Claim("t", own_place(), os.getpid(), soon).is_held(time.time())
+    assert Claim("t", "another machine", 1, soon).is_held(time.time())
+    assert not Claim("t", own_place(), os.getpid(), time.time() - 1).is_held(time.time())
+    assert not Claim("t", own_place(), os.getpid(), soon + 1e6).is_held(time.time()), "a clock set back"
     if os.name == "posix":
-        assert not Lease(b"t", own_place(), int(ended.stdout), soon).is_held()
+        assert not Claim("t", own_place(), int(ended.stdout), soon).is_held(time.time())
     if Path("/proc/self/stat").exists():
         with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as unasked:
             assert unasked.stdout is not None
             unasked.stdout.read()
             os.waitid(os.P_PID, unasked.pid, os.WEXITED | os.WNOWAIT)
-            assert not Lease(b"t", own_place(), unasked.pid, soon).is_held(), "dead, not yet buried"
+            assert not Claim("t", own_place(), unasked.pid, soon).is_held(time.time()), "dead, not yet buried"
 
 
 @posix
 def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Path) -> None:
     """A pool that is made in a callback has children whose store works."""
     codes = []
-    with Store(tmp_path / "s") as store:
+    with SQLiteLedger(tmp_path / "s") as store:
 
         def child() -> None:
             evaluate(samples([7, 8]), scorer(Paid(tmp_path / "p")), store=store, progress=False)

@@ -18,7 +18,7 @@ from fullrecall.report import terminal
 from fullrecall.report.terminal import one_line
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.contents import Contents
+    from fullrecall.run.contents import Contents
 
 HELP = """\
 A store: its models and scorers, how much of each is kept, and the tokens spent on it. A report: \
@@ -55,7 +55,7 @@ def _is_store(path: Path) -> bool:
 
 
 def _show_store(path: Path, *, as_json: bool) -> None:
-    from fullrecall.evaluation.contents import read_contents
+    from fullrecall.run.contents import read_contents
 
     contents = read_contents(path)
     if as_json:

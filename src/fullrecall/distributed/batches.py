@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -23,7 +23,8 @@ from fullrecall.distributed.tables import Table, empty_frame, table_of
 from fullrecall.distributed.totals.summed_rows import KEY, TOTALS, SummedRows
 from fullrecall.distributed.totals.whole import planned_runs
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
-from fullrecall.evaluation.limits import Limits
+from fullrecall.run.ledger import SCHEMES, Address
+from fullrecall.run.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers
 from fullrecall.measures import Measure
 from fullrecall.models.retries import MOST, Retries
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fullrecall.datasets.rows import Rename
-    from fullrecall.evaluation.budget import Budget
+    from fullrecall.run.budget import Budget
     from fullrecall.usage import Spent
 
 _PAUSE_SECONDS = 1.0
@@ -140,6 +141,7 @@ class BatchScorer:
             if not self._is_served:  # workers may run in another directory
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
+        self._open_account()
         Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
         Columns(self.rename)
         own = frames.score_columns(self._batch_job.methods, self.measures)
@@ -271,9 +273,17 @@ class BatchScorer:
 
     @property
     def spent(self) -> Spent | None:
-        """What all workers have sent and paid so far; None without a budget or a rate."""
-        budget = self._options["budget"]
-        return None if budget is None else budget.spent()
+        """What all workers have sent and paid so far; None without a budget or a rate.
+
+        Raises `StoreError` where the store has lost it.
+        """
+        budget, address = self._bounds, self._address
+        if budget is None or address is None:
+            return None
+        from fullrecall.run.account import spent_of
+
+        with address.open() as ledger:
+            return spent_of(ledger, budget)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is worked out when it is first used.
@@ -286,44 +296,47 @@ class BatchScorer:
 
     @property
     def _is_served(self) -> bool:
-        return isinstance(self.store, str) and self.store.startswith(_SCHEMES)
+        return isinstance(self.store, str) and self.store.startswith(SCHEMES)
+
+    @property
+    def _address(self) -> Address | None:
+        """Where all workers find what was answered, and what was spent."""
+        return None if self.store is None else Address(str(self.store), self._job)
+
+    @property
+    def _bounds(self) -> Budget | None:
+        """What all workers may spend together, and how fast."""
+        if self.budget is None and self.rate is None:
+            return None
+        from fullrecall.run.budget import Budget
+
+        return replace(self.budget or Budget(), rate=self.rate)
+
+    def _open_account(self) -> None:
+        """Open the account of the job: workers find it there, or send nothing."""
+        budget, address = self._bounds, self._address
+        if budget is None:
+            return
+        if address is None:
+            raise ParameterError(
+                "budget and rate need store=…, a file or a redis:// URL that all workers share"
+            )
+        with address.open() as ledger:
+            ledger.open_account(budget.owner)
 
     @property
     def _options(self) -> dict[str, Any]:
         """The options of `evaluate`: what workers share is given with the job that they are of."""
-        store: Any = None
-        budget: Any = None
-        if self._is_served:
-            from fullrecall.evaluation.served_store import Server
-
-            store = Server(str(self.store), self._job)
-        elif self.store is not None:
-            from fullrecall.evaluation.store import JobFile
-
-            store = JobFile(str(self.store), self._job)
-        if self.budget is not None or self.rate is not None:
-            if not self._is_served:
-                raise ParameterError(
-                    "budget and rate need store='redis://…', a server that all workers share: "
-                    f"got store={self.store!r}"
-                )
-            from fullrecall.evaluation.budget import Budget
-            from fullrecall.evaluation.shared_account import JobBudget
-
-            given = vars(self.budget or Budget())
-            budget = JobBudget(**given, server=store, rate=self.rate)
         return {
             "max_concurrency": self.max_concurrency,
             "timeout": self.timeout,
             "deadline": self.deadline,
             "retries": self.retries,
-            "store": store,
-            "budget": budget,
+            "store": self._address,
+            "budget": self._bounds,
             "progress": False,
         }
 
-
-_SCHEMES = ("redis://", "rediss://", "unix://")
 
 _NO_TOKEN = ("scorers", "retries", "_job")
 

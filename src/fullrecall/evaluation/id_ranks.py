@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fullrecall.evaluation.work import score_one
+from fullrecall.run.work import score_one
 from fullrecall.findings import ranks_of
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.row import Row
@@ -17,7 +17,7 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.drivers import Run
+    from fullrecall.run.drivers import Run
     from fullrecall.report.tally import Tallies
 
 _MOST_WAITING = 256

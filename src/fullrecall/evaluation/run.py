@@ -15,12 +15,11 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
-from fullrecall.evaluation.interruption import interruptible
-from fullrecall.evaluation.limits import Limits
+from fullrecall.run.interruption import interruptible
+from fullrecall.run.limits import Limits
 from fullrecall.measures import Measure
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
@@ -30,13 +29,12 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.asker import Asker
-    from fullrecall.evaluation.budget import Budget
-    from fullrecall.evaluation.drivers import Run
-    from fullrecall.evaluation.progress import Meter, OnProgress
-    from fullrecall.evaluation.retrievers import RetrieverLike
-    from fullrecall.evaluation.served_store import ServedStore, Server
-    from fullrecall.evaluation.store import JobFile, Store
+    from fullrecall.run.asker import Asker
+    from fullrecall.run.budget import Budget
+    from fullrecall.run.drivers import Run
+    from fullrecall.run.progress import Meter, OnProgress
+    from fullrecall.run.retrievers import RetrieverLike
+    from fullrecall.run.ledger import StoreLike
     from fullrecall.report.found_rows import FoundRows
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -73,7 +71,7 @@ class RunOptions(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     retries: Retries | int
-    store: Store | ServedStore | JobFile | Server | str | Path | None
+    store: StoreLike | None
     budget: Budget | None
     retriever: RetrieverLike | None
     progress: bool
@@ -127,7 +125,7 @@ def evaluate(
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
     reading `samples`, `sink` or `on_progress` raises.
     """
-    from fullrecall.evaluation.drivers import Run, rows_of
+    from fullrecall.run.drivers import Run, rows_of
     from fullrecall.evaluation.id_ranks import find_ids, found_rows
 
     given = Options(**options)
@@ -158,7 +156,7 @@ async def aevaluate(
     `await model.aclose()` closes those of an `OpenAIChatModel`. A cancelled task ends the run;
     what a `store` has is kept.
     """
-    from fullrecall.evaluation.drivers import Run, arows_of
+    from fullrecall.run.drivers import Run, arows_of
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
@@ -211,8 +209,8 @@ async def _aretrieved(
 
 
 def _asker(retriever: RetrieverLike, run: Run) -> Asker:
-    from fullrecall.evaluation.asker import Asker
-    from fullrecall.evaluation.retrievers import as_retriever
+    from fullrecall.run.asker import Asker
+    from fullrecall.run.retrievers import as_retriever
 
     limits = run.limits
     return Asker(
@@ -236,7 +234,7 @@ def _reporting(
     run: Run, options: Options, samples: object, found: FoundRows | None = None
 ) -> Iterator[tuple[Report, Callable[[Row], None]]]:
     """Yield the report and what adds a row to it; whatever ends the run goes with the report."""
-    from fullrecall.evaluation.progress import Meter, known_length
+    from fullrecall.run.progress import Meter, known_length
 
     methods = [scorer.method for scorer in run.scorers]
     keeps = options.keep == "rows"

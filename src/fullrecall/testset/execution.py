@@ -13,9 +13,9 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpa
 
 from fullrecall.errors import JudgeError, ParameterError, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.evaluation.budget import Budget
-from fullrecall.evaluation.progress import OnProgress
-from fullrecall.evaluation.store import Store
+from fullrecall.run.budget import Budget
+from fullrecall.run.progress import OnProgress
+from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.judge import Flow
 from fullrecall.models.chat import ChatModel
@@ -36,7 +36,7 @@ class ModelOptions(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     retries: Retries | int
-    store: Store | str | Any | None
+    store: SQLiteLedger | str | Any | None
     budget: Budget | None
     progress: bool
     on_progress: OnProgress | None

@@ -13,7 +13,7 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, 
 
 from fullrecall import IdRecall, Retrieval, Sample
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.retrievers import RetrieverLike, as_retriever
+from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.evaluation.run import check_scorers
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall import Sample
-from fullrecall.evaluation.retrievers import as_retrieval, failed
+from fullrecall.run.retrievers import as_retrieval, failed
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.scorers import Scorer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fullrecall.evaluation.limits import LATE
+from fullrecall.run.limits import LATE
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
@@ -19,7 +19,7 @@ from fullrecall.scorers.scorer import Scorer
 if TYPE_CHECKING:
     import asyncio
 
-    from fullrecall.evaluation.cache import Cache
+    from fullrecall.run.kept import Results
     from fullrecall.judges.judge import Ask, Flow
 
 _INTERRUPTED = "the run was interrupted before it was judged"
@@ -59,15 +59,15 @@ class Work:
         return Row(self.position, self.sample, tuple(results))
 
 
-def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], cache: Cache | None) -> Work:
+def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], results: Results | None) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made.
 
-    `cache` is None where no scorer has a flow.
+    `results` is None where no scorer has a flow.
     """
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
         make = getattr(scorer, "flow", None)
-        known = None if make is None or cache is None else cache.result(scorer, sample)
+        known = None if make is None or results is None else results.get(scorer, sample)
         if make is None:
             work.results[index] = score_one(scorer, sample)
         elif known is not None:

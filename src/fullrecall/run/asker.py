@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 
-from fullrecall.evaluation.call_place import (
+from fullrecall.run.call_place import (
     CallPlace,
     InLoopThread,
     InTasks,
@@ -23,8 +23,8 @@ from fullrecall.evaluation.call_place import (
     is_thread_bound,
     late,
 )
-from fullrecall.evaluation.interruption import Interruption
-from fullrecall.evaluation.retrievers import FunctionRetriever, failed, is_asynchronous
+from fullrecall.run.interruption import Interruption
+from fullrecall.run.retrievers import FunctionRetriever, failed, is_asynchronous
 from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.sample import Sample
 

@@ -23,19 +23,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
-from fullrecall.evaluation.budget import account_of
-from fullrecall.evaluation.interruption import Interruption
-from fullrecall.evaluation.limits import Limits
+from fullrecall.run.budget import Spending, checked
+from fullrecall.run.interruption import Interruption
+from fullrecall.run.limits import Limits
 from fullrecall.evaluation.run import as_sample_at
-from fullrecall.evaluation.work import Work, late, prepared, score_one
+from fullrecall.run.work import Work, late, prepared, score_one
 from fullrecall.measures import Recall
 from fullrecall.report.row import Row
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.cache import AnyStore, Cache
-    from fullrecall.evaluation.engine import Engine
+    from fullrecall.run.kept import Results
+    from fullrecall.run.ledger import Ledger
+    from fullrecall.run.engine import Engine
     from fullrecall.measures import Measure
     from fullrecall.report.late import Late
     from fullrecall.result import Result
@@ -77,7 +78,13 @@ class Run:
     """The measures of each score that are read as soon as there is a row."""
 
     def __post_init__(self) -> None:
-        self.account = account_of(self.limits.budget, self.scorers)
+        budget = checked(self.limits.budget, self.scorers)
+        if any(hasattr(scorer, "flow") for scorer in self.scorers):
+            from fullrecall.run.account import Account
+
+            self.account: Spending = Account(budget)
+        else:
+            self.account = Spending(budget)
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""
@@ -91,11 +98,11 @@ class Run:
         flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
         return self.limits.store is None and not flows
 
-    def work(self, position: int, sample: Sample, cache: Cache | None) -> Work:
+    def work(self, position: int, sample: Sample, results: Results | None) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
-        return prepared(position, sample, self.scorers, cache)
+        return prepared(position, sample, self.scorers, results)
 
 
 class _Reader:
@@ -128,14 +135,15 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
         yield from _asking_nobody(reader, run)
         _finish(run, reader.error)
         return
-    from fullrecall.evaluation.cache import Cache, opened
+    from fullrecall.run.kept import Results
+    from fullrecall.run.ledger import Opened
 
-    with opened(run.limits.store) as store:
-        cache = Cache(store, run.account.spent)
+    with Opened(run.limits.store) as ledger:
+        results = Results(ledger, run.account.spent)
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
-            work = run.work(*drawn, cache)
+            work = run.work(*drawn, results)
             if work.begun:
-                yield from _side_by_side(work, reader, run, cache)
+                yield from _side_by_side(work, reader, run, results)
                 return
             yield work.row(run.scorers)
         _finish(run, reader.error)
@@ -190,11 +198,11 @@ def _late_rows(
         yield Row(*drawn, tuple(results)), late_of(results, readings)
 
 
-def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:
-    from fullrecall.evaluation.event_loop import EventLoop
+def _side_by_side(first: Work, reader: _Reader, run: Run, results: Results) -> Iterator[Row]:
+    from fullrecall.run.event_loop import EventLoop
 
     with EventLoop() as loop:
-        engine = loop.call(_engine(run, cache))
+        engine = loop.call(_engine(run, results))
         run.interruption.tell(lambda: loop.soon(engine.interrupt))
         try:
             yield from loop.call(engine.turn(first))
@@ -202,14 +210,14 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Itera
                 began = time.monotonic()
                 if (drawn := reader.draw()) is None:
                     break
-                work = run.work(*drawn, cache)
+                work = run.work(*drawn, results)
                 yield from loop.call(engine.turn(work, pause=_owed(began)))
             while rows := loop.call(engine.rest()):
                 yield from rows
         finally:
             run.interruption.tell(None)
             loop.call(engine.close(connections=True))
-        _finish(run, reader.error, engine.requests.stopped)
+        _finish(run, reader.error, engine.door.stopped)
 
 
 async def arows_of(
@@ -223,7 +231,7 @@ async def arows_of(
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    from fullrecall.evaluation.cache import Cache
+    from fullrecall.run.kept import Results
 
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
@@ -233,10 +241,10 @@ async def arows_of(
         return await loop.run_in_executor(thread, called)
 
     try:
-        async with _store_of(run, away) as store:
-            cache = Cache(store, run.account.spent)
-            source = _Source(samples, run, cache, away)
-            engine = await _engine(run, cache, away)
+        async with _ledger_of(run, away) as ledger:
+            results = Results(ledger, run.account.spent)
+            source = _Source(samples, run, results, away)
+            engine = await _engine(run, results, away)
             try:
                 while not engine.is_over and (works := await source.draw()):
                     for work in works:
@@ -247,26 +255,24 @@ async def arows_of(
                         yield row
             finally:
                 await engine.close(connections=False)
-            _finish(run, source.error, engine.requests.stopped)
+            _finish(run, source.error, engine.door.stopped)
     finally:
         thread.shutdown(wait=False)
 
 
 @asynccontextmanager
-async def _store_of(
-    run: Run, away: Callable[..., Awaitable[Any]]
-) -> AsyncIterator[AnyStore | None]:
-    """Open the run's store and close it again away from the loop: both wait for the disk."""
+async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Ledger]:
+    """Open the run's ledger and close it again away from the loop: both wait for the disk."""
     import asyncio
 
-    from fullrecall.evaluation.cache import opened
+    from fullrecall.run.ledger import Opened
 
-    store = opened(run.limits.store)
-    yielded: AnyStore | None = await away(store.__enter__)
+    opened = Opened(run.limits.store)
+    ledger: Ledger = await away(opened.__enter__)
     try:
-        yield yielded
+        yield ledger
     finally:
-        await asyncio.shield(away(store.__exit__, None, None, None))
+        await asyncio.shield(away(opened.__exit__, None, None, None))
 
 
 class _Source:
@@ -276,11 +282,11 @@ class _Source:
         self,
         samples: Iterable[Sample] | AsyncIterable[object],
         run: Run,
-        cache: Cache,
+        results: Results,
         away: Callable[..., Awaitable[Any]],
     ) -> None:
         self._run = run
-        self._cache = cache
+        self._results = results
         self._away = away
         self._error: Exception | None = None
         self._position = 0
@@ -308,31 +314,34 @@ class _Source:
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
             self._error = error
             return []
-        return [await self._away(self._run.work, self._position, sample, self._cache)]
+        return [await self._away(self._run.work, self._position, sample, self._results)]
 
     def _some(self, reader: _Reader) -> list[Work]:
         """Return samples up to the first that asks, as many as can be prepared in a moment."""
         began = time.monotonic()
         works: list[Work] = []
         while (drawn := reader.draw()) is not None:
-            works.append(self._run.work(*drawn, self._cache))
+            works.append(self._run.work(*drawn, self._results))
             if works[-1].begun or time.monotonic() - began > _AWAY_SECONDS:
                 break
         return works
 
 
 async def _engine(
-    run: Run, cache: Cache, compute: Callable[..., Awaitable[Any]] | None = None
+    run: Run, results: Results, compute: Callable[..., Awaitable[Any]] | None = None
 ) -> Engine:
     """Return an engine for this event loop."""
-    from fullrecall.evaluation.engine import Engine
-    from fullrecall.evaluation.requests import Requests
+    from fullrecall.run.account import Account
+    from fullrecall.run.engine import Engine
+    from fullrecall.run.request import Door
 
-    requests = Requests(run.limits, cache, run.account, run.seconds_left)
+    account = run.account
+    assert isinstance(account, Account)  # noqa: S101 - somebody asks
+    account.share(results.ledger)
     return Engine(
         run.scorers,
-        requests,
-        cache,
+        Door(run.limits, results, account, run.seconds_left),
+        results,
         max_concurrency=run.limits.max_concurrency,
         beat=run.beat,
         compute=compute,

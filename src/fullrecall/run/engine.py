@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fullrecall.evaluation.cache import Cache
-from fullrecall.evaluation.requests import Requests
-from fullrecall.evaluation.work import Begun, Work, raised, unscored
+from fullrecall.run.kept import Results
+from fullrecall.run.request import Door
+from fullrecall.run.work import Begun, Work, raised, unscored
 from fullrecall.judges.flow import NotAsked, Tally, arun
 from fullrecall.report.row import Row
 from fullrecall.scorers.scorer import Scorer
@@ -36,16 +36,16 @@ class Engine:
     def __init__(
         self,
         scorers: Sequence[Scorer],
-        requests: Requests,
-        cache: Cache,
+        door: Door,
+        results: Results,
         *,
         max_concurrency: int,
         beat: Callable[[], object],
         compute: Callable[..., Awaitable[Any]] | None = None,
     ) -> None:
-        self.requests = requests
+        self.door = door
         self._scorers = scorers
-        self._cache = cache
+        self._results = results
         self._most = max_concurrency
         self._compute = compute
         self._works: deque[Work] = deque()
@@ -57,7 +57,7 @@ class Engine:
     @property
     def is_over(self) -> bool:
         """Whether no more samples are to be taken."""
-        return self._interrupted or self.requests.stopped is not None
+        return self._interrupted or self.door.stopped is not None
 
     def interrupt(self) -> None:
         """Give up what is in flight; the next turn returns all rows there are."""
@@ -101,8 +101,7 @@ class Engine:
         self.interrupt()
         self._beating.cancel()
         await self._ended()
-        if connections:
-            await self.requests.close()
+        await self.door.close(connections=connections)
 
     async def _ended(self) -> None:
         while self._running:
@@ -137,13 +136,13 @@ class Engine:
         try:
             result, _ = await arun(
                 begun.flow,
-                self.requests.answer,
+                self.door.answer,
                 step=begun.asked,
                 compute=self._compute,
                 tally=tally,
             )
             result = replace(result, usage=tally.usage)
-            await self._cache.keep_result(scorer, work.sample, result)
+            await self._results.keep(scorer, work.sample, result)
         except NotAsked as why:
             usage = tally.usage.plus(Usage(why.requests))
             result = replace(unscored(scorer, str(why)), usage=usage)
