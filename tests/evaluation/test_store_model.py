@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,9 +28,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
+from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
 from fullrecall.run.contents import read_contents
+from fullrecall.run.account import spent_of
+from fullrecall.run.ledger import Address
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.models import ChatRequest, Completion
 
@@ -445,8 +448,6 @@ def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
 
     ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
                            capture_output=True, text=True, check=True)  # fmt: skip
-    import time
-
     soon = time.time() + CLAIM_SECONDS
     assert Claim("t", own_place(), os.getpid(), soon).is_held(time.time())
     assert Claim("t", "another machine", 1, soon).is_held(time.time())
@@ -482,3 +483,100 @@ def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Pa
         assert codes == [0]
         assert not store.problem
     assert read_contents(tmp_path / "s").completions == 5
+
+
+# --- what the workers of a machine share
+
+
+def shares(address: Address, budget: Budget, numbers: list[int], paid: Path) -> Report:
+    """Evaluate as one worker of a job."""
+    return evaluate(
+        samples(numbers), scorer(Paid(paid)), store=address, budget=budget, progress=False,
+        max_concurrency=4,
+    )  # fmt: skip
+
+
+def opened(path: Path, budget: Budget) -> Address:
+    """Return the address of a new job whose account is open."""
+    address = Address(str(path), "job")
+    with address.open() as ledger:
+        ledger.open_account(budget.owner)
+    return address
+
+
+@posix
+@pytest.mark.parametrize("budget", [Budget(calls=25), Budget(tokens=375)], ids=["calls", "tokens"])
+def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budget) -> None:
+    """Four of them, one of which is killed: what was paid is within it, and all of it is used."""
+    address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
+    context = multiprocessing.get_context("fork")
+
+    def work(seed: int) -> None:
+        numbers = list(range(20 * seed, 20 * seed + 20))
+        shares(address, budget, numbers, paid)
+
+    def dies() -> None:
+        def die(sent: int) -> None:
+            if sent == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        evaluate(
+            samples([90, 91, 92]), scorer(Paid(paid, die)), store=address, budget=budget,
+            progress=False, max_concurrency=1,
+        )  # fmt: skip
+
+    workers = [context.Process(target=work, args=(seed,)) for seed in range(3)]
+    workers.append(context.Process(target=dies))
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(BOUND)
+    assert [worker.exitcode for worker in workers[:3]] == [0, 0, 0]
+    count = Paid(paid).paid().total()
+    assert count <= 25 + (budget.tokens is not None)
+    if budget.calls is not None:
+        with address.open() as ledger:
+            assert spent_of(ledger, budget).calls == 25
+        assert count >= 24, "the killed one's is counted, and was not paid"
+
+
+def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
+    """Requests of two workers take turns: none comes before its time."""
+    budget = Budget(rate=100.0)
+    address, came = opened(tmp_path / "s", budget), []
+
+    def work(first: int) -> None:
+        model = Paid(tmp_path / "p", lambda _: came.append(time.monotonic()))
+        evaluate(
+            samples(list(range(first, first + 10))), scorer(model), store=address, budget=budget,
+            progress=False,
+        )  # fmt: skip
+
+    began = time.monotonic()
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND)
+    assert len(came) == 20
+    assert max(came) - began >= 0.9 * 19 / 100
+
+
+def test_an_account_that_is_gone_or_anothers_ends_the_job(tmp_path: Path) -> None:
+    """Nothing is sent: nobody knows what was spent. The message says what happened."""
+    budget = Budget(calls=5)
+    address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
+    others = Budget(calls=6)
+    for given, at, why in (
+        (others, address, "is another's"),
+        (budget, Address(str(tmp_path / "s"), "no job"), "is gone"),
+    ):
+        report = shares(at, given, [1, 2], paid)
+        assert [why in (row.results[0].reason or "") for row in report] == [True, True]
+    assert not paid.exists()
+    assert {row.results[0].score for row in shares(address, budget, [1, 2], paid)} == {0.0}
+    for file in tmp_path.glob("s*"):
+        file.unlink()
+    report = shares(address, budget, [3], paid)
+    assert "is gone" in (report.rows[0].results[0].reason or "")
+    assert Paid(paid).paid().total() == 2

@@ -268,7 +268,8 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
     if rests > 0:
         return _Answer(granted=False, wait=rests)
     if budget.calls is not None and state.get("calls", 0) >= budget.calls:
-        return _Answer(False, why=f"the budget of {counted(budget.calls, 'call')} is used up")
+        why = f"the budget of {counted(budget.calls, 'call')} is used up"
+        return _Answer(granted=False, why=why)
     most = _at_most(ask, budget, state)
     if budget.is_measured:
         beside = len(holds) <= state.get("settled", 0)  # what few took says little of many

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 
+from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.run.call_place import (
     CallPlace,
     InLoopThread,
@@ -25,7 +26,6 @@ from fullrecall.run.call_place import (
 )
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.retrievers import FunctionRetriever, failed, is_asynchronous
-from fullrecall.retrieval import Retrieval, Retriever
 from fullrecall.sample import Sample
 
 

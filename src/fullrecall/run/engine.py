@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from fullrecall.judges.flow import NotAsked, Tally, arun
+from fullrecall.report.row import Row
 from fullrecall.run.kept import Results
 from fullrecall.run.request import Door
 from fullrecall.run.work import Begun, Work, raised, unscored
-from fullrecall.judges.flow import NotAsked, Tally, arun
-from fullrecall.report.row import Row
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Usage
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import warnings
 from asyncio import wrap_future
-from dataclasses import asdict
 from contextlib import suppress
+from dataclasses import asdict
 
 from fullrecall.models.chat import Completion, Failure
 from fullrecall.result import Result, Status

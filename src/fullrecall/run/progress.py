@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
 from fullrecall.counts import counted
-from fullrecall.run.budget import Spending
 from fullrecall.report.row import Row
 from fullrecall.result import Status
+from fullrecall.run.budget import Spending
 from fullrecall.usage import Spent
 
 T = TypeVar("T")

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import astuple
 from functools import lru_cache
+from itertools import count
+from random import Random
 from typing import Any, TypeVar
 
 from fullrecall.errors import MissingExtraError, StoreError
@@ -70,6 +73,7 @@ class RedisLedger(Ledger):
         super().__init__(public_url(url), job)
         self._client = _client(url, os.getpid())
         self._set = self._client.register_script(_SET)
+        self._chance = Random()  # noqa: S311 - how long to wait is no secret
         self._life: tuple[str, str] | None = None
         try:
             self._client.ping()
@@ -83,7 +87,12 @@ class RedisLedger(Ledger):
         return self._tried(lambda: _entry(self._client.get(name_of(key))), Entry())
 
     def amend(
-        self, key: str, change: Change[T], *, otherwise: T, durable: bool = False  # noqa: ARG002
+        self,
+        key: str,
+        change: Change[T],
+        *,
+        otherwise: T,
+        durable: bool = False,  # noqa: ARG002
     ) -> Future[T]:
         """Change a record; the future is done when the server has it."""
         self.check_open()
@@ -91,7 +100,9 @@ class RedisLedger(Ledger):
 
     def _amended(self, key: str, change: Change[T]) -> T:
         name = name_of(key)
-        while True:
+        for tried in count():
+            # Others may be faster, again and again: whoever was late waits a little, at random.
+            time.sleep(min(0.05, 0.001 * 2 ** min(tried, 9)) * self._chance.random() if tried else 0)
             pipeline = self._client.pipeline(transaction=False)
             before, (seconds, micros), server = (
                 pipeline.get(name).time().info("server").execute()
@@ -106,6 +117,7 @@ class RedisLedger(Ledger):
             arguments = [before or "", after, "" if keeps else _KEEP_SECONDS]
             if self._set(keys=[name], args=arguments):
                 return told
+        raise AssertionError  # there is always another try
 
     def _life_of(self, run: str) -> str:
         """Return what tells the life of a server from another, empty where it forgets nothing."""

@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fullrecall.run.limits import LATE
 from fullrecall.report.row import Row
 from fullrecall.result import Result, Status
+from fullrecall.run.limits import LATE
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
     import asyncio
 
-    from fullrecall.run.kept import Results
     from fullrecall.judges.judge import Ask, Flow
+    from fullrecall.run.kept import Results
 
 _INTERRUPTED = "the run was interrupted before it was judged"
 
@@ -59,7 +59,9 @@ class Work:
         return Row(self.position, self.sample, tuple(results))
 
 
-def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], results: Results | None) -> Work:
+def prepared(
+    position: int, sample: Sample, scorers: Sequence[Scorer], results: Results | None
+) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made.
 
     `results` is None where no scorer has a flow.
