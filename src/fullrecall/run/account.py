@@ -94,11 +94,13 @@ class Account(Spending):
         self._held: set[str] = set()
         self._renewing: asyncio.Task[None] | None = None
         self._undoing: set[asyncio.Task[None]] = set()
+        self._is_bounded = budget.has_bounds
+        self._is_counted = budget.is_measured or bool(budget.prices)
         self._turns = asyncio.Semaphore(_ASKING)
 
     def share(self, ledger: Ledger) -> None:
         """Charge the account of the ledger's job from here on, where the budget has bounds."""
-        if ledger.job and (self.budget.has_bounds or self.budget.prices):
+        if ledger.job and (self._is_bounded or self.budget.prices):
             self._ledger = ledger
 
     def so_far(self) -> Spent:
@@ -112,7 +114,7 @@ class Account(Spending):
         Waits for those on their way where it depends on them, and for its turn by the rate.
         Raises `BudgetSpent` where the budget has no room, `NotAsked` where the account is lost.
         """
-        if self._ledger is None and not self.budget.has_bounds:
+        if self._ledger is None and not self._is_bounded:
             name = ""
         elif self._ledger is None and self.budget.rate is None:
             name = await self._turn(ask)
@@ -233,7 +235,7 @@ class Account(Spending):
         prompt, answered = completion.prompt_tokens, completion.completion_tokens
         self.spent.prompt_tokens += prompt
         self.spent.completion_tokens += answered
-        if not (self.budget.is_measured or self.budget.prices):
+        if not self._is_counted:
             return _Size(0, 0)  # nothing rests on how much it was
         size = _size(ask, self.budget, *_tokens(ask, completion))
         self._cost += size.cost / _NANO

@@ -47,8 +47,8 @@ _OWED = 0.25
 _LONGEST_PAUSE = 0.05
 """What requests in flight get after reading held them up: a share of its time, at most so long."""
 
-_AWAY_SECONDS = 0.02
-"""How long samples are prepared away from a user's event loop before it gets their rows."""
+_READING_SECONDS = 0.02
+"""How long samples are prepared before those in flight go on, and rows are returned."""
 
 _SLOW_SECONDS = 0.005
 """Reading a sample in less holds nothing up."""
@@ -122,6 +122,16 @@ class _Reader:
             return None
         self._position += 1
         return None if sample is None else (self._position, sample)
+
+    def works(self, run: Run, results: Results) -> list[Work]:
+        """Return samples up to the first that asks, as many as can be prepared in a moment."""
+        began = time.monotonic()
+        works: list[Work] = []
+        while not run.interruption.asked and (drawn := self.draw()) is not None:
+            works.append(run.work(*drawn, results))
+            if works[-1].begun or time.monotonic() - began > _READING_SECONDS:
+                break
+        return works
 
 
 def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
@@ -204,14 +214,12 @@ def _side_by_side(first: Work, reader: _Reader, run: Run, results: Results) -> I
     with EventLoop() as loop:
         engine = loop.call(_engine(run, results))
         run.interruption.tell(lambda: loop.soon(engine.interrupt))
+        works, began = [first], time.monotonic()
         try:
-            yield from loop.call(engine.turn(first))
-            while not engine.is_over:
+            while works:
+                yield from loop.call(engine.turn(works, pause=_owed(began)))
                 began = time.monotonic()
-                if (drawn := reader.draw()) is None:
-                    break
-                work = run.work(*drawn, results)
-                yield from loop.call(engine.turn(work, pause=_owed(began)))
+                works = [] if engine.is_over else reader.works(run, results)
             while rows := loop.call(engine.rest()):
                 yield from rows
         finally:
@@ -247,9 +255,8 @@ async def arows_of(
             engine = await _engine(run, results, away)
             try:
                 while not engine.is_over and (works := await source.draw()):
-                    for work in works:
-                        for row in await engine.turn(work):
-                            yield row
+                    for row in await engine.turn(works):
+                        yield row
                 while rows := await engine.rest():
                     for row in rows:
                         yield row
@@ -304,8 +311,9 @@ class _Source:
     async def draw(self) -> list[Work]:
         """Return the next samples; none at the end, and after an exception."""
         if self._reader is not None:
-            some: list[Work] = await self._away(self._some, self._reader)
-            return some
+            reading = self._reader.works, self._run, self._results
+            works: list[Work] = await self._away(*reading)
+            return works
         self._position += 1
         try:
             sample = as_sample_at(await anext(self._items), self._position)
@@ -315,16 +323,6 @@ class _Source:
             self._error = error
             return []
         return [await self._away(self._run.work, self._position, sample, self._results)]
-
-    def _some(self, reader: _Reader) -> list[Work]:
-        """Return samples up to the first that asks, as many as can be prepared in a moment."""
-        began = time.monotonic()
-        works: list[Work] = []
-        while (drawn := reader.draw()) is not None:
-            works.append(self._run.work(*drawn, self._results))
-            if works[-1].begun or time.monotonic() - began > _AWAY_SECONDS:
-                break
-        return works
 
 
 async def _engine(

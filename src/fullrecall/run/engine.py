@@ -66,18 +66,19 @@ class Engine:
             task.cancel()
         self._changed.set()
 
-    async def turn(self, work: Work, *, pause: float = 0.0) -> list[Row]:
-        """Take one more sample; return the rows that are ready, once there is room for another.
+    async def turn(self, works: Sequence[Work], *, pause: float = 0.0) -> list[Row]:
+        """Take more samples; return the rows that are ready, once there is room for another.
 
         `pause` are seconds that the samples in flight are owed, after reading has held them up.
         """
-        self._works.append(work)
-        if work.begun and not self._interrupted:
-            alone = len(work.begun) == 1
-            judging = self._one(work, work.begun[0]) if alone else self._all(work)
-            work.task = asyncio.create_task(judging)
-            self._running.add(work.task)
-            work.task.add_done_callback(self._finished)
+        self._works.extend(works)
+        for work in works:
+            if work.begun and not self._interrupted:
+                alone = len(work.begun) == 1
+                judging = self._one(work, work.begun[0]) if alone else self._all(work)
+                work.task = asyncio.create_task(judging)
+                self._running.add(work.task)
+                work.task.add_done_callback(self._finished)
         if self._running:
             await asyncio.sleep(pause)
         rows = self._ready()

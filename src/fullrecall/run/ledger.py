@@ -226,10 +226,9 @@ class Ledger(ABC):
     def _close(self) -> None:
         """Write what waits, and close what is open."""
 
-    def check_open(self) -> None:
-        """Raise `StoreError` once it is closed."""
-        if self.is_closed:
-            raise StoreError(f"the store {self.path} is closed: open it again")
+    def closed(self) -> StoreError:
+        """Return what to raise once it is closed."""
+        return StoreError(f"the store {self.path} is closed: open it again")
 
     def __enter__(self) -> Self:
         return self
@@ -322,7 +321,8 @@ class Opened:
     def __enter__(self) -> Ledger:
         store = self._store
         if isinstance(store, Ledger):
-            store.check_open()
+            if store.is_closed:
+                raise store.closed()
             return store
         self._ledger = self._open(store)
         return self._ledger

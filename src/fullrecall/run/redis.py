@@ -83,7 +83,8 @@ class RedisLedger(Ledger):
 
     def get(self, key: str) -> Entry:
         """Return the record of an ask, an empty one where there is none or the server is lost."""
-        self.check_open()
+        if self.is_closed:
+            raise self.closed()
         return self._tried(lambda: _entry(self._client.get(name_of(key))), Entry())
 
     def amend(
@@ -95,7 +96,8 @@ class RedisLedger(Ledger):
         durable: bool = False,  # noqa: ARG002
     ) -> Future[T]:
         """Change a record; the future is done when the server has it."""
-        self.check_open()
+        if self.is_closed:
+            raise self.closed()
         return self._pool.submit(self._tried, lambda: self._amended(key, change), otherwise)
 
     def _amended(self, key: str, change: Change[T]) -> T:

@@ -84,8 +84,9 @@ class Door:
         """
         key, *others = keys_of(ask)
         request = _Request(ask, key, others)
+        left = None if self._limits.deadline is None else self._seconds_left()
         try:
-            async with asyncio.timeout(self._seconds_left()) as limit:
+            async with asyncio.timeout(left) as limit:
                 kept = await self._kept(request)
                 return await self._asked(request) if kept is None else kept
         except NotAsked as why:

@@ -117,7 +117,8 @@ class SQLiteLedger(Ledger):
     def get(self, key: str) -> Entry:
         """Return the record of an ask, an empty one where there is none or it is damaged."""
         with self._lock:
-            self.check_open()
+            if self.is_closed:
+                raise self.closed()
             try:
                 if self._reading is None:
                     if self._file is None or _identity(self.path) != self._file:
@@ -134,7 +135,8 @@ class SQLiteLedger(Ledger):
         """Change a record in the writer's next transaction; in memory at once."""
         job = _Job(key, change, otherwise, durable)
         with self._lock:
-            self.check_open()
+            if self.is_closed:
+                raise self.closed()
             if self.problem:
                 job.tell(otherwise)
             elif not self.is_shared:

@@ -145,6 +145,7 @@ def writing(path: Path) -> sqlite3.Connection:
 def in_memory() -> sqlite3.Connection:
     """Return a connection to tables of its own, which end with it."""
     connection = _connected(":memory:")
+    connection.text_factory = str
     _make_tables(connection)
     return connection
 
