@@ -127,7 +127,7 @@ class _Reader:
         """Return samples up to the first that asks, as many as can be prepared in a moment."""
         began = time.monotonic()
         works: list[Work] = []
-        while not run.interruption.asked and (drawn := self.draw()) is not None:
+        while (drawn := self.draw()) is not None:
             works.append(run.work(*drawn, results))
             if works[-1].begun or time.monotonic() - began > _READING_SECONDS:
                 break
