@@ -104,7 +104,9 @@ class RedisLedger(Ledger):
         name = name_of(key)
         for tried in count():
             # Others may be faster, again and again: whoever was late waits a little, at random.
-            time.sleep(min(0.05, 0.001 * 2 ** min(tried, 9)) * self._chance.random() if tried else 0)
+            time.sleep(
+                min(0.05, 0.001 * 2 ** min(tried, 9)) * self._chance.random() if tried else 0
+            )
             pipeline = self._client.pipeline(transaction=False)
             before, (seconds, micros), server = (
                 pipeline.get(name).time().info("server").execute()
