@@ -5,8 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Future
 
 from fullrecall.models import Completion
-from fullrecall.run.kept import completion_of, text_of
 from fullrecall.run.ledger import Ledger
+from fullrecall.run.request import completion_of, text_of
 
 
 def keep(

@@ -20,10 +20,10 @@ import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.errors import StoreError
-from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.chat import Failure
 from fullrecall.models.retries import Retries, sound
+from fullrecall.run.sqlite import SQLiteLedger
 
 VERDICTS = json.dumps(
     {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.run.account import Account
-from fullrecall.run.budget import Budget, BudgetSpent
 from fullrecall.judges import Ask, Panel
 from fullrecall.models import ChatRequest, Completion, Message
+from fullrecall.run.account import Account
+from fullrecall.run.budget import Budget, BudgetSpent
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [

@@ -12,10 +12,10 @@ import pytest
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.errors import InputError
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.run.event_loop import EventLoop
 from fullrecall.models import Completion
 from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status
+from fullrecall.run.event_loop import EventLoop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

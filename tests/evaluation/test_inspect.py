@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, evaluate
 from fullrecall.cli import app
-from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.models import ChatRequest, Completion
+from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [

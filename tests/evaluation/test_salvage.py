@@ -10,14 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-
 from tests.evaluation.ledgers import keep, kept
 
 from fullrecall.errors import StoreError
+from fullrecall.models import Completion
 from fullrecall.run.contents import read_contents
 from fullrecall.run.salvage import salvaged
 from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.models import Completion
 
 ROWS = 60
 PAGE = 4096
@@ -138,11 +137,11 @@ def earlier(path: Path, version: int) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         for statement in (
             "CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            "CREATE TABLE completions (key BLOB PRIMARY KEY, model INTEGER, made REAL, "
-            "prompt_tokens INTEGER, completion_tokens INTEGER, failure TEXT, detail BLOB, "
-            "text BLOB, sum INTEGER)",
-            "CREATE TABLE results (key BLOB PRIMARY KEY, scorer INTEGER, made REAL, status TEXT, "
-            "result BLOB, sum INTEGER)",
+            """CREATE TABLE completions (key BLOB PRIMARY KEY, model INTEGER, made REAL,
+                prompt_tokens INTEGER, completion_tokens INTEGER, failure TEXT, detail BLOB,
+                text BLOB, sum INTEGER)""",
+            """CREATE TABLE results (key BLOB PRIMARY KEY, scorer INTEGER, made REAL, status TEXT,
+                result BLOB, sum INTEGER)""",
             "INSERT INTO names VALUES (1, 'm')",
             f"PRAGMA application_id = {0x66524331}",
             f"PRAGMA user_version = {version}",
@@ -175,7 +174,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
         path.mkdir()
     else:
         os.mkfifo(path if kind == "fifo" else f"{path}-wal")
-    with pytest.raises(StoreError, match="is a directory|not a regular file"):
+    with pytest.raises(StoreError, match=r"is a directory|not a regular file"):
         SQLiteLedger(path)
     with pytest.raises(StoreError):
         read_contents(path)

@@ -18,18 +18,18 @@ from tests.evaluation.stored import CALLS, SAMPLES, answers, ask, run, saved
 
 from fullrecall import ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import ParameterError, RunStopped, StoreError
-from fullrecall.run.contents import read_contents
+from fullrecall.judges import Prompts
+from fullrecall.models import ChatRequest, Completion, Failure
+from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.result import Status
 from fullrecall.run.account import Account
 from fullrecall.run.budget import Budget
+from fullrecall.run.contents import read_contents
 from fullrecall.run.kept import Results
 from fullrecall.run.keys import completion_key
 from fullrecall.run.limits import Limits
 from fullrecall.run.request import Door
 from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.judges import Prompts
-from fullrecall.models import ChatRequest, Completion, Failure
-from fullrecall.models.openai import OpenAIChatModel
-from fullrecall.result import Status
 from fullrecall.testing import ScriptedChatModel
 
 

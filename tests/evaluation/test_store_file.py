@@ -20,11 +20,11 @@ from tests.evaluation.stored import CALLS, SAMPLES, answers, run, saved
 
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError, StoreError
+from fullrecall.models import ChatRequest
+from fullrecall.result import Status
 from fullrecall.run.contents import read_contents
 from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.run.store_file import writing
-from fullrecall.models import ChatRequest
-from fullrecall.result import Status
 
 
 def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:

@@ -30,11 +30,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
-from fullrecall.run.contents import read_contents
+from fullrecall.models import ChatRequest, Completion
 from fullrecall.run.account import spent_of
+from fullrecall.run.contents import read_contents
 from fullrecall.run.ledger import Address
 from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.models import ChatRequest, Completion
 
 BOUND = 60.0
 """Seconds after which a step hangs: each takes milliseconds, on a busy machine too."""
@@ -448,19 +448,22 @@ def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
 
     ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
                            capture_output=True, text=True, check=True)  # fmt: skip
-    soon = time.time() + CLAIM_SECONDS
-    assert Claim("t", own_place(), os.getpid(), soon).is_held(time.time())
-    assert Claim("t", "another machine", 1, soon).is_held(time.time())
-    assert not Claim("t", own_place(), os.getpid(), time.time() - 1).is_held(time.time())
-    assert not Claim("t", own_place(), os.getpid(), soon + 1e6).is_held(time.time()), "a clock set back"
+    now = time.time()
+    soon = now + CLAIM_SECONDS
+    assert Claim("t", own_place(), os.getpid(), soon).is_held(now)
+    assert Claim("t", "another machine", 1, soon).is_held(now)
+    assert not Claim("t", own_place(), os.getpid(), now - 1).is_held(now)
+    assert not Claim("t", own_place(), os.getpid(), soon + 1e6).is_held(now), "a clock set back"
     if os.name == "posix":
-        assert not Claim("t", own_place(), int(ended.stdout), soon).is_held(time.time())
+        assert not Claim("t", own_place(), int(ended.stdout), soon).is_held(now)
     if Path("/proc/self/stat").exists():
         with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as unasked:
             assert unasked.stdout is not None
             unasked.stdout.read()
             os.waitid(os.P_PID, unasked.pid, os.WEXITED | os.WNOWAIT)
-            assert not Claim("t", own_place(), unasked.pid, soon).is_held(time.time()), "dead, not yet buried"
+            assert not Claim("t", own_place(), unasked.pid, soon).is_held(now), (
+                "dead, not yet buried"
+            )
 
 
 @posix

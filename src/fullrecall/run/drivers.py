@@ -102,7 +102,8 @@ class Run:
         """Return a sample prepared; one that comes after the deadline is not measured."""
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
-        return prepared(position, sample, self.scorers, results)
+        shared = results if results is not None and results.ledger.is_shared else None
+        return prepared(position, sample, self.scorers, shared)
 
 
 class _Reader:

@@ -143,7 +143,8 @@ class Engine:
                 tally=tally,
             )
             result = replace(result, usage=tally.usage)
-            await self._results.keep(scorer, work.sample, result)
+            if self._results.ledger.is_shared:
+                await self._results.keep(scorer, work.sample, result)
         except NotAsked as why:
             usage = tally.usage.plus(Usage(why.requests))
             result = replace(unscored(scorer, str(why)), usage=usage)

@@ -1,4 +1,4 @@
-"""What a ledger keeps of a run: completions and finished results, as text and back."""
+"""The finished results of runs, in their ledger."""
 
 from __future__ import annotations
 
@@ -6,28 +6,13 @@ import json
 import warnings
 from asyncio import wrap_future
 from contextlib import suppress
-from dataclasses import asdict
 
-from fullrecall.models.chat import Completion, Failure
 from fullrecall.result import Result, Status
 from fullrecall.run.keys import result_key
 from fullrecall.run.ledger import Ledger
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.usage import Spent
-
-
-def text_of(completion: Completion) -> str:
-    """Return a completion as text that `completion_of` reads back."""
-    failure = None if completion.failure is None else str(completion.failure)
-    return json.dumps({**asdict(completion), "failure": failure})
-
-
-def completion_of(text: str) -> Completion:
-    """Return what `text_of` wrote."""
-    plain = json.loads(text)
-    failure = plain.pop("failure")
-    return Completion(**plain, failure=None if failure is None else Failure(failure))
 
 
 class Results:
@@ -41,7 +26,7 @@ class Results:
 
     def get(self, scorer: Scorer, sample: Sample) -> Result | None:
         """Return a sample's result that a run finished before; None where there is none."""
-        key = result_key(scorer, sample) if self.ledger.is_shared else None
+        key = result_key(scorer, sample)
         value = None if key is None else self.ledger.get(key).value
         if value is None:
             return None
@@ -56,7 +41,7 @@ class Results:
     async def keep(self, scorer: Scorer, sample: Sample, result: Result) -> None:
         """Keep a finished result; one that is unscored, or rests on less than all, is none."""
         ledger = self.ledger
-        if not ledger.is_shared or result.status is Status.UNSCORED or result.unmeasured:
+        if result.status is Status.UNSCORED or result.unmeasured:
             return
         key = result_key(scorer, sample)
         if key is None:

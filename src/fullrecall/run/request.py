@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
+import json
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count
 
 from fullrecall.judges.flow import NotAsked, counted
@@ -18,7 +19,7 @@ from fullrecall.models.retries import Attempt
 from fullrecall.models.transport import closed
 from fullrecall.run.account import Account
 from fullrecall.run.endpoint import Endpoint
-from fullrecall.run.kept import Results, completion_of, text_of
+from fullrecall.run.kept import Results
 from fullrecall.run.keys import keys_of
 from fullrecall.run.limits import LATE, Limits
 from fullrecall.run.sqlite import SQLiteLedger
@@ -37,6 +38,7 @@ class _Request:
     failed_before: bool = False
     """Whether an earlier run asked in vain, and others were answered."""
     sent: int = 0
+    completion: Completion = field(default_factory=lambda: Completion(""))
     claim: str = ""
     written: Future[None] | None = None
     """Done once the answer is kept."""
@@ -152,13 +154,15 @@ class Door:
             self._tell(request, endpoint, attempt.trouble, began)
         finally:
             endpoint.leave()
-        return await self._written(request, counted(request.ask, attempt, request.sent))
+        return await self._written(request, request.completion)
 
     async def _sent(self, request: _Request, endpoint: Endpoint) -> Attempt:
         """Send a request until it is answered or given up; return the last attempt."""
         pardoned = False
         for sent in count(1):
             attempt = await self._charged(request, endpoint, sent)
+            if attempt.trouble is None:
+                break
             wait = self._retries.wait(sent, attempt.trouble)
             if wait is None and not pardoned:
                 pardoned = await self._is_pardoned(request, endpoint, attempt.trouble)
@@ -178,7 +182,8 @@ class Door:
                 request.sent = sent
                 attempt = await self._attempt(ask)
                 completion = attempt.completion
-                self._keep(request, counted(ask, attempt, sent))
+                request.completion = counted(ask, attempt, sent)
+                self._keep(request, request.completion)
             finally:
                 await account.settle(ask, hold, completion, sent)
             endpoint.hears(attempt, entered, self._retries)
@@ -201,14 +206,12 @@ class Door:
         except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
             return Attempt.failed(error)
 
-    async def _is_pardoned(
-        self, request: _Request, endpoint: Endpoint, trouble: Trouble | None
-    ) -> bool:
+    async def _is_pardoned(self, request: _Request, endpoint: Endpoint, trouble: Trouble) -> bool:
         """Whether a request that was turned away for good goes once more.
 
         Whoever answers others may have turned this one away by mistake.
         """
-        if trouble is None or trouble.passing or request.failed_before:
+        if trouble.passing or request.failed_before:
             return False
         if request.sent > self._retries.most:
             return False
@@ -318,6 +321,19 @@ class Door:
         if self._ledger.problem and self._keeps is self._ledger:
             self._results.warn()
             self._keeps = SQLiteLedger(None)
+
+
+def text_of(completion: Completion) -> str:
+    """Return a completion as text that `completion_of` reads back."""
+    failure = None if completion.failure is None else str(completion.failure)
+    return json.dumps({**asdict(completion), "failure": failure})
+
+
+def completion_of(text: str) -> Completion:
+    """Return what `text_of` wrote."""
+    plain = json.loads(text)
+    failure = plain.pop("failure")
+    return Completion(**plain, failure=None if failure is None else Failure(failure))
 
 
 def _is_answer(ask: Ask, completion: Completion) -> bool:

@@ -124,7 +124,7 @@ class SQLiteLedger(Ledger):
                     if self._file is None or _identity(self.path) != self._file:
                         return Entry()
                     self._reading = reading(self.path)  # after a fork
-                return _entry(self._reading, key)
+                return _entry(self._reading, key, checked=self.is_shared)
             except sqlite3.Error as error:
                 self._stop(error)
                 return Entry()
@@ -170,9 +170,9 @@ class SQLiteLedger(Ledger):
 
     def _amend_in_memory(self, job: _Job) -> None:
         assert self._writing is not None  # noqa: S101 - open, as was checked
-        told = _amended(self._writing, job)
+        told = _amended(self._writing, job, checked=False)
         if job.durable:
-            self._characters += len(_entry(self._writing, job.key).value or "")
+            self._characters += len(_entry(self._writing, job.key, checked=False).value or "")
             if self._characters > _MOST_CHARACTERS:
                 self._writing.execute(f"DELETE FROM asks WHERE rowid NOT IN {_NEWEST}")  # noqa: S608
                 self._characters //= 2
@@ -233,7 +233,7 @@ class SQLiteLedger(Ledger):
             self._synced = durable
         connection.execute("BEGIN IMMEDIATE")
         try:
-            values = [_amended(connection, job) for job in jobs]
+            values = [_amended(connection, job, checked=True) for job in jobs]
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -302,18 +302,19 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def _entry(connection: sqlite3.Connection, key: str) -> Entry:
+def _entry(connection: sqlite3.Connection, key: str, *, checked: bool) -> Entry:
+    """Return a record; a value that does not have its checksum is none, and is asked for again."""
     row = connection.execute(_GET, (key,)).fetchone()
     if row is None:
         return Entry()
     value, checksum, name, has_failed, *claim = row
-    if value is not None and checksum_of(key, value) != checksum:
-        value, name = None, None  # to be asked for again
+    if checked and value is not None and checksum_of(key, value) != checksum:
+        value, name = None, None
     return Entry(value, name or "", bool(has_failed), Claim(*claim) if claim[0] else None)
 
 
-def _amended(connection: sqlite3.Connection, job: _Job) -> Any:
-    entry = _entry(connection, job.key)
+def _amended(connection: sqlite3.Connection, job: _Job, *, checked: bool) -> Any:
+    entry = _entry(connection, job.key, checked=checked)
     changed, told = job.change(entry, Moment(seconds()))
     if changed == Entry():
         connection.execute("DELETE FROM asks WHERE key = ?", (job.key,))
@@ -321,7 +322,7 @@ def _amended(connection: sqlite3.Connection, job: _Job) -> Any:
         if changed.name != entry.name:
             connection.execute(_KEEP_NAME, (changed.name,))
         value = changed.value
-        checksum = None if value is None else checksum_of(job.key, value)
+        checksum = checksum_of(job.key, value) if checked and value is not None else None
         row = (job.key, value, checksum, changed.name, time.time(), changed.failed)
         connection.execute(_PUT, (*row, *(changed.claim or (None,) * 4)))
     return told

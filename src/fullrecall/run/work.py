@@ -64,7 +64,7 @@ def prepared(
 ) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made.
 
-    `results` is None where no scorer has a flow.
+    `results` are those of runs before this one, if it shares any.
     """
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
