@@ -7,7 +7,7 @@ import email.utils  # noqa: F401 - loaded here, since where it is used an event 
 import json
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count
 
 from fullrecall.judges.flow import NotAsked, counted
@@ -38,7 +38,6 @@ class _Request:
     failed_before: bool = False
     """Whether an earlier run asked in vain, and others were answered."""
     sent: int = 0
-    completion: Completion = field(default_factory=lambda: Completion(""))
     claim: str = ""
     written: Future[None] | None = None
     """Done once the answer is kept."""
@@ -150,14 +149,14 @@ class Door:
             completion = await self._claimed(request)
             if completion is not None:
                 return completion
-            attempt = await self._sent(request, endpoint)
-            self._tell(request, endpoint, attempt.trouble, began)
+            completion, trouble = await self._sent(request, endpoint)
+            self._tell(request, endpoint, trouble, began)
         finally:
             endpoint.leave()
-        return await self._written(request, request.completion)
+        return await self._written(request, completion)
 
     async def _sent(self, request: _Request, endpoint: Endpoint) -> Attempt:
-        """Send a request until it is answered or given up; return the last attempt."""
+        """Send a request until it is answered or given up; return the last attempt, counted."""
         pardoned = False
         for sent in count(1):
             attempt = await self._charged(request, endpoint, sent)
@@ -170,7 +169,7 @@ class Door:
             if wait is None:
                 break
             await asyncio.sleep(wait)
-        return attempt
+        return attempt._replace(completion=counted(request.ask, attempt, request.sent))
 
     async def _charged(self, request: _Request, endpoint: Endpoint, sent: int) -> Attempt:
         """Send a request once, within the endpoint's limit and the budget."""
@@ -182,8 +181,7 @@ class Door:
                 request.sent = sent
                 attempt = await self._attempt(ask)
                 completion = attempt.completion
-                request.completion = counted(ask, attempt, sent)
-                self._keep(request, request.completion)
+                self._keep(request, counted(ask, attempt, sent))
             finally:
                 await account.settle(ask, hold, completion, sent)
             endpoint.hears(attempt, entered, self._retries)
@@ -325,8 +323,15 @@ class Door:
 
 def text_of(completion: Completion) -> str:
     """Return a completion as text that `completion_of` reads back."""
-    failure = None if completion.failure is None else str(completion.failure)
-    return json.dumps({**asdict(completion), "failure": failure})
+    failure = completion.failure
+    return json.dumps({
+        "text": completion.text,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "failure": None if failure is None else str(failure),
+        "detail": completion.detail,
+        "requests": completion.requests,
+    })  # fmt: skip
 
 
 def completion_of(text: str) -> Completion:

@@ -42,9 +42,8 @@ _GONE = "it was deleted or replaced while it was in use"
 
 _GET = """SELECT value, sum, names.name, failed, token, place, pid, until
     FROM asks LEFT JOIN names ON names.id = asks.name WHERE key = ?"""
-_PUT = """INSERT OR REPLACE INTO asks
-    SELECT ?, ?, ?, (SELECT id FROM names WHERE name = ?), ?, ?, ?, ?, ?, ?"""
-_KEEP_NAME = "INSERT OR IGNORE INTO names (name) VALUES (?)"
+_PUT = """INSERT OR REPLACE INTO asks SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?
+    FROM names WHERE name = ?"""
 _NEWEST = "(SELECT rowid FROM asks ORDER BY rowid DESC LIMIT (SELECT count(*) / 2 FROM asks))"
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
@@ -133,22 +132,22 @@ class SQLiteLedger(Ledger):
         self, key: str, change: Change[T], *, otherwise: T, durable: bool = False
     ) -> Future[T]:
         """Change a record in the writer's next transaction; in memory at once."""
+        if not self.is_shared:
+            return _done(self._amended_in_memory(key, change))
         job = _Job(key, change, otherwise, durable)
         with self._lock:
             if self.is_closed:
                 raise self.closed()
             if self.problem:
                 job.tell(otherwise)
-            elif not self.is_shared:
-                self._amend_in_memory(job)
-            else:
-                self._jobs.append(job)
-                self._changed.notify_all()
-                if self._thread is None or not self._thread.is_alive():  # first, forked, or dead
-                    self._thread = threading.Thread(
-                        target=self._serve, name="fullrecall-store", daemon=True
-                    )
-                    self._thread.start()
+                return job.done
+            self._jobs.append(job)
+            self._changed.notify_all()
+            if self._thread is None or not self._thread.is_alive():  # first, forked, or dead
+                self._thread = threading.Thread(
+                    target=self._serve, name="fullrecall-store", daemon=True
+                )
+                self._thread.start()
         return job.done
 
     def _open(self, path: Path) -> None:
@@ -168,15 +167,16 @@ class SQLiteLedger(Ledger):
             self._reading = reading(path)
         _OPEN.add(self)
 
-    def _amend_in_memory(self, job: _Job) -> None:
-        assert self._writing is not None  # noqa: S101 - open, as was checked
-        told = _amended(self._writing, job, checked=False)
-        if job.durable:
-            self._characters += len(_entry(self._writing, job.key, checked=False).value or "")
+    def _amended_in_memory(self, key: str, change: Change[T]) -> T:
+        with self._lock:
+            if self._writing is None:
+                raise self.closed()
+            written, told = _amended(self._writing, key, change, checked=False)
+            self._characters += written
             if self._characters > _MOST_CHARACTERS:
                 self._writing.execute(f"DELETE FROM asks WHERE rowid NOT IN {_NEWEST}")  # noqa: S608
                 self._characters //= 2
-        job.tell(told)
+        return told
 
     def _close(self) -> None:
         with self._lock:
@@ -233,7 +233,8 @@ class SQLiteLedger(Ledger):
             self._synced = durable
         connection.execute("BEGIN IMMEDIATE")
         try:
-            values = [_amended(connection, job, checked=True) for job in jobs]
+            amended = (_amended(connection, job.key, job.change, checked=True) for job in jobs)
+            values = [told for _, told in amended]
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -302,6 +303,19 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+_DONE: Future[Any] = Future()
+_DONE.set_result(None)
+
+
+def _done(told: T) -> Future[T]:
+    """Return a future that is done: one for all that are told nothing."""
+    if told is None:
+        return _DONE
+    future: Future[T] = Future()
+    future.set_result(told)
+    return future
+
+
 def _entry(connection: sqlite3.Connection, key: str, *, checked: bool) -> Entry:
     """Return a record; a value that does not have its checksum is none, and is asked for again."""
     row = connection.execute(_GET, (key,)).fetchone()
@@ -313,19 +327,24 @@ def _entry(connection: sqlite3.Connection, key: str, *, checked: bool) -> Entry:
     return Entry(value, name or "", bool(has_failed), Claim(*claim) if claim[0] else None)
 
 
-def _amended(connection: sqlite3.Connection, job: _Job, *, checked: bool) -> Any:
-    entry = _entry(connection, job.key, checked=checked)
-    changed, told = job.change(entry, Moment(seconds()))
+def _amended(
+    connection: sqlite3.Connection, key: str, change: Change[T], *, checked: bool
+) -> tuple[int, T]:
+    """Change a record; return how many characters were written, and what the change tells."""
+    entry = _entry(connection, key, checked=checked)
+    changed, told = change(entry, Moment(seconds()))
+    if changed == entry:
+        return 0, told
     if changed == Entry():
-        connection.execute("DELETE FROM asks WHERE key = ?", (job.key,))
-    elif changed != entry:
-        if changed.name != entry.name:
-            connection.execute(_KEEP_NAME, (changed.name,))
-        value = changed.value
-        checksum = checksum_of(job.key, value) if checked and value is not None else None
-        row = (job.key, value, checksum, changed.name, time.time(), changed.failed)
-        connection.execute(_PUT, (*row, *(changed.claim or (None,) * 4)))
-    return told
+        connection.execute("DELETE FROM asks WHERE key = ?", (key,))
+        return 0, told
+    value, name, claim = changed.value, changed.name, changed.claim or (None,) * 4
+    checksum = checksum_of(key, value) if checked and value is not None else None
+    row = (key, value, checksum, time.time(), changed.failed, *claim, name)
+    if not connection.execute(_PUT, row).rowcount:
+        connection.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (name,))
+        connection.execute(_PUT, row)
+    return len(value or ""), told
 
 
 def _identity(path: Any) -> tuple[int, int] | None:
