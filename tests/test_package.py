@@ -88,9 +88,9 @@ report = evaluate([Sample(retrieved_context_ids=["a"], reference_context_ids=["a
 print(report.summary())
 """
     asking = {
-        "asyncio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2", "rapidfuzz",
-        "fullrecall.run.engine", "fullrecall.evaluation.store",
-        "fullrecall.evaluation.requests", "fullrecall.judges.llm", "fullrecall.models.redaction",
+        "asyncio", "anyio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2",
+        "rapidfuzz", "fullrecall.run.engine", "fullrecall.run.sqlite",
+        "fullrecall.run.request", "fullrecall.judges.llm", "fullrecall.models.redaction",
     }  # fmt: skip
     loaded = modules_after(program)
     assert "fullrecall.scorers.ids" in loaded
@@ -208,7 +208,7 @@ ORDER = (
     ("traces",),
     ("datasets", "collections"),
     ("diagnosis",),
-    ("evaluation",),
+    ("run", "evaluation"),
     ("distributed",),
     ("testset",),
     ("testing",),

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from fullrecall.diagnosis import diagnose
     from fullrecall.distributed.batches import BatchScorer
     from fullrecall.evaluation import aevaluate, evaluate
-    from fullrecall.run.budget import Budget
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
     from fullrecall.report import Gate, Report, compare
     from fullrecall.retrieval import Retrieval
+    from fullrecall.run.budget import Budget
     from fullrecall.sample import Claim, Reference, Sample
     from fullrecall.scorers import (
         ClaimRecall,

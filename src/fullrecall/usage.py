@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from fullrecall.counts import counted
 
+
 class Usage(NamedTuple):
     """The requests that something rests on, and the tokens that the models counted.
 

@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
+from fullrecall.judges import Ask
+from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.run.keys import completion_key
 from fullrecall.run.request import completion_of, text_of
 from fullrecall.run.sqlite import SQLiteLedger
-from fullrecall.judges import Ask
-from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.testing import ScriptedChatModel
 
 _TEXT = "A claim that is supported, with its citation and a quote of some words. " * 8

@@ -34,9 +34,10 @@ from fullrecall.models import ChatRequest, Completion
 from fullrecall.result import Status
 from fullrecall.run import account, ledger, redis
 from fullrecall.run.account import spent_of
+from fullrecall.run.address import Address
 from fullrecall.run.budget import Budget
 from fullrecall.run.keys import completion_key
-from fullrecall.run.ledger import AccountLostError, Address
+from fullrecall.run.ledger import AccountLostError
 from fullrecall.run.redis import name_of
 from fullrecall.usage import Spent
 

@@ -32,8 +32,8 @@ from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, aevaluate,
 from fullrecall.errors import Interrupted
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.run.account import spent_of
+from fullrecall.run.address import Address
 from fullrecall.run.contents import read_contents
-from fullrecall.run.ledger import Address
 from fullrecall.run.sqlite import SQLiteLedger
 
 BOUND = 60.0

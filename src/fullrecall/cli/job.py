@@ -30,20 +30,20 @@ from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
 from fullrecall.datasets.row_count import row_count
 from fullrecall.errors import FullrecallError, InputError, ReportError, RunStopped
-from fullrecall.run.progress import Counted
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary, terminal
 from fullrecall.report.text import ending
+from fullrecall.run.progress import Counted
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 
 if TYPE_CHECKING:
     from fullrecall.datasets.traces import Joined
     from fullrecall.datasets.trec import RunOrder
-    from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.report import Row
     from fullrecall.result import Method
+    from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.scorers import FindingScorer
 
 

@@ -23,13 +23,13 @@ from fullrecall.distributed.tables import Table, empty_frame, table_of
 from fullrecall.distributed.totals.summed_rows import KEY, TOTALS, SummedRows
 from fullrecall.distributed.totals.whole import planned_runs
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
-from fullrecall.run.ledger import SCHEMES, Address
-from fullrecall.run.limits import Limits
 from fullrecall.evaluation.run import Keep, check_scorers
 from fullrecall.measures import Measure
 from fullrecall.models.retries import MOST, Retries
 from fullrecall.report import frames
 from fullrecall.report.report import Report
+from fullrecall.run.address import SCHEMES, Address
+from fullrecall.run.limits import Limits
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fullrecall.run.work import score_one
 from fullrecall.findings import ranks_of
 from fullrecall.report.found_rows import FoundRows
 from fullrecall.report.row import Row
+from fullrecall.run.work import score_one
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
 
 if TYPE_CHECKING:
-    from fullrecall.run.drivers import Run
     from fullrecall.report.tally import Tallies
+    from fullrecall.run.drivers import Run
 
 _MOST_WAITING = 256
 """Samples that are held until they are totaled, where no rows are kept."""

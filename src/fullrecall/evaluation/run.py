@@ -18,24 +18,24 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
-from fullrecall.run.interruption import interruptible
-from fullrecall.run.limits import Limits
 from fullrecall.measures import Measure
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.row import Row
 from fullrecall.report.text import ending
+from fullrecall.run.interruption import interruptible
+from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
+    from fullrecall.report.found_rows import FoundRows
+    from fullrecall.run.address import StoreLike
     from fullrecall.run.asker import Asker
     from fullrecall.run.budget import Budget
     from fullrecall.run.drivers import Run
     from fullrecall.run.progress import Meter, OnProgress
     from fullrecall.run.retrievers import RetrieverLike
-    from fullrecall.run.ledger import StoreLike
-    from fullrecall.report.found_rows import FoundRows
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 Keep: TypeAlias = Literal["rows", "summary"]
@@ -125,8 +125,8 @@ def evaluate(
     not a sample, `RunStopped` where a model answers nobody, `Interrupted` at Ctrl-C, and whatever
     reading `samples`, `sink` or `on_progress` raises.
     """
-    from fullrecall.run.drivers import Run, rows_of
     from fullrecall.evaluation.id_ranks import find_ids, found_rows
+    from fullrecall.run.drivers import Run, rows_of
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)

@@ -11,6 +11,7 @@ import os
 import threading
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib import import_module
@@ -174,7 +175,7 @@ class Portal:
 
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """Run an async function to its end while this thread waits for it."""
-        future = self._running().start_task_soon(function, *arguments)
+        future: Future[T] = self._running().start_task_soon(function, *arguments)
         try:
             return future.result()
         except BaseException:

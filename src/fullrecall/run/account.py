@@ -253,8 +253,8 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
     if isinstance(told, AccountLostError):
         raise told
     names = ("calls", "retries", "prompt_tokens", "completion_tokens")
-    cost = told.get("cost", 0) / _NANO if budget.prices else None
-    return Spent(*(told.get(name, 0) for name in names), cost)
+    counts = {name: told.get(name, 0) for name in names}
+    return Spent(**counts, cost=told.get("cost", 0) / _NANO if budget.prices else None)
 
 
 # --- changes of an account's state: each is done in one step, whoever else charges it
@@ -278,9 +278,9 @@ def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget)
         if not (beside and _beyond(state, budget, most) is None):
             if holds:
                 return _Answer(granted=False)  # those on their way may take less than is held
-            why = _beyond(state, budget, _expected(ask, budget, state))
-            if why is not None:
-                return _Answer(granted=False, why=why)
+            beyond = _beyond(state, budget, _expected(ask, budget, state))
+            if beyond is not None:
+                return _Answer(granted=False, why=beyond)
     turn = now
     if budget.rate is not None:
         turn = max(now, state.get("turn", 0.0))

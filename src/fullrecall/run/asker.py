@@ -89,6 +89,7 @@ class _Calls(Protocol):
 
 
 _End: TypeAlias = "Exception | None"
+_Outcome: TypeAlias = "Retrieval | Exception | None"
 _Step: TypeAlias = "Sample | _Call | None"
 """A sample to hand on, a call to wait for, or None to draw the next sample."""
 _Steps: TypeAlias = Generator[_Step, Any, None]
@@ -116,7 +117,8 @@ class Asker:
         items = iter(samples)
         beside = is_asynchronous(self.retriever)
         calls: _Calls = _Tasks(self._aask, _Loop()) if beside else _Threads(self._ask)
-        steps, answer = self._steps(calls), None
+        steps = self._steps(calls)
+        answer: _Outcome | Sample = None
         try:
             while not self.interruption.asked:
                 step = steps.send(answer)
@@ -144,7 +146,8 @@ class Asker:
         beside = isinstance(self.retriever, FunctionRetriever)
         in_threads = beside and not is_asynchronous(self.retriever)
         calls: _Calls = _Threads(self._ask) if in_threads else _Tasks(self._aask)
-        steps, answer = self._steps(calls), None
+        steps = self._steps(calls)
+        answer: _Outcome | Sample = None
         try:
             while True:
                 step = steps.send(answer)
@@ -233,7 +236,7 @@ class Asker:
 # --- waiting, in a thread and in an event loop
 
 
-def _result(call: _Call, seconds: float | None) -> Retrieval | ThreadBoundError | None:
+def _result(call: _Call, seconds: float | None) -> _Outcome:
     """Return what a call returned, None where it is late."""
     try:
         found: Retrieval = call.future.result(None if call.worker is None else seconds)
@@ -244,7 +247,7 @@ def _result(call: _Call, seconds: float | None) -> Retrieval | ThreadBoundError 
     return found
 
 
-async def _aresult(call: _Call, seconds: float | None) -> Retrieval | ThreadBoundError | None:
+async def _aresult(call: _Call, seconds: float | None) -> _Outcome:
     """Return the same, in an event loop."""
     future = call.future if call.worker is None else asyncio.wrap_future(call.future)
     # A wait, unlike a timeout around it, cancels nothing that a thread is about to set.
@@ -286,9 +289,11 @@ async def _asynchronous(
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1, thread_name_prefix="fullrecall samples") as thread:
         while True:
-            some = await loop.run_in_executor(thread, copy_context().run, next, items, None)
+            some = await loop.run_in_executor(thread, copy_context().run, _drawn, items)
             if some is None:
                 return
+            if isinstance(some, Exception):
+                raise some
             yield some
 
 

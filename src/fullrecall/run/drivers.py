@@ -146,8 +146,8 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
         yield from _asking_nobody(reader, run)
         _finish(run, reader.error)
         return
+    from fullrecall.run.address import Opened
     from fullrecall.run.kept import Results
-    from fullrecall.run.ledger import Opened
 
     with Opened(run.limits.store) as ledger:
         results = Results(ledger, run.account.spent)
@@ -273,7 +273,7 @@ async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIter
     """Open the run's ledger and close it again away from the loop: both wait for the disk."""
     import asyncio
 
-    from fullrecall.run.ledger import Opened
+    from fullrecall.run.address import Opened
 
     opened = Opened(run.limits.store)
     ledger: Ledger = await away(opened.__enter__)

@@ -9,8 +9,8 @@ from fullrecall.errors import ParameterError
 from fullrecall.models.retries import MOST, Retries
 
 if TYPE_CHECKING:
+    from fullrecall.run.address import StoreLike
     from fullrecall.run.budget import Budget
-    from fullrecall.run.ledger import StoreLike
 
 LATE = "the run's deadline passed before it was judged"
 

@@ -229,8 +229,11 @@ class Door:
             trouble,
             began,
             hopeless=self._retries.gives_up(trouble),
-            remember=lambda: self._keeps.put(request.key, None, ""),
+            remember=lambda: self._remember_failure(request.key),
         )
+
+    def _remember_failure(self, key: str) -> None:
+        self._keeps.put(key, None, "")
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
         if id(model) not in self._models:

@@ -95,7 +95,8 @@ class SQLiteLedger(Ledger):
     """
 
     def __init__(self, path: str | Path | None, job: str = "") -> None:
-        super().__init__("memory" if path is None else Path(path), job)
+        self._path = Path("memory" if path is None else path)
+        super().__init__(self._path, job)
         self._jobs: deque[_Job] = deque()
         self._taken: Sequence[_Job] = ()
         self._lock = threading.RLock()
@@ -111,7 +112,7 @@ class SQLiteLedger(Ledger):
         if path is None:
             self._reading = self._writing = in_memory()
         else:
-            self._open(Path(path))
+            self._open(self._path)
 
     def get(self, key: str) -> Entry:
         """Return the record of an ask, an empty one where there is none or it is damaged."""
@@ -120,9 +121,9 @@ class SQLiteLedger(Ledger):
                 raise self.closed()
             try:
                 if self._reading is None:
-                    if self._file is None or _identity(self.path) != self._file:
+                    if self._file is None or _identity(self._path) != self._file:
                         return Entry()
-                    self._reading = reading(self.path)  # after a fork
+                    self._reading = reading(self._path)  # after a fork
                 return _entry(self._reading, key, checked=self.is_shared)
             except sqlite3.Error as error:
                 self._stop(error)
@@ -219,10 +220,10 @@ class SQLiteLedger(Ledger):
         self._taken = ()
 
     def _commit(self, jobs: Sequence[_Job]) -> list[Any]:
-        if _identity(self.path) != self._file:
+        if _identity(self._path) != self._file:
             raise StoreError(_GONE)
         if self._writing is None:  # after a fork
-            self._writing = writing(self.path)
+            self._writing = writing(self._path)
             self._synced = False
         connection = self._writing
         durable = any(job.durable for job in jobs)
@@ -243,7 +244,7 @@ class SQLiteLedger(Ledger):
         return values
 
     def _stop(self, error: BaseException) -> None:
-        is_gone = self._file is not None and _identity(self.path) != self._file
+        is_gone = self._file is not None and _identity(self._path) != self._file
         self.stop(_GONE if is_gone else _in_words(error))
 
     def _abandon(self) -> None:
@@ -347,7 +348,7 @@ def _amended(
     return len(value or ""), told
 
 
-def _identity(path: Any) -> tuple[int, int] | None:
+def _identity(path: Path) -> tuple[int, int] | None:
     """Return what tells a file from another one of its name; None where there is none."""
     try:
         status = path.stat()

@@ -13,15 +13,15 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpa
 
 from fullrecall.errors import JudgeError, ParameterError, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.run.budget import Budget
-from fullrecall.run.progress import OnProgress
-from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.judge import Flow
 from fullrecall.models.chat import ChatModel
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
+from fullrecall.run.address import StoreLike
+from fullrecall.run.budget import Budget
+from fullrecall.run.progress import OnProgress
 from fullrecall.sample import Sample
 from fullrecall.usage import Spent
 
@@ -36,7 +36,7 @@ class ModelOptions(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     retries: Retries | int
-    store: SQLiteLedger | str | Any | None
+    store: StoreLike | None
     budget: Budget | None
     progress: bool
     on_progress: OnProgress | None
