@@ -246,7 +246,7 @@ class TestWorkers:
         report = how.report(made, rows=300)
         summary = report.summary()[0]
         assert summary.scored == endpoint.asked.total()
-        lost = "the budget cannot be counted: the store"
+        lost = "the budget cannot be counted, and nothing more is sent: the store"
         assert all(reason.startswith(lost) for reason in summary.reasons)
         assert sum(summary.reasons.values()) == 300 - summary.scored
         assert 9 <= summary.scored <= 9 + 4

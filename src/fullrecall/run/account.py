@@ -204,7 +204,8 @@ class Account(Spending):
             undoing.add_done_callback(self._undoing.discard)
             raise
         if isinstance(told, AccountLostError):
-            raise NotAsked(str(told))
+            reason = self._ledger.reason
+            raise NotAsked(f"{told} ({reason})" if reason else str(told))
         return told
 
     async def _undo(

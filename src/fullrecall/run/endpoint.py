@@ -121,8 +121,10 @@ class Endpoint:
             raise
         return asyncio.get_running_loop().time()
 
-    def release(self) -> None:
-        """Give it back."""
+    def release(self, attempt: Attempt | None, began: float, retries: Retries) -> None:
+        """Give it back, with what came of a request that began then, if one was sent."""
+        if attempt is not None:
+            self._hears(attempt, began, retries)
         self._in_all.release()
         self._active -= 1
         self._wake()
@@ -132,7 +134,7 @@ class Endpoint:
         if self.stopped is not None:
             raise NotAsked(self.stopped)
 
-    def hears(self, attempt: Attempt, began: float, retries: Retries) -> None:
+    def _hears(self, attempt: Attempt, began: float, retries: Retries) -> None:
         """Take note of what came of a request that began then."""
         if attempt.trouble is None or attempt.trouble.failure.is_reply:
             self._answers()

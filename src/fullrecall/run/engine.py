@@ -89,7 +89,7 @@ class Engine:
 
     async def rest(self) -> list[Row]:
         """Return the next rows once there are no more samples; none when all are returned."""
-        while self._works and not self._works[0].is_done and not self._interrupted:
+        while self._works and not _is_done(self._works[0]) and not self._interrupted:
             await self._change()
         if not self._interrupted:
             return self._ready()
@@ -118,7 +118,7 @@ class Engine:
 
     def _ready(self) -> list[Row]:
         rows = []
-        while self._works and self._works[0].is_done:
+        while self._works and _is_done(self._works[0]):
             rows.append(self._works.popleft().row(self._scorers))
         return rows
 
@@ -151,6 +151,11 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
             result = replace(raised(scorer, error), usage=tally.usage)
         work.results[begun.index] = result
+
+
+def _is_done(work: Work) -> bool:
+    """Return whether all results of a sample are there."""
+    return work.task.done() if work.task is not None else not work.begun
 
 
 async def _beating(beat: Callable[[], object]) -> None:

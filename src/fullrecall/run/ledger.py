@@ -131,7 +131,7 @@ class Ledger(ABC):
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
         self.job = job
-        self.problem = ""
+        self.problem = self.reason = ""
         self.is_closed = False
         self._claims: dict[str, str] = {}
         self._renewing: threading.Thread | None = None
@@ -196,7 +196,9 @@ class Ledger(ABC):
             told = change(account, now.seconds)
             return replace(entry, value=json.dumps(account)), told
 
-        lost = AccountLostError(f"the budget cannot be counted: {self.problem}")
+        lost = AccountLostError(
+            f"the budget cannot be counted, and nothing more is sent: the store {self.path} is lost"
+        )
         return self.amend(self.account_key, amended, otherwise=lost)
 
     @property
@@ -242,6 +244,7 @@ class Ledger(ABC):
 
     def stop(self, why: str) -> None:
         """Remember the first reason why nothing is kept any more."""
+        self.reason = self.reason or why
         self.problem = self.problem or (
             f"the store {self.path} keeps nothing from here on ({why}): the run continues, and new "
             "answers are in its results only"

@@ -136,9 +136,11 @@ class RedisLedger(Ledger):
     def _tried(self, act: Callable[[], T], otherwise: T) -> T:
         if self.problem:
             return otherwise
+        from redis.exceptions import RedisError
+
         try:
             return act()
-        except Exception as error:  # noqa: BLE001 - of the client, of the network
+        except (RedisError, OSError) as error:
             self.stop(f"the server cannot be reached: {error}")
             return otherwise
 
@@ -152,7 +154,8 @@ def name_of(key: str) -> str:
 
 
 def _entry(text: str | None) -> Entry:
-    if not text:
-        return Entry()
-    value, name, failed, claim = json.loads(text)
-    return Entry(value, name, failed, None if claim is None else Claim(*claim))
+    """Return a record; what another program wrote in its place is none."""
+    with suppress(ValueError, TypeError):
+        value, name, failed, claim = json.loads(text or "")
+        return Entry(value, name, failed, None if claim is None else Claim(*claim))
+    return Entry()

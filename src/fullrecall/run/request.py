@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -38,9 +39,18 @@ class _Request:
     failed_before: bool = False
     """Whether an earlier run asked in vain, and others were answered."""
     sent: int = 0
+    is_pardoned: bool = False
+    """Whether it went once more after it was turned away for good."""
     claim: str = ""
     written: Future[None] | None = None
     """Done once the answer is kept."""
+
+
+@dataclass(slots=True)
+class _Sending:
+    """A request that is sent once, and what came of it."""
+
+    attempt: Attempt | None = None
 
 
 @dataclass(slots=True)
@@ -88,8 +98,12 @@ class Door:
         left = None if self._limits.deadline is None else self._seconds_left()
         try:
             async with asyncio.timeout(left) as limit:
-                kept = await self._kept(request)
-                return await self._asked(request) if kept is None else kept
+                completion = await self._kept(request)
+                if completion is None:
+                    with self._alone(request) as answered:
+                        completion = await self._paid(request)
+                        answered.set_result(completion)
+                return completion
         except NotAsked as why:
             why.requests = request.sent
             raise
@@ -122,74 +136,76 @@ class Door:
         self._account.spent.reused += kept is not None
         return kept
 
-    async def _asked(self, request: _Request) -> Completion:
-        """Ask, as the only one of this run: others wait for the same answer, or what ended it."""
+    @contextmanager
+    def _alone(self, request: _Request) -> Iterator[asyncio.Future[Completion]]:
+        """Ask as the only one of this run: others wait for the answer, or what ended it."""
         answered = asyncio.get_running_loop().create_future()
         self._told.waiting[request.key] = answered
         try:
-            completion = await self._through(request)
+            yield answered
         except Exception as error:
             answered.set_exception(error)
             answered.exception()  # whoever shares it raises it; nobody may
             raise
-        else:
-            answered.set_result(completion)
-            return completion
         finally:
             answered.cancel()
             del self._told.waiting[request.key]
             if request.claim:
                 self._ledger.forget(request.key, request.claim)
 
-    async def _through(self, request: _Request) -> Completion:
+    async def _paid(self, request: _Request) -> Completion:
         """Return what another run was answered meanwhile, or else the model."""
         endpoint = self._endpoint(request.ask.model)
         began = await endpoint.enter()
         try:
-            completion = await self._claimed(request)
-            if completion is not None:
-                return completion
-            completion, trouble = await self._sent(request, endpoint)
-            self._tell(request, endpoint, trouble, began)
+            elsewhere = await self._claimed(request)
+            if elsewhere is not None:
+                return elsewhere
+            for sent in count(1):
+                async with self._allowed(request, endpoint, sent) as allowed:
+                    attempt = allowed.attempt = await self._attempt(request.ask)
+                    completion = counted(request.ask, attempt, sent)
+                    self._keep(request, completion)
+                wait = await self._pause(request, endpoint, attempt.trouble)
+                if wait is None:
+                    break
+                await asyncio.sleep(wait)
+            self._tell(request, endpoint, attempt.trouble, began)
         finally:
             endpoint.leave()
         return await self._written(request, completion)
 
-    async def _sent(self, request: _Request, endpoint: Endpoint) -> Attempt:
-        """Send a request until it is answered or given up; return the last attempt, counted."""
-        pardoned = False
-        for sent in count(1):
-            attempt = await self._charged(request, endpoint, sent)
-            if attempt.trouble is None:
-                break
-            wait = self._retries.wait(sent, attempt.trouble)
-            if wait is None and not pardoned:
-                pardoned = await self._is_pardoned(request, endpoint, attempt.trouble)
-                wait = self._retries.first_wait if pardoned else None
-            if wait is None:
-                break
-            await asyncio.sleep(wait)
-        return attempt._replace(completion=counted(request.ask, attempt, request.sent))
-
-    async def _charged(self, request: _Request, endpoint: Endpoint, sent: int) -> Attempt:
+    @asynccontextmanager
+    async def _allowed(
+        self, request: _Request, endpoint: Endpoint, sent: int
+    ) -> AsyncIterator[_Sending]:
         """Send a request once, within the endpoint's limit and the budget."""
-        ask, account, completion = request.ask, self._account, None
+        sending, account = _Sending(), self._account
         entered = await endpoint.acquire()
         try:
-            hold = await account.hold(ask, sent)
+            hold = await account.hold(request.ask, sent)
+            request.sent = sent
             try:
-                request.sent = sent
-                attempt = await self._attempt(ask)
-                completion = attempt.completion
-                self._keep(request, counted(ask, attempt, sent))
+                yield sending
             finally:
-                await account.settle(ask, hold, completion, sent)
-            endpoint.hears(attempt, entered, self._retries)
+                completion = None if sending.attempt is None else sending.attempt.completion
+                await account.settle(request.ask, hold, completion, sent)
         finally:
-            endpoint.release()
-        if attempt.trouble is not None and attempt.trouble.wait is not None:
-            await account.rest(attempt.trouble.wait)
-        return attempt
+            endpoint.release(sending.attempt, entered, self._retries)
+
+    async def _pause(
+        self, request: _Request, endpoint: Endpoint, trouble: Trouble | None
+    ) -> float | None:
+        """Return the seconds before a request goes once more; None for never."""
+        if trouble is None:
+            return None
+        if trouble.wait is not None:
+            await self._account.rest(trouble.wait)
+        wait = self._retries.wait(request.sent, trouble)
+        if wait is not None or request.is_pardoned:
+            return wait
+        request.is_pardoned = await self._is_pardoned(request, endpoint, trouble)
+        return self._retries.first_wait if request.is_pardoned else None
 
     async def _attempt(self, ask: Ask) -> Attempt:
         """Send one request; whatever its client raises is a failed one."""

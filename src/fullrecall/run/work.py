@@ -45,11 +45,6 @@ class Work:
     begun: list[Begun] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
 
-    @property
-    def is_done(self) -> bool:
-        """Whether all results are there."""
-        return self.task.done() if self.task is not None else not self.begun
-
     def row(self, scorers: Sequence[Scorer]) -> Row:
         """Return the row; a result that is not there was interrupted."""
         results = (
