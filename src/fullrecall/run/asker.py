@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import (
     AsyncGenerator,
@@ -27,7 +28,7 @@ from contextlib import AbstractContextManager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -68,24 +69,24 @@ class _Call:
         return None if bound is None else max(0.0, self.began + bound - time.monotonic())
 
 
-class _Calls(Protocol):
+class _Calls(ABC):
     """Where calls are made."""
 
-    def room(self, most: int, *, is_first: bool) -> int:
+    def room(self, most: int, *, is_first: bool) -> int:  # noqa: ARG002 - some go alone at first
         """Return how many calls may be under way; `is_first` as long as none has returned."""
-        ...
+        return most
 
+    @abstractmethod
     def start(self, sample: Sample) -> _Call | None:
         """Start a call; None for one that is to be made in the caller's own thread."""
-        ...
 
+    @abstractmethod
     def again(self, call: _Call) -> _Call | None:
         """Start a call again that is bound to another thread, as those that follow will be."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Give up what is under way."""
-        ...
 
 
 _End: TypeAlias = "Exception | None"
@@ -333,7 +334,7 @@ class _Loop:
         closing.join(_GRACE_SECONDS)
 
 
-class _Tasks:
+class _Tasks(_Calls):
     """Calls that are tasks, bounded by themselves, of the running event loop or of one beside it.
 
     A task may run a sync retriever in a thread of its own. One that is thread-bound is called
@@ -348,10 +349,6 @@ class _Tasks:
         self._is_bound = False
         self._futures: set[Any] = set()
 
-    def room(self, most: int, *, is_first: bool) -> int:  # noqa: ARG002 - as the protocol has it
-        """Return how many calls may be under way."""
-        return most
-
     def start(self, sample: Sample) -> _Call | None:
         """Start a task."""
         if self._is_bound:
@@ -364,7 +361,7 @@ class _Tasks:
         future.add_done_callback(self._futures.discard)
         return _Call(sample, future)
 
-    def again(self, call: _Call) -> _Call | None:  # noqa: ARG002 - as the protocol has it
+    def again(self, call: _Call) -> _Call | None:  # noqa: ARG002 - as others need it
         """Leave the call, and all that follow, to the caller's thread."""
         self._is_bound = True
         return None
@@ -405,7 +402,7 @@ class _Worker:
             del item, context, call
 
 
-class _Threads:
+class _Threads(_Calls):
     """Calls in threads, as many as are under way.
 
     The first call goes alone: what a retriever makes when it is first used may belong to that

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
+from contextlib import ExitStack
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 T = TypeVar("T")
 
@@ -25,55 +25,54 @@ def loop_ends_with_run() -> bool:
 
 
 class EventLoop:
-    """A loop that runs while a coroutine is called, and rests between two calls.
+    """A loop that runs while a coroutine is called, and rests between two calls; in a `with`.
 
     In a thread whose own loop is running, as in a notebook or a server, it runs in another thread
     while this one waits for it.
     """
 
     def __init__(self) -> None:
-        self._runner = asyncio.Runner()
-        self._thread: ThreadPoolExecutor | None = None
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
+        self._stack = ExitStack()
+        self._runner: asyncio.Runner | None = None
+        self._portal: BlockingPortal | None = None
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end, and all that is in flight beside it."""
         marked = _marked(coroutine)
-        if self._thread is None:
-            try:
-                return self._runner.run(marked)
-            except KeyboardInterrupt:
-                # It left the loop with callbacks to run, maybe the one that ends this call: left
-                # over, it would end the next call.
-                loop = self._runner.get_loop()
-                loop.call_soon(loop.stop)
-                loop.run_forever()
-                raise
-        context = contextvars.copy_context()
-        return self._thread.submit(context.run, self._runner.run, marked).result()
+        if self._runner is None:
+            return self._beside.call(lambda: marked)
+        try:
+            return self._runner.run(marked)
+        except KeyboardInterrupt:
+            # It left the loop with callbacks to run, maybe the one that ends this call: left
+            # over, it would end the next call.
+            loop = self._runner.get_loop()
+            loop.call_soon(loop.stop)
+            loop.run_forever()
+            raise
 
     def soon(self, function: Callable[[], object]) -> None:
         """Call a function in the loop; to be used from signal handlers and other threads."""
-        self._runner.get_loop().call_soon_threadsafe(function)
+        if self._runner is None:
+            self._beside.start_task_soon(function)
+        else:
+            self._runner.get_loop().call_soon_threadsafe(function)
+
+    @property
+    def _beside(self) -> BlockingPortal:
+        if self._portal is None:
+            self._portal = self._stack.enter_context(start_blocking_portal(name="fullrecall"))
+        return self._portal
 
     def __enter__(self) -> Self:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self._runner = self._stack.enter_context(asyncio.Runner())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._thread is None:
-            self._runner.close()
-            return
-        self._thread.submit(self._runner.close).result()
-        self._thread.shutdown()
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
 
 async def _marked(coroutine: Coroutine[Any, Any, T]) -> T:
