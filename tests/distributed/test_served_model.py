@@ -1,6 +1,6 @@
 """The store, budget and rate of a server against a model: each answer is paid once, come what may.
 
-`ServedMachine` interleaves runs of several clients, cancelled runs, kills, leases that end, budgets
+`ServedMachine` interleaves runs of several clients, cancelled runs, kills, claims that end, budgets
 that are used up, a server that is killed and started again, and connections that break before an
 answer comes. `FULLRECALL_RUNS` says how many such histories there are.
 """
@@ -226,7 +226,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 4), wait=st.sampled_from([False, False, False, True]))
     def kill(self, numbers: list[int], at: int, *, wait: bool) -> None:
-        """A client is killed while it asks; its leases end, by themselves or just now."""
+        """A client is killed while it asks; its claims end, by themselves or just now."""
         self.took("kill")
 
         def die(sent: int) -> None:
@@ -404,7 +404,7 @@ ServedMachine.TestCase.settings = settings(
 def durable(
     installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """Start a server that keeps what it is told, and have leases end soon."""
+    """Start a server that keeps what it is told, and have claims end soon."""
     installed("redis", "fullrecall[redis]")
     server = ServedMachine.server = RedisServer(tmp_path_factory.mktemp("redis"), durable=True)
     server.start()

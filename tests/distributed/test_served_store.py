@@ -74,7 +74,7 @@ class TestStore:
             with RedisLedger(redis_url) as other:
                 assert kept(other, key) == completion
 
-    def test_one_lease_at_a_time(self, redis_url: str) -> None:
+    def test_one_claim_at_a_time(self, redis_url: str) -> None:
         """Of many who ask at once one may; after the release the next; after the answer nobody."""
         stores = [RedisLedger(redis_url) for _ in range(4)]
         claims = [store.claim(KEY) for store in stores for _ in range(5)]
@@ -90,7 +90,7 @@ class TestStore:
         for store in stores:
             store.close()
 
-    def test_a_lease_outlives_its_seconds_and_not_its_owner(
+    def test_a_claim_outlives_its_seconds_and_not_its_owner(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It is renewed while its owner lives; a dead worker's ends by itself."""
@@ -142,8 +142,8 @@ def score(how: bytes, first: int, count: int, texts: int) -> Any:
     return pickle.loads(how)(batch(first, count, texts))  # noqa: S301
 
 
-def score_briefly_leased(how: bytes) -> Any:
-    """Score a batch with leases that end soon, to be killed."""
+def score_briefly_claimed(how: bytes) -> Any:
+    """Score a batch with claims that end soon, to be killed."""
     ledger.CLAIM_SECONDS = 2.0
     return score(how, 0, 40, 1_000)
 
@@ -264,7 +264,7 @@ class TestWorkers:
         endpoint.seconds = 0.05
         how = scorer(endpoint, redis_url, max_concurrency=2, budget=Budget(calls=45))
         context = multiprocessing.get_context("spawn")
-        victim = context.Process(target=score_briefly_leased, args=(pickle.dumps(how),))
+        victim = context.Process(target=score_briefly_claimed, args=(pickle.dumps(how),))
         victim.start()
         assert reached.wait(60)
         assert victim.pid is not None

@@ -269,7 +269,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS)
     def kill_the_holder(self, numbers: list[int]) -> None:
-        """A child is killed while it holds the leases that a run of its parent waits for."""
+        """A child is killed while it holds the claims that a run of its parent waits for."""
         ready = self.ledger.with_name("ready")
         ready.unlink(missing_ok=True)
 
@@ -442,7 +442,7 @@ def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> Non
         machine.teardown()
 
 
-def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
+def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
     """One of a process that is dead is free at once, one that was not renewed when it is due."""
     from fullrecall.run.ledger import CLAIM_SECONDS, Claim, own_place
 

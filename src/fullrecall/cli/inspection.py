@@ -50,6 +50,8 @@ def inspect(
 
 
 def _is_store(path: Path) -> bool:
+    if path.exists() and not path.is_file():
+        return True  # a pipe, of which nobody waits to be read: it is refused as a store
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) in (_SQLITE, b"")
 

@@ -56,7 +56,7 @@ def check(path: Path) -> None:
     """
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
-    for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+    for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
         if part.exists() and not part.is_file():
             kind = "a directory" if part.is_dir() else "not a regular file"
             raise StoreError(f"the store {path} cannot be read: {part} is {kind}")

@@ -7,7 +7,7 @@ flows and receives what became of each: one algorithm, with an event loop and wi
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -193,7 +193,7 @@ def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
         cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
         if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
             return None
-        left["budget"] = Budget(calls=calls, tokens=tokens, cost=cost, prices=budget.prices)
+        left["budget"] = replace(budget, calls=calls, tokens=tokens, cost=cost)
     return left
 
 
