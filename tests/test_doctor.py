@@ -246,12 +246,12 @@ def test_a_store_that_keeps_nothing_is_broken(
     import sqlite3
 
     from fullrecall.cli import installation
-    from fullrecall.evaluation import store
+    from fullrecall.run import sqlite
 
     def full(path: Path) -> sqlite3.Connection:
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(store, "writing", full)
+    monkeypatch.setattr(sqlite, "writing", full)
     check = installation._store_in(tmp_path)
     assert check.state is installation.State.BROKEN
     assert "disk I/O error" in check.advice

@@ -12,16 +12,16 @@ import pytest
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.errors import InputError
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.evaluation.event_loop import EventLoop
 from fullrecall.models import Completion
 from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status
+from fullrecall.run.event_loop import EventLoop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from fullrecall.evaluation.progress import Progress
+    from fullrecall.run.progress import Progress
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
 
 

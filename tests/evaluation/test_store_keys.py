@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.evaluation.stored import ask
 
 from fullrecall import ClaimRecall, ContextPrecision, IdRecall, LLMJudge, Sample
-from fullrecall.evaluation.keys import completion_key, result_key
 from fullrecall.judges import Ask, EmbeddedJudge, LexicalJudge, Panel, Prompts
 from fullrecall.models import Message
+from fullrecall.run.keys import completion_key, result_key
 from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 
 

@@ -271,14 +271,13 @@ def _kept_in(path: Path) -> str:
     from contextlib import closing
 
     from fullrecall.errors import StoreError
-    from fullrecall.evaluation.store import Store
-    from fullrecall.models.chat import Completion
+    from fullrecall.run.sqlite import SQLiteLedger
 
-    key, kept = b"doctor", Completion("kept")
-    with Store(path) as store:
+    key, kept = "answer:doctor", '{"text": "kept"}'
+    with SQLiteLedger(path) as store:
         if not store.problem:
-            store.keep_completion(key, "doctor", kept).result()
-        if store.problem or store.completion(key) != kept:
+            store.put(key, kept, "doctor").result()
+        if store.problem or store.get(key).value != kept:
             raise StoreError(store.problem or f"{path} does not return what was written")
     with closing(sqlite3.connect(path)) as connection:
         return str(connection.execute("PRAGMA journal_mode").fetchone()[0]).upper()

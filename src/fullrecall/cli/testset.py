@@ -446,7 +446,7 @@ def _kinds(given: list[str]) -> Any:
 
 
 def _options(store: Path | None, calls: int | None, max_concurrency: int) -> ModelOptions:
-    from fullrecall.evaluation.budget import Budget
+    from fullrecall.run.budget import Budget
 
     budget = None if calls is None else Budget(calls=calls)
     return {"store": store, "budget": budget, "max_concurrency": max_concurrency}

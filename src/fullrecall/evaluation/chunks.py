@@ -8,7 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fullrecall.evaluation.work import score_one
+from fullrecall.run.work import score_one
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.scorer import Scorer

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fullrecall.distributed.batches import score_batch
 from tests.distributed.batches.made import arrow_table, frame, lists, rows
 
 from fullrecall import BatchScorer, Budget, IdRecall, TextRecall
-from fullrecall.distributed.batches import score_batch
 from fullrecall.errors import InputError, ParameterError, ReportError
-from fullrecall.evaluation.store import Store
+from fullrecall.run.sqlite import SQLiteLedger
 
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")
 
@@ -102,8 +102,8 @@ class TestMistakes:
                 "store must be a path or a redis:// URL here, got int",
             ),
             ({"store": "redis://:pw@host/0"}, "URL without a password.*set REDIS_PASSWORD"),
-            ({"rate": 5}, "budget and rate need store='redis://…', .*got store=None"),
-            ({"budget": Budget(calls=5), "store": "a.sqlite"}, "budget and rate need store="),
+            ({"rate": 5}, "budget and rate need store=…"),
+            ({"budget": Budget(calls=5)}, "budget and rate need store="),
             ({"store": "redis://host/0", "rate": 0}, "rate must be a number of requests per sec"),
         ],
     )
@@ -115,8 +115,8 @@ class TestMistakes:
     def test_an_open_store_is_no_path(self, tmp_path: Path) -> None:
         """It is this process's own."""
         with (
-            Store(tmp_path / "answers.sqlite") as store,
-            pytest.raises(ParameterError, match="a path or a redis:// URL here, got Store"),
+            SQLiteLedger(tmp_path / "answers.sqlite") as store,
+            pytest.raises(ParameterError, match="a path or a redis:// URL here, got SQLiteLedger"),
         ):
             BatchScorer(IdRecall(), store=store)  # type: ignore[arg-type]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, TypeVar
 
 from fullrecall.counts import counted
-from fullrecall.evaluation.budget import Account
 from fullrecall.result import Status
+from fullrecall.run.budget import Spending
 from fullrecall.table.row import Row
 from fullrecall.usage import Spent
 
@@ -73,7 +73,7 @@ class Meter:
 
     def __init__(
         self,
-        account: Account,
+        account: Spending,
         *,
         total: int | None,
         show: bool,

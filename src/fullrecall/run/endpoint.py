@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from fullrecall.judges.flow import NotAsked
@@ -59,13 +58,10 @@ class Endpoint:
         self._hoping: list[asyncio.Future[bool]] = []
         self._tried_again = False
 
-    @asynccontextmanager
-    async def asking(self) -> AsyncIterator[float]:
-        """Hold an ask from its first request to its end, yield when it began.
+    async def enter(self) -> float:
+        """Begin an ask, from its first request to its end (`leave`); return when it began.
 
-        Waits while the model is in doubt.
-
-        Raises `NotAsked` once the run is over for this model.
+        Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
         """
         while self._doubt is not None and self.stopped is None:
             told = asyncio.get_running_loop().create_future()
@@ -73,12 +69,13 @@ class Endpoint:
             await told
         self.check()
         self._open += 1
-        try:
-            yield asyncio.get_running_loop().time()
-        finally:
-            self._open -= 1
-            self._try_again()
-            self._judge()
+        return asyncio.get_running_loop().time()
+
+    def leave(self) -> None:
+        """End an ask."""
+        self._open -= 1
+        self._try_again()
+        self._judge()
 
     async def answers_others(self, trouble: Trouble) -> bool:
         """Whether an ask that was turned away for good may be sent once more.
@@ -109,24 +106,35 @@ class Endpoint:
             hoping, self._hoping = self._hoping, []
             _tell(hoping, value=False)
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[float]:
-        """Hold one of the requests that the endpoint takes at once; yield when it began."""
-        await self._enter()
+    async def acquire(self) -> float:
+        """Take one of the requests that the endpoint takes at once; return when it began.
+
+        Raises `NotAsked` once the run is over for this model.
+        """
+        await self._take_turn()
         try:
             self.check()
-            async with self._in_all:
-                yield asyncio.get_running_loop().time()
-        finally:
+            await self._in_all.acquire()
+        except BaseException:
             self._active -= 1
             self._wake()
+            raise
+        return asyncio.get_running_loop().time()
+
+    def release(self, attempt: Attempt | None, began: float, retries: Retries) -> None:
+        """Give it back, with what came of a request that began then, if one was sent."""
+        if attempt is not None:
+            self._hears(attempt, began, retries)
+        self._in_all.release()
+        self._active -= 1
+        self._wake()
 
     def check(self) -> None:
         """Raise `NotAsked` once the run is over for this model."""
         if self.stopped is not None:
             raise NotAsked(self.stopped)
 
-    def hears(self, attempt: Attempt, began: float, retries: Retries) -> None:
+    def _hears(self, attempt: Attempt, began: float, retries: Retries) -> None:
         """Take note of what came of a request that began then."""
         if attempt.trouble is None or attempt.trouble.failure.is_reply:
             self._answers()
@@ -166,7 +174,7 @@ class Endpoint:
         unproven, self._unproven = self._unproven, []
         for remember in unproven:
             remember()
-        self._release()
+        self._let_go()
         hoping, self._hoping = self._hoping, []
         _tell(hoping, value=True)
 
@@ -180,7 +188,7 @@ class Endpoint:
         if trouble.wait is not None:
             self._rests_until = max(self._rests_until, now + trouble.wait)
 
-    async def _enter(self) -> None:
+    async def _take_turn(self) -> None:
         loop = asyncio.get_running_loop()
         if self._room() and not self._waiting and loop.time() >= self._rests_until:
             self._active += 1
@@ -227,9 +235,9 @@ class Endpoint:
         problem = f"{self._doubt.failure}: {self._doubt.detail}"
         several = f"{self._in_a_row} requests in a row failed" if self._in_a_row > 1 else ""
         self.stopped = f"{self.name} does not answer: {problem}" + (several and f" ({several})")
-        self._release()
+        self._let_go()
 
-    def _release(self) -> None:
+    def _let_go(self) -> None:
         held, self._held = self._held, []
         _tell(held, value=None)
 

@@ -19,7 +19,7 @@ _UNREAD = ("id", "group", "metadata", "reference_context_ids")
 """Fields of a sample that no judged scorer of ours reads."""
 
 
-def completion_key(ask: Ask) -> bytes:
+def completion_key(ask: Ask) -> str:
     """Return the key of a completion: the model's name and parameters, and all that it is asked.
 
     Where it is kept as the answer to another request, that one's.
@@ -27,12 +27,12 @@ def completion_key(ask: Ask) -> bytes:
     return keys_of(ask)[0]
 
 
-def keys_of(ask: Ask) -> list[bytes]:
+def keys_of(ask: Ask) -> list[str]:
     """Return the key of a completion, and those under which another that serves may be kept."""
     return [_key(ask.model.name, request) for request in ask.kept_as or (ask.request,)]
 
 
-def _key(model: str, request: ChatRequest) -> bytes:
+def _key(model: str, request: ChatRequest) -> str:
     digest = hashlib.sha256(
         _text(
             "completion",
@@ -46,10 +46,10 @@ def _key(model: str, request: ChatRequest) -> bytes:
     )
     for message in request.messages:
         digest.update(message.content.encode("utf-8", "surrogatepass"))
-    return digest.digest()
+    return f"answer:{digest.hexdigest()}"
 
 
-def result_key(scorer: object, sample: Sample) -> bytes | None:
+def result_key(scorer: object, sample: Sample) -> str | None:
     """Return the key of a result, None for one whose scorer does not say all that decides it.
 
     It holds what the scorer reads of the sample, the scorer's kind and parameters, the judge's
@@ -67,7 +67,8 @@ def result_key(scorer: object, sample: Sample) -> bytes | None:
     from fullrecall import __version__
 
     method = dict(scorer.method.parameters)
-    return _digest("result", __version__, type(scorer).__qualname__, method, _read(sample))
+    parts = ("result", __version__, type(scorer).__qualname__, method, _read(sample))
+    return f"result:{hashlib.sha256(_text(*parts)).hexdigest()}"
 
 
 def _read(sample: Sample) -> dict[str, Any]:
@@ -89,10 +90,6 @@ def _read(sample: Sample) -> dict[str, Any]:
 
 def _texts(contexts: list[Any]) -> list[Any]:
     return [_texts(item) if isinstance(item, list) else item.get("text") for item in contexts]
-
-
-def _digest(*parts: object) -> bytes:
-    return hashlib.sha256(_text(*parts)).digest()
 
 
 def _text(*parts: object) -> bytes:

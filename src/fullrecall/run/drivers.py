@@ -23,18 +23,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall.errors import RunStopped
-from fullrecall.evaluation.budget import account_of
-from fullrecall.evaluation.interruption import Interruption
-from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import as_sample_at
-from fullrecall.evaluation.work import Work, late, prepared, score_one
+from fullrecall.run.budget import Spending, checked
+from fullrecall.run.interruption import Interruption
+from fullrecall.run.limits import Limits
+from fullrecall.run.work import Work, late, prepared, score_one
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.cache import AnyStore, Cache
-    from fullrecall.evaluation.engine import Engine
+    from fullrecall.run.engine import Engine
+    from fullrecall.run.kept import Results
+    from fullrecall.run.ledger import Ledger
     from fullrecall.table.part import Part
 
 T = TypeVar("T")
@@ -43,8 +44,8 @@ _OWED = 0.25
 _LONGEST_PAUSE = 0.05
 """What requests in flight get after reading held them up: a share of its time, at most so long."""
 
-_AWAY_SECONDS = 0.02
-"""How long samples are prepared away from a user's event loop before it gets their rows."""
+_READING_SECONDS = 0.02
+"""How long samples are prepared before those in flight go on, and rows are returned."""
 
 _SLOW_SECONDS = 0.005
 """Reading a sample in less holds nothing up."""
@@ -72,7 +73,13 @@ class Run:
     """Shows that there are so many samples more, with so many scores and so many unscored."""
 
     def __post_init__(self) -> None:
-        self.account = account_of(self.limits.budget, self.scorers)
+        budget = checked(self.limits.budget, self.scorers)
+        if any(hasattr(scorer, "flow") for scorer in self.scorers):
+            from fullrecall.run.account import Account
+
+            self.account: Spending = Account(budget)
+        else:
+            self.account = Spending(budget)
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""
@@ -98,11 +105,12 @@ class Run:
         flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
         return self.limits.store is None and not flows
 
-    def work(self, position: int, sample: Sample, cache: Cache | None) -> Work:
+    def work(self, position: int, sample: Sample, results: Results | None) -> Work:
         """Return a sample prepared; one that comes after the deadline is not measured."""
         if self.seconds_left() == 0:
             return late(position, sample, self.scorers)
-        return prepared(position, sample, self.scorers, cache)
+        shared = results if results is not None and results.ledger.is_shared else None
+        return prepared(position, sample, self.scorers, shared)
 
 
 class _Reader:
@@ -123,6 +131,16 @@ class _Reader:
         self._position += 1
         return None if sample is None else (self._position, sample)
 
+    def works(self, run: Run, results: Results) -> list[Work]:
+        """Return samples up to the first that asks, as many as can be prepared in a moment."""
+        began = time.monotonic()
+        works: list[Work] = []
+        while (drawn := self.draw()) is not None:
+            works.append(run.work(*drawn, results))
+            if works[-1].begun or time.monotonic() - began > _READING_SECONDS:
+                break
+        return works
+
 
 def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
     """Yield each sample's row, in order.
@@ -135,14 +153,15 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
         yield from _asking_nobody(reader, run)
         _finish(run, reader.error)
         return
-    from fullrecall.evaluation.cache import Cache, opened
+    from fullrecall.run.address import Opened
+    from fullrecall.run.kept import Results
 
-    with opened(run.limits.store) as store:
-        cache = Cache(store, run.account.spent)
+    with Opened(run.limits.store) as ledger:
+        results = Results(ledger, run.account.spent)
         while not run.interruption.asked and (drawn := reader.draw()) is not None:
-            work = run.work(*drawn, cache)
+            work = run.work(*drawn, results)
             if work.begun:
-                yield from _side_by_side(work, reader, run, cache)
+                yield from _side_by_side(work, reader, run, results)
                 return
             yield work.row(run.scorers)
         _finish(run, reader.error)
@@ -157,26 +176,24 @@ def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
         yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
 
 
-def _side_by_side(first: Work, reader: _Reader, run: Run, cache: Cache) -> Iterator[Row]:
-    from fullrecall.evaluation.event_loop import EventLoop
+def _side_by_side(first: Work, reader: _Reader, run: Run, results: Results) -> Iterator[Row]:
+    from fullrecall.run.event_loop import EventLoop
 
     with EventLoop() as loop:
-        engine = loop.call(_engine(run, cache))
+        engine = loop.call(_engine(run, results))
         run.interruption.tell(lambda: loop.soon(engine.interrupt))
+        works, began = [first], time.monotonic()
         try:
-            yield from loop.call(engine.turn(first))
-            while not engine.is_over:
+            while works:
+                yield from loop.call(engine.turn(works, pause=_owed(began)))
                 began = time.monotonic()
-                if (drawn := reader.draw()) is None:
-                    break
-                work = run.work(*drawn, cache)
-                yield from loop.call(engine.turn(work, pause=_owed(began)))
+                works = [] if engine.is_over else reader.works(run, results)
             while rows := loop.call(engine.rest()):
                 yield from rows
         finally:
             run.interruption.tell(None)
             loop.call(engine.close(connections=True))
-        _finish(run, reader.error, engine.requests.stopped)
+        _finish(run, reader.error, engine.door.stopped)
 
 
 async def arows_of(
@@ -190,7 +207,7 @@ async def arows_of(
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    from fullrecall.evaluation.cache import Cache
+    from fullrecall.run.kept import Results
 
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
@@ -200,40 +217,37 @@ async def arows_of(
         return await loop.run_in_executor(thread, called)
 
     try:
-        async with _store_of(run, away) as store:
-            cache = Cache(store, run.account.spent)
-            source = _Source(samples, run, cache, away)
-            engine = await _engine(run, cache, away)
+        async with _ledger_of(run, away) as ledger:
+            results = Results(ledger, run.account.spent)
+            source = _Source(samples, run, results, away)
+            engine = await _engine(run, results, away)
             try:
                 while not engine.is_over and (works := await source.draw()):
-                    for work in works:
-                        for row in await engine.turn(work):
-                            yield row
+                    for row in await engine.turn(works):
+                        yield row
                 while rows := await engine.rest():
                     for row in rows:
                         yield row
             finally:
                 await engine.close(connections=False)
-            _finish(run, source.error, engine.requests.stopped)
+            _finish(run, source.error, engine.door.stopped)
     finally:
         thread.shutdown(wait=False)
 
 
 @asynccontextmanager
-async def _store_of(
-    run: Run, away: Callable[..., Awaitable[Any]]
-) -> AsyncIterator[AnyStore | None]:
-    """Open the run's store and close it again away from the loop: both wait for the disk."""
+async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Ledger]:
+    """Open the run's ledger and close it again away from the loop: both wait for the disk."""
     import asyncio
 
-    from fullrecall.evaluation.cache import opened
+    from fullrecall.run.address import Opened
 
-    store = opened(run.limits.store)
-    yielded: AnyStore | None = await away(store.__enter__)
+    opened = Opened(run.limits.store)
+    ledger: Ledger = await away(opened.__enter__)
     try:
-        yield yielded
+        yield ledger
     finally:
-        await asyncio.shield(away(store.__exit__, None, None, None))
+        await asyncio.shield(away(opened.__exit__, None, None, None))
 
 
 class _Source:
@@ -243,11 +257,11 @@ class _Source:
         self,
         samples: Iterable[Sample] | AsyncIterable[object],
         run: Run,
-        cache: Cache,
+        results: Results,
         away: Callable[..., Awaitable[Any]],
     ) -> None:
         self._run = run
-        self._cache = cache
+        self._results = results
         self._away = away
         self._error: Exception | None = None
         self._position = 0
@@ -265,8 +279,9 @@ class _Source:
     async def draw(self) -> list[Work]:
         """Return the next samples; none at the end, and after an exception."""
         if self._reader is not None:
-            some: list[Work] = await self._away(self._some, self._reader)
-            return some
+            reading = self._reader.works, self._run, self._results
+            works: list[Work] = await self._away(*reading)
+            return works
         self._position += 1
         try:
             sample = as_sample_at(await anext(self._items), self._position)
@@ -275,31 +290,25 @@ class _Source:
         except Exception as error:  # noqa: BLE001 - raised again by `_finish`
             self._error = error
             return []
-        return [await self._away(self._run.work, self._position, sample, self._cache)]
-
-    def _some(self, reader: _Reader) -> list[Work]:
-        """Return samples up to the first that asks, as many as can be prepared in a moment."""
-        began = time.monotonic()
-        works: list[Work] = []
-        while (drawn := reader.draw()) is not None:
-            works.append(self._run.work(*drawn, self._cache))
-            if works[-1].begun or time.monotonic() - began > _AWAY_SECONDS:
-                break
-        return works
+        return [await self._away(self._run.work, self._position, sample, self._results)]
 
 
 async def _engine(
-    run: Run, cache: Cache, compute: Callable[..., Awaitable[Any]] | None = None
+    run: Run, results: Results, compute: Callable[..., Awaitable[Any]] | None = None
 ) -> Engine:
     """Return an engine for this event loop."""
-    from fullrecall.evaluation.engine import Engine
-    from fullrecall.evaluation.requests import Requests
+    from fullrecall.run.account import Account
+    from fullrecall.run.engine import Engine
+    from fullrecall.run.request import Door
 
-    requests = Requests(run.limits, cache, run.account, run.seconds_left)
+    account = run.account
+    if not isinstance(account, Account):  # nobody will ask
+        account = Account(account.budget)
+    account.share(results.ledger)
     return Engine(
         run.scorers,
-        requests,
-        cache,
+        Door(run.limits, results, account, run.seconds_left),
+        results,
         max_concurrency=run.limits.max_concurrency,
         beat=run.beat,
         compute=compute,

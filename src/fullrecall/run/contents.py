@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import StoreError
-from fullrecall.evaluation.store_file import VERSION, check, reading
+from fullrecall.run.store_file import VERSION, check, reading
 
 
 @dataclass(frozen=True)
@@ -72,35 +73,51 @@ def _contents(path: Path, connection: sqlite3.Connection) -> Contents:
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return Contents(VERSION, _size(path), 0, 0, None, None, (), ())
     connection.execute("BEGIN")  # one view of all tables, whatever another process writes
-    models = connection.execute(
-        "SELECT name, count(*), sum(prompt_tokens), sum(completion_tokens) "
-        "FROM completions JOIN names ON id = model GROUP BY model ORDER BY name"
-    ).fetchall()
-    scorers: dict[str, dict[str, int]] = {}
-    for name, status, count in connection.execute(
-        "SELECT name, status, count(*) FROM results JOIN names ON id = scorer "
-        "GROUP BY scorer, status ORDER BY name, status"
-    ):
-        scorers.setdefault(name, {})[status] = count
-    first, last = connection.execute(
-        "SELECT min(made), max(made) FROM "
-        "(SELECT made FROM completions UNION ALL SELECT made FROM results)"
-    ).fetchone()
+    models: dict[str, list[int]] = {}
+    scorers: dict[str, Counter[str]] = {}
+    for key, name, value, _ in connection.execute(_KEPT):
+        plain = _plain(value)
+        if plain is None:
+            continue
+        if key.startswith("answer:"):
+            counts = models.setdefault(name or "unknown", [0, 0, 0])
+            tokens = plain.get("prompt_tokens", 0), plain.get("completion_tokens", 0)
+            for place, count in enumerate((1, *tokens)):
+                counts[place] += count
+        else:
+            scorers.setdefault(name or "{}", Counter())[plain.get("status", "unknown")] += 1
+    first, last = connection.execute(_TIMES).fetchone()
     return Contents(
         VERSION,
         _size(path),
-        sum(row[1] for row in models),
-        sum(sum(counts.values()) for counts in scorers.values()),
+        sum(counts[0] for counts in models.values()),
+        sum(counts.total() for counts in scorers.values()),
         _date(first),
         _date(last),
-        tuple(ModelContents(*row) for row in models),
-        tuple(_scorer(name, counts) for name, counts in scorers.items()),
+        tuple(ModelContents(name, *counts) for name, counts in sorted(models.items())),
+        tuple(_scorer(name, counts) for name, counts in sorted(scorers.items())),
     )
 
 
+_KEPT = """SELECT key, names.name, value, made FROM asks LEFT JOIN names ON names.id = asks.name
+    WHERE value IS NOT NULL AND (key GLOB 'answer:*' OR key GLOB 'result:*')"""
+
+_TIMES = f"SELECT min(made), max(made) FROM ({_KEPT})"  # noqa: S608 - text of our own
+
+
+def _plain(value: str) -> dict[str, Any] | None:
+    """Return what a row holds; None for a damaged one, which is to be asked for again."""
+    with suppress(ValueError):
+        plain = json.loads(value)
+        if isinstance(plain, dict):
+            return plain
+    return None
+
+
 def _scorer(told: str, statuses: Mapping[str, int]) -> ScorerContents:
-    parameters = json.loads(told)
-    return ScorerContents(parameters.pop("scorer"), parameters, dict(statuses))
+    parameters = _plain(told) or {}
+    counts = dict(sorted(statuses.items()))
+    return ScorerContents(parameters.pop("scorer", "unknown"), parameters, counts)
 
 
 def _size(path: Path) -> int:

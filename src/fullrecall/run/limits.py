@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall.errors import ParameterError
 from fullrecall.models.retries import MOST, Retries
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.budget import Budget
-    from fullrecall.evaluation.served_store import ServedStore, Server
-    from fullrecall.evaluation.store import JobFile, Store
+    from fullrecall.run.address import StoreLike
+    from fullrecall.run.budget import Budget
 
 LATE = "the run's deadline passed before it was judged"
 
@@ -28,7 +26,7 @@ class Limits:
     timeout: float | None = 60.0
     deadline: float | None = None
     retries: Retries | int = MOST
-    store: Store | ServedStore | JobFile | Server | str | Path | None = None
+    store: StoreLike | None = None
     budget: Budget | None = None
 
     def __post_init__(self) -> None:

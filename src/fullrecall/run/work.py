@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fullrecall.evaluation.limits import LATE
 from fullrecall.result import Result, Status
+from fullrecall.run.limits import LATE
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
@@ -19,8 +19,8 @@ from fullrecall.table.row import Row
 if TYPE_CHECKING:
     import asyncio
 
-    from fullrecall.evaluation.cache import Cache
     from fullrecall.judges.judge import Ask, Flow
+    from fullrecall.run.kept import Results
 
 _INTERRUPTED = "the run was interrupted before it was judged"
 
@@ -45,11 +45,6 @@ class Work:
     begun: list[Begun] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
 
-    @property
-    def is_done(self) -> bool:
-        """Whether all results are there."""
-        return self.task.done() if self.task is not None else not self.begun
-
     def row(self, scorers: Sequence[Scorer]) -> Row:
         """Return the row; a result that is not there was interrupted."""
         results = (
@@ -59,15 +54,17 @@ class Work:
         return Row(self.position, self.sample, tuple(results))
 
 
-def prepared(position: int, sample: Sample, scorers: Sequence[Scorer], cache: Cache | None) -> Work:
+def prepared(
+    position: int, sample: Sample, scorers: Sequence[Scorer], results: Results | None
+) -> Work:
     """Return a sample with all that takes no model: its flows are begun, other scores are made.
 
-    `cache` is None where no scorer has a flow.
+    `results` are those of runs before this one, if it shares any.
     """
     work = Work(position, sample, [None] * len(scorers))
     for index, scorer in enumerate(scorers):
         make = getattr(scorer, "flow", None)
-        known = None if make is None or cache is None else cache.result(scorer, sample)
+        known = None if make is None or results is None else results.get(scorer, sample)
         if make is None:
             work.results[index] = score_one(scorer, sample)
         elif known is not None:

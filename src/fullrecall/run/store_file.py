@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 import zlib
@@ -11,7 +12,7 @@ from typing import Any
 
 from fullrecall.errors import StoreError
 
-VERSION = 2
+VERSION = 3
 _APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
 _WAY_OUT = "name another file, or move this one away"
 _SIGNATURE = b"SQLite format 3\x00"
@@ -20,32 +21,28 @@ _CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is o
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE IF NOT EXISTS completions (
-        key BLOB PRIMARY KEY, model INTEGER NOT NULL REFERENCES names, made REAL NOT NULL,
-        prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
-        failure TEXT, detail BLOB NOT NULL, text BLOB NOT NULL, sum INTEGER NOT NULL,
-        requests INTEGER NOT NULL DEFAULT 1
+    """CREATE TABLE IF NOT EXISTS asks (
+        key TEXT PRIMARY KEY, value TEXT, sum INTEGER, name INTEGER REFERENCES names,
+        made REAL NOT NULL, failed INTEGER NOT NULL DEFAULT 0,
+        token TEXT, place TEXT, pid INTEGER, until REAL
     )""",
-    """CREATE TABLE IF NOT EXISTS results (
-        key BLOB PRIMARY KEY, scorer INTEGER NOT NULL REFERENCES names, made REAL NOT NULL,
-        status TEXT NOT NULL, result BLOB NOT NULL, sum INTEGER NOT NULL
-    )""",
-    """CREATE TABLE IF NOT EXISTS leases (
-        key BLOB PRIMARY KEY, token BLOB NOT NULL, place TEXT NOT NULL, pid INTEGER NOT NULL,
-        until REAL NOT NULL
-    )""",
-    "CREATE TABLE IF NOT EXISTS failures (key BLOB PRIMARY KEY, made REAL NOT NULL)",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
-_UNUSABLE = """CREATE TABLE IF NOT EXISTS unusable (
-    job TEXT NOT NULL, key BLOB NOT NULL, made REAL NOT NULL, reply BLOB NOT NULL,
-    PRIMARY KEY (job, key)
-)"""
-"""Replies that a job is not to ask for again; what knows nothing of it reads the file as before."""
 
-_FROM_1 = "ALTER TABLE completions ADD COLUMN requests INTEGER NOT NULL DEFAULT 1"
-"""What version 1 lacks beside whole tables: its answers were paid for, and stay."""
+_EARLIER = (
+    """INSERT OR IGNORE INTO asks (key, value, name, made)
+        SELECT 'answer:' || lower(hex(key)),
+        answer(key, sum, prompt_tokens, completion_tokens, failure, detail, text), model, made
+        FROM completions""",
+    """INSERT OR IGNORE INTO asks (key, value, name, made)
+        SELECT 'result:' || lower(hex(key)), result(key, sum, result), scorer, made FROM results""",
+    "DELETE FROM asks WHERE value IS NULL",
+    "UPDATE asks SET sum = checksum(key, value)",
+    *(f"DROP TABLE IF EXISTS {name}"
+      for name in ("completions", "results", "leases", "failures", "unusable")),
+)  # fmt: skip
+"""What brings the answers of an earlier version along: they were paid for."""
 
 
 class UnreadableError(StoreError):
@@ -59,6 +56,10 @@ def check(path: Path) -> None:
     """
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
+    for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+        if part.exists() and not part.is_file():
+            kind = "a directory" if part.is_dir() else "not a regular file"
+            raise StoreError(f"the store {path} cannot be read: {part} is {kind}")
     if not path.exists():
         return
     try:
@@ -95,12 +96,13 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
         raise UnreadableError(
             f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
         )
-    if version not in (1, VERSION):
+    if not 1 <= version <= VERSION:
         raise StoreError(
             f"{path} has version {version} of the store, this fullrecall knows {VERSION}: upgrade "
             "fullrecall, or name another file"
         )
-    connection.execute("SELECT 1 FROM completions, results, names LIMIT 1")
+    answers = "asks" if version == VERSION else "completions, results"
+    connection.execute(f"SELECT 1 FROM {answers}, names LIMIT 1")  # noqa: S608 - names of our own
 
 
 def reading(path: Path) -> sqlite3.Connection:
@@ -129,11 +131,10 @@ def writing(path: Path) -> sqlite3.Connection:
         _retried(connection, "PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         if _pragma(connection, "user_version") != VERSION:
-            if _pragma(connection, "application_id"):
-                connection.execute(_FROM_1)
-            for statement in _SCHEMA:
-                connection.execute(statement)
-        connection.execute(_UNUSABLE)
+            is_earlier = _pragma(connection, "application_id") == _APPLICATION
+            _make_tables(connection)
+            if is_earlier:
+                _bring_along(connection)
         connection.execute("COMMIT")
     except sqlite3.Error:
         connection.close()
@@ -141,11 +142,55 @@ def writing(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def in_memory() -> sqlite3.Connection:
+    """Return a connection to tables of its own, which end with it."""
+    connection = _connected(":memory:")
+    connection.text_factory = str
+    _make_tables(connection)
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in _SCHEMA:
+        connection.execute(statement)
+
+
+def _bring_along(connection: sqlite3.Connection) -> None:
+    def answer(key: bytes, checksum: int, *fields: Any) -> str | None:
+        if zlib.crc32(repr((key, *fields)).encode()) != checksum:
+            return None
+        names = ("prompt_tokens", "completion_tokens", "failure", "detail", "text")
+        plain = dict(zip(names, map(_decoded, fields), strict=True))
+        return json.dumps({**plain, "requests": 1})
+
+    def result(key: bytes, checksum: int, plain: bytes) -> str | None:
+        whole = zlib.crc32(repr((key, plain)).encode()) == checksum
+        return json.dumps(json.loads(_decoded(plain))) if whole else None
+
+    for name, arguments, function in (
+        ("answer", 7, answer), ("result", 3, result), ("checksum", 2, checksum_of),
+    ):  # fmt: skip
+        connection.create_function(name, arguments, function)
+    for statement in _EARLIER:
+        connection.execute(statement)
+
+
+def _decoded(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
 def _connected(place: str) -> sqlite3.Connection:
     # Transactions are ours: no implicit BEGIN. The lock is ours too.
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         place, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
+    # What is no UTF-8 is damaged: its checksum says so where one matters.
+    connection.text_factory = _text
+    return connection
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
 
 
 def _retried(connection: sqlite3.Connection, statement: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from typing import Any, TypeAlias
 
@@ -98,3 +98,29 @@ _LONGEST = 300
 def _question(sample: Sample) -> str:
     assert sample.user_input is not None  # noqa: S101 - samples without one are not asked
     return sample.user_input
+
+
+_THREAD_BOUND = (
+    "created in a thread can only be used in that same thread",  # sqlite3
+    "only works in main thread",  # signal
+    "no current event loop in thread",  # asyncio.get_event_loop
+    "Cannot switch to a different thread",  # greenlet: Playwright's and SQLAlchemy's sync APIs
+    "cannot switch to a different thread",
+)
+"""What libraries raise where an object is used in another thread than its own."""
+
+
+def is_thread_bound(found: Retrieval | Iterable[Any]) -> bool:
+    """Return whether a call failed for an object that belongs to another thread.
+
+    An adapter records what a call raised; a fallback that answered in its place changes nothing.
+    """
+    if not isinstance(found, Retrieval):
+        return False  # contexts alone, which a retriever may return, tell of no failure
+    errors = [found.error, *(call.error for root in found.calls for call in root.walk())]
+    return any(error is not None and belongs_elsewhere(error) for error in errors)
+
+
+def belongs_elsewhere(error: str) -> bool:
+    """Return whether an error says that an object belongs to another thread."""
+    return any(sign in error for sign in _THREAD_BOUND)

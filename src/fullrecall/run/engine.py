@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fullrecall.evaluation.cache import Cache
-from fullrecall.evaluation.requests import Requests
-from fullrecall.evaluation.work import Begun, Work, raised, unscored
 from fullrecall.judges.flow import NotAsked, Tally, arun
+from fullrecall.run.kept import Results
+from fullrecall.run.request import Door
+from fullrecall.run.work import Begun, Work, raised, unscored
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 from fullrecall.usage import Usage
@@ -36,16 +36,16 @@ class Engine:
     def __init__(
         self,
         scorers: Sequence[Scorer],
-        requests: Requests,
-        cache: Cache,
+        door: Door,
+        results: Results,
         *,
         max_concurrency: int,
         beat: Callable[[], object],
         compute: Callable[..., Awaitable[Any]] | None = None,
     ) -> None:
-        self.requests = requests
+        self.door = door
         self._scorers = scorers
-        self._cache = cache
+        self._results = results
         self._most = max_concurrency
         self._compute = compute
         self._works: deque[Work] = deque()
@@ -57,7 +57,7 @@ class Engine:
     @property
     def is_over(self) -> bool:
         """Whether no more samples are to be taken."""
-        return self._interrupted or self.requests.stopped is not None
+        return self._interrupted or self.door.stopped is not None
 
     def interrupt(self) -> None:
         """Give up what is in flight; the next turn returns all rows there are."""
@@ -66,18 +66,19 @@ class Engine:
             task.cancel()
         self._changed.set()
 
-    async def turn(self, work: Work, *, pause: float = 0.0) -> list[Row]:
-        """Take one more sample; return the rows that are ready, once there is room for another.
+    async def turn(self, works: Sequence[Work], *, pause: float = 0.0) -> list[Row]:
+        """Take more samples; return the rows that are ready, once there is room for another.
 
         `pause` are seconds that the samples in flight are owed, after reading has held them up.
         """
-        self._works.append(work)
-        if work.begun and not self._interrupted:
-            alone = len(work.begun) == 1
-            judging = self._one(work, work.begun[0]) if alone else self._all(work)
-            work.task = asyncio.create_task(judging)
-            self._running.add(work.task)
-            work.task.add_done_callback(self._finished)
+        self._works.extend(works)
+        for work in works:
+            if work.begun and not self._interrupted:
+                alone = len(work.begun) == 1
+                judging = self._one(work, work.begun[0]) if alone else self._all(work)
+                work.task = asyncio.create_task(judging)
+                self._running.add(work.task)
+                work.task.add_done_callback(self._finished)
         if self._running:
             await asyncio.sleep(pause)
         rows = self._ready()
@@ -88,7 +89,7 @@ class Engine:
 
     async def rest(self) -> list[Row]:
         """Return the next rows once there are no more samples; none when all are returned."""
-        while self._works and not self._works[0].is_done and not self._interrupted:
+        while self._works and not _is_done(self._works[0]) and not self._interrupted:
             await self._change()
         if not self._interrupted:
             return self._ready()
@@ -101,8 +102,7 @@ class Engine:
         self.interrupt()
         self._beating.cancel()
         await self._ended()
-        if connections:
-            await self.requests.close()
+        await self.door.close(connections=connections)
 
     async def _ended(self) -> None:
         while self._running:
@@ -118,7 +118,7 @@ class Engine:
 
     def _ready(self) -> list[Row]:
         rows = []
-        while self._works and self._works[0].is_done:
+        while self._works and _is_done(self._works[0]):
             rows.append(self._works.popleft().row(self._scorers))
         return rows
 
@@ -137,19 +137,25 @@ class Engine:
         try:
             result, _ = await arun(
                 begun.flow,
-                self.requests.answer,
+                self.door.answer,
                 step=begun.asked,
                 compute=self._compute,
                 tally=tally,
             )
             result = replace(result, usage=tally.usage)
-            await self._cache.keep_result(scorer, work.sample, result)
+            if self._results.ledger.is_shared:
+                await self._results.keep(scorer, work.sample, result)
         except NotAsked as why:
             usage = tally.usage.plus(Usage(why.requests))
             result = replace(unscored(scorer, str(why)), usage=usage)
         except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
             result = replace(raised(scorer, error), usage=tally.usage)
         work.results[begun.index] = result
+
+
+def _is_done(work: Work) -> bool:
+    """Return whether all results of a sample are there."""
+    return work.task.done() if work.task is not None else not work.begun
 
 
 async def _beating(beat: Callable[[], object]) -> None:

@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from fullrecall.evaluation.store_file import checksum_of, writing
+from fullrecall.run.store_file import checksum_of, writing
 
 _LEAF = 0x0D
 _HEADER = 100  # bytes of the first page that come before it
@@ -34,59 +34,53 @@ def salvaged(path: Path) -> str:
     target = path.with_name(f"{path.stem}-salvaged{path.suffix}")
     if target.exists():
         return f"what could be read of it is in {target}"
-    names, completions, results = _rows(path)
-    if not completions and not results:
+    names, rows = _rows(path)
+    if not rows:
         return ""
     made = path.with_name(f"{target.name}.{os.getpid()}")
     try:
-        _write(made, names, completions, results)
+        _write(made, names, rows)
         with suppress(FileExistsError):  # another process was faster
             os.link(made, target)
     except (OSError, sqlite3.Error) as error:
         return f"what can be read of it cannot be saved: {error}"
     finally:
         made.unlink(missing_ok=True)
+    answers = sum(row[0].startswith("answer:") for row in rows)
     return (
-        f"{len(completions):,} answers and {len(results):,} results of it could be read, and are "
-        f"in {target}: go on with that"
+        f"{answers:,} answers and {len(rows) - answers:,} results of it could be read, and are in "
+        f"{target}: go on with that"
     )
 
 
-def _write(
-    path: Path, names: Mapping[int, str], completions: list[Row], results: list[Row]
-) -> None:
+def _write(path: Path, names: Mapping[int, str], rows: list[Row]) -> None:
     with closing(writing(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")  # one file, whole when it is named
         connection.execute("BEGIN")
-        for table, rows in (("completions", completions), ("results", results)):
-            for row in rows:
-                name = names.get(row[1], _UNKNOWN)
-                connection.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (name,))
-                marks = ", ".join("?" * (len(row) - 2))
-                connection.execute(
-                    f"INSERT OR IGNORE INTO {table} "  # noqa: S608 - names of our own
-                    f"SELECT ?, (SELECT id FROM names WHERE name = ?), {marks}",
-                    [row[0], name, *row[2:]],
-                )
+        for key, value, checksum, number, made in rows:
+            name = names.get(number, _UNKNOWN)
+            connection.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (name,))
+            connection.execute(
+                "INSERT OR IGNORE INTO asks (key, value, sum, name, made) "
+                "SELECT ?, ?, ?, (SELECT id FROM names WHERE name = ?), ?",
+                (key, value, checksum, name, made),
+            )
         connection.execute("COMMIT")
 
 
-def _rows(path: Path) -> tuple[dict[int, str], list[Row], list[Row]]:
-    """Return the names by number, and the whole rows of completions and results."""
+def _rows(path: Path) -> tuple[dict[int, str], list[Row]]:
+    """Return the names by number, and the whole rows of answers and results."""
     names: dict[int, str] = {}
-    completions: list[Row] = []
-    results: list[Row] = []
+    rows: list[Row] = []
     for number, row in _cells(_Pages(path)):
         match row:
             case [None, str(name)]:
                 names[number] = name
-            case [bytes(key), int(), _, int(), int(), _, bytes(), bytes(), int(checksum), *more]:
-                if checksum_of(key, *row[3:8]) == checksum and len(more) <= 1:
-                    completions.append([*row[:9], *(more or [1])])  # version 1 counted none
-            case [bytes(key), int(), _, str(), bytes(plain), int(checksum)]:
-                if checksum_of(key, plain) == checksum:
-                    results.append(row)
-    return names, completions, results
+            case [str(key), str(value), int(checksum), _, float() | int(), *_]:
+                kind = key.partition(":")[0]
+                if kind in ("answer", "result") and checksum_of(key, value) == checksum:
+                    rows.append(row[:5])
+    return names, rows
 
 
 class _Pages:
@@ -188,7 +182,7 @@ def _size(kind: int) -> int:
 
 def _value(kind: int, content: bytes) -> Any:
     if kind >= 12:  # noqa: PLR2004 - as above
-        return content if kind % 2 == 0 else content.decode()
+        return content if kind % 2 == 0 else content.decode(errors="replace")
     if kind == 7:  # noqa: PLR2004 - a float
         import struct
 
