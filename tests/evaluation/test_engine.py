@@ -210,8 +210,8 @@ class TestLoops:
         assert [row.results[0].score for row in caught.value.report] == [0.0, 0.0, 1.0, 1.0, 0.0]
 
 
-def test_memory_stays_flat_however_long_the_stream() -> None:
-    """With `keep="summary"` the engine lets go of samples that were judged."""
+def test_memory_stays_flat_however_long_the_stream(tmp_path: Path) -> None:
+    """With `output=` the engine lets go of samples that were judged."""
     alive: list[int] = []
     model = DelayedModel()
 
@@ -222,5 +222,6 @@ def test_memory_stays_flat_however_long_the_stream() -> None:
                 alive.append(sum(isinstance(thing, Sample) for thing in gc.get_objects()))
             yield Sample(reference_claims=[f"One {number}."], retrieved_contexts=["c"])
 
-    evaluate(stream(), scorer(model), progress=False, max_concurrency=4)
+    output = tmp_path / "judged.jsonl"
+    evaluate(stream(), scorer(model), progress=False, max_concurrency=4, output=output)
     assert max(alive) - min(alive) < 20
