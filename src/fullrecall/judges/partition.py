@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fullrecall.judges.bearing import bears, content_keys, content_words, is_denial
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.lexical.words import Word, alike
-from fullrecall.judges.sentences import is_heading, sentences
+from fullrecall.judges.sentences import Part, omitted, parts
 
 _CONNECTIVES = frozenset(
     "however therefore thus hence moreover furthermore additionally also besides meanwhile "
@@ -25,7 +25,7 @@ _CONNECTIVES = frozenset(
 _MAY_ADD = 4
 """Words of the text in a claim that it takes for one other, such as "located"."""
 
-_SEGMENT = re.compile(r"[^\n.!?。！？]*(?:[\n!?。！？]|\.(?=\s|$)|\.|$)+")  # noqa: RUF001
+_SEGMENT = re.compile(r"[^\n.!?。！？]*+(?:[\n.!?。！？]++|$)")  # noqa: RUF001
 _PAIR = 2  # characters, of a script without spaces
 
 
@@ -114,26 +114,27 @@ def _is_repeated(claim: str, sentence: _Sentence, other: str, part: _Sentence) -
 
 
 def _sentences(text: str) -> list[_Sentence]:
-    """Return the sentences of a text that say something; headings say nothing."""
+    """Return the sentences of a text that state something: no heading, no question."""
     words = content_words(text)
+    silent = set(omitted(text))
     found = []
-    for start, end in _spans(text):
+    for part, start, end in _spans(text):
         own = [word for word in words if start <= word.start < end]
-        if own and not is_heading(text[start:end].strip()):
+        if own and part not in silent:
             found.append(_Sentence(own, Location(start, end, 1.0)))
     return found
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Return where each sentence stands; by its marks alone where one does not stand as it is."""
-    spans: list[tuple[int, int]] = []
+def _spans(text: str) -> list[tuple[Part, int, int]]:
+    """Return where each part stands; by its marks alone where one does not stand as it is."""
+    spans: list[tuple[Part, int, int]] = []
     at = 0
-    for sentence in sentences(text):
-        start = text.find(sentence, at)
+    for part in parts(text):
+        start = text.find(part.text, at)
         if start < 0:
-            return [match.span() for match in _SEGMENT.finditer(text)]
-        at = start + len(sentence)
-        spans.append((start, at))
+            return [(Part(match[0]), *match.span()) for match in _SEGMENT.finditer(text)]
+        at = start + len(part.text)
+        spans.append((part, start, at))
     return spans
 
 
