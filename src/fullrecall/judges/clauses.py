@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from fullrecall.judges.language import language_among, language_of
 from fullrecall.judges.sentences import is_heading, sentences
+from fullrecall.judges.words.languages import language_among, language_of
 
 _VERB = (
     r"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|must|should|does|do|did|"

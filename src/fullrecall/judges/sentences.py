@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fullrecall.judges.language import language_of
+from fullrecall.judges.words.languages import language_of
 
 _MARKER = r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•–])"
 _ONLY_MARKER = re.compile(rf"^\s*{_MARKER}\s*$")
