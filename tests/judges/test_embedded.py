@@ -10,10 +10,10 @@ from importlib.resources import files
 
 import pytest
 
-from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
 from fullrecall.judges.lexical.passages import Reader, read_passage
 from fullrecall.judges.lexical.regression import EmbeddedModel, LexicalModel, Support
-from fullrecall.judges.lexical.words import read_words, stem
+from fullrecall.judges.words.frequencies import weight, zipf_frequencies
+from fullrecall.judges.words.tokens import read_words, stem
 
 BRIDGE = (
     "The Harrow Bridge crosses the river Tamsin at Oldport. It was designed by the engineer "

@@ -7,10 +7,10 @@ import pytest
 from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.errors import ParameterError
 from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.language import language_among, language_of
 from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.translations import TRANSLATIONS, Translation
+from fullrecall.judges.words.languages import language_among, language_of
 from fullrecall.result import Status
 
 JUDGES = [LexicalJudge(), EmbeddedJudge()]

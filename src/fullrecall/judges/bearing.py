@@ -16,8 +16,8 @@ from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.injection import instructions
-from fullrecall.judges.language import function_words, language_of
-from fullrecall.judges.lexical.words import Word, alike, read_words
+from fullrecall.judges.words.languages import function_words, language_of
+from fullrecall.judges.words.tokens import Word, alike, read_words
 
 Aim: TypeAlias = Literal["claim", "question", "entity", "context"]
 """What a quote is quoted for; a question's answer need not share a word with it."""

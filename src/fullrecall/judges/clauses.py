@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fullrecall.judges.language import language_among, language_of
 from fullrecall.judges.sentences import statements
+from fullrecall.judges.words.languages import language_among, language_of
 
 _BE = frozenset("is are was were".split())
 _FINITE = _BE | frozenset(

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from fullrecall.judges.language import function_words, language_of
-from fullrecall.judges.lexical.frequencies import zipf_frequencies
-from fullrecall.judges.lexical.words import read_words
 from fullrecall.judges.sentences import sentences
+from fullrecall.judges.words.frequencies import zipf_frequencies
+from fullrecall.judges.words.languages import function_words, language_of
+from fullrecall.judges.words.tokens import read_words
 
 Detail: TypeAlias = Literal["number", "negation", "name", "confusion", "role"]
 """What is exchanged: a number for one that stands nowhere, a "not" put in or taken out, a name for

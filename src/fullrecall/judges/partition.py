@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from fullrecall.judges.bearing import bears, content_keys, content_words, is_denial
 from fullrecall.judges.evidence import Location
-from fullrecall.judges.lexical.words import Word, alike
 from fullrecall.judges.sentences import Part, omitted, parts
+from fullrecall.judges.words.tokens import Word, alike
 
 _CONNECTIVES = frozenset(
     "however therefore thus hence moreover furthermore additionally also besides meanwhile "

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from fullrecall.judges.language import language_of
+from fullrecall.judges.words.languages import language_of
 
 Role: TypeAlias = Literal[
     "statement", "heading", "lead-in", "question", "filler", "code", "table header"

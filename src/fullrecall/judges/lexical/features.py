@@ -11,9 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from fullrecall.judges.lexical.matching import Match
-from fullrecall.judges.lexical.opposites import OPPOSITES, is_denied_form
 from fullrecall.judges.lexical.passages import Passage
-from fullrecall.judges.lexical.rivals import rivals
+from fullrecall.judges.words.opposites import is_denied_form, opposites, rivals
 
 _NAME_WEIGHT = 0.5  # a capitalised word that weighs less is a function word
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
@@ -209,17 +208,17 @@ def _clashes(claim: Passage, contexts: Sequence[Passage], found: Match) -> dict[
     clashes["denied_by_claim"] = float(denies and not denied)
     clashes["denied_by_context"] = float(denied and not denies)
     there = set(window)
-    opposites = strict = rival = 0
+    opposed = strict = rival = 0
     claimed = {word.key for word in claim.words}
     for index, unit in enumerate(found.units):
         key, credit = unit.word.key, found.region[index]
-        against = OPPOSITES.get(key, frozenset())
+        against = opposites().get(key, frozenset())
         others = rivals().get(key, frozenset()) - claimed
-        opposites += credit < 1 and not there.isdisjoint(against)
-        opposites += credit == 0 and is_denied_form(key, there)
+        opposed += credit < 1 and not there.isdisjoint(against)
+        opposed += credit == 0 and is_denied_form(key, there)
         strict += credit == 0 and key in _STRICT
         rival += credit == 0 and not there.isdisjoint(others)
-    clashes["opposite"] = float(min(2, opposites))
+    clashes["opposite"] = float(min(2, opposed))
     clashes["strict"] = float(strict)
     clashes["rival"] = float(min(2, rival))
     return clashes

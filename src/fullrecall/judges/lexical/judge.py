@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Citation, Flow, Kind, Relation, Verdict
-from fullrecall.judges.language import UNDETERMINED, language_among, name_of
-from fullrecall.judges.lexical.english import reads_as_english
-from fullrecall.judges.lexical.words import read_words
 from fullrecall.judges.sentences import sentences
+from fullrecall.judges.words.languages import (
+    UNDETERMINED,
+    language_among,
+    name_of,
+    reads_as_english,
+)
+from fullrecall.judges.words.tokens import read_words
 
 if TYPE_CHECKING:
     from fullrecall.judges.lexical.regression import LexicalModel, Support

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fullrecall.judges.lexical.passages import PREFIX, Passage
-from fullrecall.judges.lexical.words import Word, alike
+from fullrecall.judges.words.tokens import Word, alike
 
 _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _PLACES_EXACT = 48  # of one word in one context; more tell nothing new

@@ -8,7 +8,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
-from fullrecall.judges.lexical.words import Word, read_words
+from fullrecall.judges.words.tokens import Word, read_words
 
 # A sentence ends at . ! ? before a space and what can begin one; at the stops of scripts that
 # leave no space; at a blank line or a line break.

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from fullrecall.judges.lexical.matching import Match
 from fullrecall.judges.lexical.passages import Passage
-from fullrecall.judges.lexical.words import Word
+from fullrecall.judges.words.tokens import Word
 
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _ABOUT = frozenset(

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
 from fullrecall.judges.lexical.passages import Passage
-from fullrecall.judges.lexical.words import Word, stem
+from fullrecall.judges.words.frequencies import weight, zipf_frequencies
+from fullrecall.judges.words.tokens import Word, stem
 
 _NAME_WEIGHT = 0.5  # a capitalised word that weighs less is a function word
 _MOST_NAMES = 8  # of a claim that are compared, and

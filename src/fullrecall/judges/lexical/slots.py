@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
-from fullrecall.judges.lexical.frequencies import weight
 from fullrecall.judges.lexical.matching import Match, Sentence
 from fullrecall.judges.lexical.passages import Passage
 from fullrecall.judges.lexical.roles import capitalised_runs, names_in
-from fullrecall.judges.lexical.words import Word, stem
+from fullrecall.judges.words.frequencies import weight
+from fullrecall.judges.words.tokens import Word, stem
 
 _REST = 0.6  # of the claim's weight without the name, that a sentence covers to say the same
 _LIKE = 0.8  # of what the fullest sentence covers, for another to say the same as well

@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from fullrecall.judges.lexical.frequencies import weight, zipf_frequencies
 from fullrecall.judges.lexical.matching import Match
-from fullrecall.judges.lexical.opposites import OPPOSITES, is_denied_form
 from fullrecall.judges.lexical.passages import Passage
 from fullrecall.judges.lexical.quantities import has_absent_number, may_stand_for, values
-from fullrecall.judges.lexical.rivals import rivals
 from fullrecall.judges.lexical.roles import capitalised_runs, has_roles_exchanged
 from fullrecall.judges.lexical.slots import has_name_in_anothers_slot
-from fullrecall.judges.lexical.words import Word, stem
+from fullrecall.judges.words.frequencies import weight, zipf_frequencies
+from fullrecall.judges.words.opposites import is_denied_form, opposites, rivals
+from fullrecall.judges.words.tokens import Word, stem
 
 _ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
 _CLOSE = 0.5  # of it, to say the like
@@ -182,7 +181,7 @@ def _has_rival(aligned: _Aligned) -> bool:
     for position, word in enumerate(aligned.claim):
         if word.key in aligned.there:
             continue
-        against = rivals().get(word.key, frozenset()) | OPPOSITES.get(word.key, frozenset())
+        against = rivals().get(word.key, frozenset()) | opposites().get(word.key, frozenset())
         if not against:
             continue
         instead = aligned.in_place_of(position, position + 1)

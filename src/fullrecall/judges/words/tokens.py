@@ -12,10 +12,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from fullrecall.judges.lexical.frequencies import weight
+from fullrecall.judges.words.data import words_of
+from fullrecall.judges.words.frequencies import weight
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
 # which \w leaves out; the dandas (U+0964, U+0965) are punctuation.
@@ -27,7 +28,7 @@ _UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\u
 _TOKEN = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)*)(?:st|nd|rd|th|s)?(?!\w)"
     rf"|(?P<unspaced>[{_UNSPACED}]+)"
-    rf"|(?P<word>(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:['’](?:(?![{_UNSPACED}])\w)+)*)"  # noqa: RUF001
+    rf"|(?P<word>(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:['’](?:(?![{_UNSPACED}])\w)+)*)"
     r"|(?P<sign>[%$€£¥°])"
 )
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "°": "degree"}
@@ -69,12 +70,6 @@ _IRREGULAR = {
     }.items()
     for form in forms.split()
 }  # fmt: skip
-_NEGATIONS = frozenset(
-    "not no never none nor neither nobody nothing nowhere without cannot cant unable fail failed "
-    "fails lack lacks lacked lacking refuse refused refuses deny denied denies hardly barely "
-    "rarely seldom except instead unlike absence absent false incorrect wrong prevent prevented "
-    "avoid avoided stop stopped unlikely impossible insufficient".split()
-)
 _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
 _PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
@@ -126,7 +121,12 @@ def _identify(written: str, kind: str) -> tuple[str, float, bool]:
     if word in _SPELLED:
         return _SPELLED[word], weight(word), False
     key = stem(word) if word.isascii() else word
-    return key, weight(word), word in _NEGATIONS
+    return key, weight(word), word in _denying()
+
+
+@cache
+def _denying() -> frozenset[str]:
+    return words_of("en", "denials") | words_of("en", "implied") | words_of("en", "reported")
 
 
 def _number(written: str) -> tuple[str, float, bool]:
@@ -141,7 +141,7 @@ def _number(written: str) -> tuple[str, float, bool]:
 
 def _plain(written: str) -> str:
     """Return a word without case, compatibility forms and (in Latin script) accents."""
-    word = written.casefold().replace("’", "'")  # noqa: RUF001 - the typographic apostrophe
+    word = written.casefold().replace("’", "'")
     if word.isascii():
         return word
     decomposed = unicodedata.normalize("NFKD", word)

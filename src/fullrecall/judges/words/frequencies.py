@@ -8,7 +8,8 @@ there, short words are mostly function words, so an unlisted word weighs more th
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+
+from fullrecall.judges.words.data import lines
 
 _CEILING = 7.3  # a word of this Zipf frequency or above ("of", "and") tells next to nothing
 _UNLISTED = 3.0  # the Zipf frequency given to a long word that is not listed
@@ -19,11 +20,8 @@ _LONG = 6
 @cache
 def zipf_frequencies() -> dict[str, float]:
     """Return the Zipf frequency (log10 of occurrences per billion words) of each listed word."""
-    table = files(__package__).joinpath("english_frequencies.txt").read_text(encoding="utf-8")
     frequencies: dict[str, float] = {}
-    for line in table.splitlines():
-        if line.startswith("#"):
-            continue
+    for line in lines("english_frequencies.txt"):
         frequency, *words = line.split()
         frequencies.update(dict.fromkeys(words, float(frequency)))
     return frequencies
