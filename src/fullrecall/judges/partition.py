@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fullrecall.judges.bearing import bears, content_keys, content_words, is_denial
+from fullrecall.judges.bearing import bears, content_keys, content_words
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.sentences import Part, omitted, parts
+from fullrecall.judges.words.negations import denies
 from fullrecall.judges.words.tokens import Word, alike
 
 _CONNECTIVES = frozenset(
@@ -107,7 +108,7 @@ class _Sentence:
 def _is_repeated(claim: str, sentence: _Sentence, other: str, part: _Sentence) -> bool:
     """Whether one of two claims says no more than the other, and no sentence says it by itself."""
     mine, its = content_keys(claim), content_keys(other)
-    if is_denial(claim) != is_denial(other) or not (mine <= its or its <= mine):
+    if denies(claim) != denies(other) or not (mine <= its or its <= mine):
         return False
     less, stands = (claim, sentence) if mine <= its else (other, part)
     return sentence is part or not stands.says(less)
@@ -150,6 +151,6 @@ def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
         return f"adds {added}"
     if not bears(claim, text, [sentence.stands]):
         return "is not what its sentence says"
-    if is_denial(claim) and not is_denial(text[sentence.stands.start : sentence.stands.end]):
+    if denies(claim) and not denies(text[sentence.stands.start : sentence.stands.end]):
         return "denies what the text does not deny"
     return ""
