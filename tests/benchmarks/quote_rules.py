@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.judges.bearing import content_keys, objection
+from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.evidence import Location
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.words.names import names
@@ -31,7 +32,9 @@ from fullrecall.judges.words.opposites import opposites
 
 CHOSEN_ON = frozenset(("FM2", "AB-LFQA", "AB-AttributedQA", "SummEdits-news"))
 _CONTRADICTING = ("FM2", "SummEdits-news", "SummEdits-scitldr")
-_LONGEST = 40  # words of a claim that a splitter would leave as it is
+_FEWEST_WORDS = 5  # of a quote: titles share the names of every claim
+_LEAST = 0.3
+_REPLACEMENTS = 5  # sentences of which a model may quote one when it is asked again
 _VERBATIM = 0.8
 _UNITS = "km miles|kilometers miles|meters feet|kg pounds|hours days|days weeks|weeks months"
 _UNLISTED = (
@@ -43,7 +46,6 @@ _UNLISTED = (
 )
 _BE = re.compile(r"\b(is|are|was|were|has|have|had|can|could|will|would|may|must|should|did)\b")
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
-_MOST_TRUE = 1_500
 
 
 def main() -> None:
@@ -58,20 +60,19 @@ def main() -> None:
     rows = [row for row in rows if (row["dataset"] not in CHOSEN_ON) == options.held_out]
     count: Counter[str] = Counter()
     verified: Counter[str] = Counter()
-    refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for kind, claim, quote, context in cases(rows):
-        start = context.find(quote)
-        reason = objection(claim, context, [Location(start, start + len(quote), 1.0)])
+        reason = refused(claim, quote, context)
         count[kind] += 1
         verified[kind] += not reason
-        refused[reason]["true" if kind.startswith("true") else "contradicting"] += 1
+        reasons[reason]["true" if kind == "true" else "contradicting"] += 1
     false = [kind for kind in count if not kind.startswith(("true", "natural"))]
     for kind in sorted(count, key=lambda kind: (kind in false, kind)):
         print(f"{kind:24}{count[kind]:6}{verified[kind] / count[kind]:8.1%}")
     mean = sum(verified[kind] / count[kind] for kind in false) / len(false)
     print(f"contradicting: {len(false)} kinds, mean {mean:.1%}")
     if options.rules:
-        for reason, by in sorted(refused.items(), key=lambda item: -item[1]["true"]):
+        for reason, by in sorted(reasons.items(), key=lambda item: -item[1]["true"]):
             print(f"{reason or '(verified)':50}{by['true']:6}{by['contradicting']:6}")
 
 
@@ -80,39 +81,51 @@ def cases(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, st
     chance = random.Random(11)
     everywhere = [row["contexts"] for row in rows]
     for row in rows:
-        claim = row["claim"].replace("</s>", "").strip()
-        chosen = best(claim, row["contexts"])
-        if chosen is None:
+        facts = facts_of(row["claim"].replace("</s>", "").strip())
+        if not row["label"] and (row["dataset"] not in _CONTRADICTING or len(facts) > 1):
             continue
-        quote, context, share = chosen
-        if not row["label"]:
-            if row["dataset"] in _CONTRADICTING and len(claim.split()) <= _LONGEST:
+        for claim in facts:
+            ranked = quotes(claim, row["contexts"])
+            if not ranked:
+                continue
+            quote, context, share = ranked[0]
+            if not row["label"]:
                 yield "natural", claim, quote, context
-            continue
-        if len(claim.split()) > _LONGEST:
-            yield "true, long claim", claim, quote, context
-            continue
-        yield "true", claim, quote, context
-        if share >= _VERBATIM:
-            yield "true, near-verbatim", claim, quote, context
-            yield "true, capitals", claim.upper(), quote, context
-            yield "true, bold", re.sub(r"\b([A-Z]\w+)", r"**\1**", claim), quote, context
-        other = chance.choice(everywhere)
-        yield from ((k, c, quote, context) for k, c in false_claims(claim, quote, context, other))
-        for kind, changed in false_quotes(claim, quote):
-            yield kind, claim, changed, context.replace(quote, changed, 1)
+                continue
+            yield "true", claim, quote, context
+            if refused(claim, quote, context):
+                others = (q for q in ranked[1:_REPLACEMENTS] if not refused(claim, q[0], q[1]))
+                yield "true, asked again", claim, *next(others, ranked[0])[:2]
+            else:
+                yield "true, asked again", claim, quote, context
+            if share >= _VERBATIM:
+                yield "true, near-verbatim", claim, quote, context
+                yield "true, capitals", claim.upper(), quote, context
+                yield "true, bold", re.sub(r"\b([A-Z]\w+)", r"**\1**", claim), quote, context
+            other = chance.choice(everywhere)
+            yield from (
+                (k, c, quote, context) for k, c in false_claims(claim, quote, context, other)
+            )
+            for kind, changed in false_quotes(claim, quote):
+                yield kind, claim, changed, context.replace(quote, changed, 1)
 
 
-def best(claim: str, contexts: Sequence[str]) -> tuple[str, str, float] | None:
-    """Return the sentence that shares most with a claim, its context, and the share."""
+def refused(claim: str, quote: str, context: str) -> str:
+    """Return why a quote is not verified; empty where it is."""
+    start = context.find(quote)
+    return objection(claim, context, [Location(start, start + len(quote), 1.0)])
+
+
+def quotes(claim: str, contexts: Sequence[str]) -> list[tuple[str, str, float]]:
+    """Return the sentences that share most with a claim, each with its context and the share."""
     keys = content_keys(claim)
-    found: tuple[str, str, float] | None = None
-    for context in contexts:
-        for sentence in sentences(context[:20_000]):
-            share = len(keys & content_keys(sentence)) / (len(keys) or 1)
-            if sentence in context and share > (found[2] if found else 0.3):
-                found = sentence, context, share
-    return found
+    found = [
+        (sentence, context, len(keys & content_keys(sentence)) / (len(keys) or 1))
+        for context in contexts
+        for sentence in sentences(context[:20_000])
+        if sentence in context and len(sentence.split()) >= _FEWEST_WORDS
+    ]
+    return sorted((one for one in found if one[2] >= _LEAST), key=lambda one: -one[2])
 
 
 def false_claims(
@@ -132,8 +145,9 @@ def false_claims(
             yield "number elsewhere", claim[: number.start()] + new + claim[number.end() :]
         if int(float(value)) not in range(1000, 2101):
             scaled = f"{claim[: number.end()]} million{claim[number.end() :]}"
-            yield "scale", scaled.replace("million million", "billion").replace(
-                "million billion", "million"
+            yield (
+                "scale",
+                scaled.replace("million million", "billion").replace("million billion", "million"),
             )
     for one, two in swaps(_UNITS):
         if re.search(rf"\d [\w ]*\b{one}\b", claim) and one in quote:
@@ -141,7 +155,10 @@ def false_claims(
     for kind, days in (("month", MONTHS), ("weekday", WEEKDAYS)):
         for day in days:
             if day.title() in claim and day.title() in quote:
-                yield kind, claim.replace(day.title(), days[(days.index(day) + 3) % len(days)].title())
+                yield (
+                    kind,
+                    claim.replace(day.title(), days[(days.index(day) + 3) % len(days)].title()),
+                )
     if denials(claim, "en"):
         return
     if be := _BE.search(claim):
@@ -168,7 +185,7 @@ def false_claims(
                 yield kind, re.sub(rf"\b{one}\b", two, claim)
     for word in re.findall(r"\b[a-z]{3,}\b", claim):
         if opposites().get(word) and re.search(rf"\b{word}\b", quote):
-            new = sorted(opposites()[word])[0]
+            new = min(opposites()[word])
             if new not in ("after", "befor", "sinc", "until", "none", "few"):
                 yield "opposite, listed", re.sub(rf"\b{word}\b", new, claim, count=1)
                 break
