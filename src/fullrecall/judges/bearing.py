@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
@@ -84,17 +85,22 @@ def objection(
     wanted = content_keys(target)
     if aim in ("question", "context") or not wanted:  # "It is."
         return ""
-    around = [_around(context, part) for part in parts]
-    if not (wanted & quoted or wanted & content_keys(" ".join(around))):
+    quote = " ".join(_around(context, part) for part in parts)
+    if not (wanted & quoted or wanted & content_keys(quote)):
         return "shares no word with it"
-    if aim == "entity":
-        return ""
-    spoken, asked = language_of(context), language_of(target)
-    if asked in (None, spoken) and not _is_about(wanted, context, parts):
+    return "" if aim == "entity" else _claim_objection(target, context, parts, quote, beside)
+
+
+def _claim_objection(
+    claim: str, context: str, parts: Sequence[Location], quote: str, beside: Sequence[str]
+) -> str:
+    spoken, asked = language_of(context), language_of(claim)
+    is_alike = asked in (None, spoken)
+    if is_alike and not _is_about(content_keys(claim), context, parts):
         return "is about something else"
-    pair = _Pair(target, " ".join(around), _near(context, parts), beside)
+    pair = _Pair(claim, quote, _near(context, parts), beside)
     if (spoken or asked or "en") != "en":
-        return _objection_elsewhere(pair, spoken or "", is_alike=asked in (None, spoken))
+        return _objection_elsewhere(pair, spoken or "", is_alike=is_alike)
     return next((reason for rule, reason in RULES.items() if rule(pair)), "")
 
 
@@ -172,7 +178,9 @@ def _other_number(pair: _Pair) -> bool:
         before, after = _beside_number(pair.claim, number)
         for other in pair.said:
             left, right = _beside_number(pair.quote, other)
-            if excludes(number, other) and ((before and before == left) or (after and after == right)):
+            if excludes(number, other) and (
+                (before and before == left) or (after and after == right)
+            ):
                 return True
     return False
 
@@ -235,7 +243,9 @@ def _opposite(pair: _Pair) -> bool:
 
 def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
     at = words.index(word)
-    return {w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and _tells(w)}
+    return {
+        w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and _tells(w)
+    }
 
 
 def _denies_more(pair: _Pair) -> bool:
@@ -244,16 +254,24 @@ def _denies_more(pair: _Pair) -> bool:
 
 
 def _is_reported(pair: _Pair) -> bool:
-    """Whether the quote calls false what the claim states."""
+    """Whether the quote calls false what the claim states, before or after it states it."""
     if _denies_anything(pair.claim):
         return False
+    said = [word for word in _read(pair.quote) if _tells(word)]
     for denial in denials(pair.quote, "en"):
         if denial.kind == "plain":
             continue
-        following = [w for w in _read(pair.quote) if denial.end <= w.start and _tells(w)]
-        if any(word.key in pair.claim_keys for word in following[:_AFTER_REPORT]):
+        governed = [word for word in said if denial.end <= word.start][:_AFTER_REPORT]
+        if denial.kind == "reported" and not _goes_on(pair.quote[denial.end : denial.clause_end]):
+            governed += [word for word in said if word.end <= denial.start][-_AFTER_REPORT:]
+        if any(word.key in pair.claim_keys for word in governed):
             return True
     return False
+
+
+def _goes_on(clause: str) -> bool:
+    """Whether a clause says what it is that is false: "is wrong about"."""
+    return any(map(str.isalnum, clause))
 
 
 def _is_denied(pair: _Pair) -> bool:
@@ -285,8 +303,8 @@ def _exchanged(pair: _Pair) -> bool:
     said = names(pair.quote)[: 2 * _MOST_NAMES]
     return any(
         _turns(pair, (first, second), (other, another))
-        for first, second in zip(claimed, claimed[1:], strict=False)
-        for other, another in zip(said, said[1:], strict=False)
+        for first, second in pairwise(claimed)
+        for other, another in pairwise(said)
         if set(first.keys) & set(another.keys) and set(second.keys) & set(other.keys)
         and not set(first.keys) & set(second.keys)
     )  # fmt: skip

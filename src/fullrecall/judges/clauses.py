@@ -83,7 +83,7 @@ def _facts(sentence: str, text: str) -> list[str]:
     ends = [joint.end for joint in joints[1:]] + [len(words)]
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
     thing = _object(pieces[-1]) if joints[-1].shares else ()
-    first = words[: joints[0].end]
+    first: Sequence[str] = words[: joints[0].end]
     if len(first) == verb + 1:
         first = _with_object(first, thing)
     return [
