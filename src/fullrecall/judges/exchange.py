@@ -44,10 +44,16 @@ class Exchange:
     sample: int = 0
     requote: bool = False
 
-    def verdicts(self, matter: Matter, heard: Completion | None = None) -> Flow[dict[int, Verdict]]:
+    def verdicts(
+        self,
+        matter: Matter,
+        heard: Completion | None = None,
+        is_void: Callable[[Mapping[int, Verdict]], bool] = lambda _: False,
+    ) -> Flow[dict[int, Verdict]]:
         """Return a verdict for each target; one without a valid verdict has a problem.
 
-        `heard` is the first reply, on all targets, where it is there already.
+        `heard` is the first reply, on all targets, where it is there already. Nothing is asked
+        again of verdicts that are void.
         """
         window = _Window(matter)
         verdicts: dict[int, Verdict] = {}
@@ -73,7 +79,7 @@ class Exchange:
                     unproven = {n: window.unproven(n, v) for n, v in fresh.items()}
                     problems |= {n: said for n, said in unproven.items() if said}
                     requoted |= {n for n, said in unproven.items() if said}
-            if not problems:
+            if not problems or is_void(verdicts):
                 break
         return verdicts
 

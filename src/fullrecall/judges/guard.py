@@ -31,6 +31,7 @@ _HELPS = ("supported", "partial")
 _FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
 _MOST_REQUESTS = 16
 """For one group of claims: contexts that are left then are left out."""
+_CLAIMS_A_KIN = 5
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context in which a sentence to copy is sought
@@ -42,25 +43,37 @@ Matters = Callable[[Mapping[int, str], Mapping[int, str]], Matter]
 
 
 class _Canaries(NamedTuple):
-    kin: str
+    kin: tuple[str, ...]
     copies: tuple[str, ...]
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.kin + self.copies
+
     def hold(self, verdicts: Sequence[Verdict]) -> bool:
-        """Whether the verdicts, of the kin first, are those that are known."""
-        kin, *copies = verdicts
-        return kin.label != "supported" and all(copy.label in _HELPS for copy in copies)
+        """Whether the verdicts, in the order of the texts, are those that are known."""
+        copied = verdicts[len(self.kin) :]
+        return not self.fail(verdicts) and all(verdict.label for verdict in copied)
+
+    def fail(self, verdicts: Sequence[Verdict]) -> bool:
+        """Whether a verdict is another than the one that is known; a missing one is none."""
+        kin, copied = verdicts[: len(self.kin)], verdicts[len(self.kin) :]
+        return any(verdict.label == "supported" for verdict in kin) or any(
+            verdict.label in ("not_supported", "contradicted") for verdict in copied
+        )
 
 
 class Guard:
     """Judges claims among canaries, and contexts in smaller groups where these fail."""
 
     def __init__(self, exchange: Exchange, matter: Matters, relation: Relation) -> None:
-        self._exchange = replace(
-            exchange, claims_per_call=exchange.claims_per_call + _COPIES + 1, requote=True
-        )
         self._size = exchange.claims_per_call
+        room = self._size + _kin_of(self._size) + _COPIES
+        self._exchange = replace(exchange, claims_per_call=room, requote=True)
         self._matter = matter
         self._relation: Relation = relation
+        self.left_out: set[int] = set()
+        """The contexts, by number, that moved every verdict."""
 
     def verdicts(
         self, targets: Mapping[int, str], window: Mapping[int, str]
@@ -96,6 +109,7 @@ class Guard:
                     left_out += contexts
                 else:
                     waiting += _smaller(contexts)
+        self.left_out.update(left_out)
         why = _contested(sorted(left_out))
         return {
             number: replace(
@@ -111,12 +125,15 @@ class Guard:
         """Return the verdicts of one request among canaries; None where these do not hold."""
         chance = random.Random(_digest(targets, window))  # noqa: S311 - the same each time
         canaries = _canaries(list(targets.values()), list(window.values()), self._relation, chance)
-        texts = [*targets.values(), canaries.kin, *canaries.copies]
+        texts = [*targets.values(), *canaries.texts]
         order = list(range(len(texts)))
         chance.shuffle(order)
         matter = self._matter({n: texts[at] for n, at in enumerate(order, start=1)}, window)
-        by_number = yield from self._exchange.verdicts(matter)
         numbers_of = {at: number for number, at in enumerate(order, start=1)}
+        known = [numbers_of[at] for at in range(len(targets), len(texts))]
+        by_number = yield from self._exchange.verdicts(
+            matter, is_void=lambda verdicts: canaries.fail([verdicts[number] for number in known])
+        )
         given = [by_number[numbers_of[at]] for at in range(len(texts))]
         answered = any(verdict.label for verdict in given)  # else the request failed
         if answered and not canaries.hold(given[len(targets) :]):
@@ -165,27 +182,39 @@ def _canaries(
     """Return a claim that nothing supports, and sentences that the contexts hold."""
     there = "\n".join([*targets, *contexts])
     if relation == "question":
-        return _Canaries(f"In which year did {_name(chance)} open the {_name(chance)} canal?", ())
+        asked = f"In which year did {_name(chance)} open the {_name(chance)} canal?"
+        return _Canaries((asked,), ())
     if relation == "entity":
-        return _Canaries(f"{_name(chance)} {_name(chance)}", ())
+        return _Canaries((f"{_name(chance)} {_name(chance)}",), ())
     return _Canaries(_kin(targets, there, chance), _copies(targets, contexts, chance))
 
 
-def _kin(targets: Sequence[str], there: str, chance: random.Random) -> str:
-    """Return one of the claims with its number, else its name, changed to one that is nowhere."""
+def _kin_of(claims: int) -> int:
+    """Return how many kin stand among so many claims."""
+    return max(1, claims // _CLAIMS_A_KIN)
+
+
+def _kin(targets: Sequence[str], there: str, chance: random.Random) -> tuple[str, ...]:
+    """Return claims of the request with a number, else a name, changed to one that is nowhere."""
     claims = chance.sample(targets, len(targets))
-    for claim in claims:
-        for number in numbers(claim):
-            if number.value is not None and not number.bound:
-                new = f"{_number(number.value, there, chance)}"
-                written = "".join(c for c in number.text if not (c.isdigit() or c in ",.")).strip()
-                changed = f"{new} {written}".strip() if number.in_digits else new
-                return claim[: number.start] + changed + claim[number.end :]
-    for claim in claims:
-        for name in names(claim):
-            return claim[: name.start] + _name(chance) + claim[name.end :]
+    changed = [_otherwise(claim, there, chance) for claim in claims[: 4 * _CLAIMS_A_KIN]]
+    with_number = [kin for kin, has_number in changed if kin and has_number]
+    with_name = [kin for kin, has_number in changed if kin and not has_number]
     opened = _number(1700, there, chance)
-    return f"{_name(chance)} {_name(chance)} opened the {_name(chance)} canal in {opened}."
+    far = f"{_name(chance)} {_name(chance)} opened the {_name(chance)} canal in {opened}."
+    return tuple([*with_number, *with_name, far][: _kin_of(len(targets))])
+
+
+def _otherwise(claim: str, there: str, chance: random.Random) -> tuple[str, bool]:
+    """Return a claim with its number, else its name, changed; and whether it was the number."""
+    for number in numbers(claim):
+        if number.value is not None and not number.bound:
+            new = _number(number.value, there, chance)
+            unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
+            return f"{claim[: number.start]}{new}{unit}{claim[number.end :]}", True
+    for name in names(claim):
+        return claim[: name.start] + _name(chance) + claim[name.end :], False
+    return "", False
 
 
 def _number(value: float, there: str, chance: random.Random) -> int:

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from fullrecall.judges.sentences import sentences
+
 _SEGMENTS = re.compile(r"[\n.!?。！？]")  # noqa: RUF001
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064]")
 
@@ -42,7 +44,12 @@ _MARKS = (
     "<|im_", "[inst]", "[/inst]", "<<sys", "not_supported", '"verdict', "'verdict", "<system",
     "</system", "</context", "</claim", "system:", "assistant:", "### instruction",
 )  # fmt: skip
-_TOGETHER = ((_VERDICTS, _THINGS), (_ORDERS, _ORDERED), (_JUDGES, _ADDRESSES))
+_TRUTHS = ["true", "false", "correct"]
+_LISTED = [f"{every} {thing}" for every in ("all", "every", "each", "all the")
+           for thing in ("claim", "statement")]  # fmt: skip
+_TOGETHER = (
+    (_VERDICTS, _THINGS), (_ORDERS, _ORDERED), (_JUDGES, _ADDRESSES), (_TRUTHS, _LISTED),
+)  # fmt: skip
 """Words of which one of each kind stands in a sentence that speaks to a judge."""
 
 
@@ -58,6 +65,11 @@ def seems_to_instruct(text: str) -> bool:
         for segment in _SEGMENTS.split(plain)
         for one, other in kinds
     )
+
+
+def without_hints(text: str) -> str:
+    """Return a text without the sentences that seem to instruct whoever judges it."""
+    return " ".join(part for part in sentences(text) if not seems_to_instruct(part))
 
 
 def _plain(text: str) -> str:

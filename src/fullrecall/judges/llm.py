@@ -12,7 +12,7 @@ from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.exchange import Exchange, Matter, is_proven
 from fullrecall.judges.flow import side_by_side
 from fullrecall.judges.guard import Guard
-from fullrecall.judges.hints import seems_to_instruct
+from fullrecall.judges.hints import seems_to_instruct, without_hints
 from fullrecall.judges.joint import ClaimList, listing
 from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
 from fullrecall.judges.origin import digest, parted
@@ -30,7 +30,8 @@ _SplitKey = tuple[str, str, str | None]
 
 _ITEMS: Mapping[Relation, str] = {"claim": "claims", "question": "questions", "entity": "entities"}
 
-INSTRUCTED = "a context seems to instruct the judge, and proves nothing by its quote"
+INSTRUCTED = "a context seems to instruct the judge, and no other words of it help"
+APART = "a context seems to instruct the judge: it was judged apart"
 
 _MOST_SPLITS = 10_000
 """Texts of which is remembered how they were split: the judge stays small, whatever it judged."""
@@ -56,7 +57,8 @@ class LLMJudge:
       quote and no context.
     - `guard`: "canaries" puts claims with a known verdict into every request for claims; where a
       context moves them, contexts are judged in smaller groups, and those that move every verdict
-      are left out. "hints" does so only where a context seems to speak to the judge.
+      are left out. "hints" does so only for a context that seems to speak to the judge, apart
+      from the others.
 
     A verdict that denies what stands in a context in so many words is judged again, context by
     context. `Verdict.contested` says which contexts were left out, and what was judged again.
@@ -179,7 +181,8 @@ class LLMJudge:
         """Return the claims of a text, and one verdict for each, in order: by one request.
 
         The request lists the claims and judges them where the text is met for the first time and
-        the contexts fit in one window and none needs a guard. Its list counts if it is all of the
+        the contexts fit in one window; it shows none that seems to instruct the judge, and is not
+        sent with `guard="canaries"`. Its list counts if it is all of the
         text and nothing else; otherwise the text is split without contexts. From then on the
         claims of this text are fixed, and are only judged.
 
@@ -187,9 +190,9 @@ class LLMJudge:
         more. Raises `JudgeError` where the text cannot be split.
         """
         numbered = dict(enumerate(contexts, start=1))
-        shown = windows(numbered, self.window)
+        shown = windows(self._plain(numbered), self.window)
         request = self.prompts.split(text, kind="claims", question=question)
-        if len(shown) == 1 and not self._is_guarded(numbered):
+        if len(shown) == 1 and self.guard == "hints":
             request = replace(
                 self.prompts.split_and_attribution(text, shown[0], question=question),
                 sample=self.sample,
@@ -239,17 +242,25 @@ class LLMJudge:
         numbered = dict(enumerate(contexts, start=1))
         exchange = self._exchange
         guard = Guard(exchange, matter, relation)
+        plain = self._plain(numbered)
         found = yield from side_by_side(
             [
                 guard.verdicts(asked, window)
-                if self._is_guarded(window)
+                if self.guard == "canaries"
                 else exchange.verdicts(matter(asked, window), heard)
-                for window in windows(numbered, self.window)
+                for window in windows(plain, self.window)
+            ]
+            + [
+                _marked(guard.verdicts(asked, window))
+                for number, text in numbered.items()
+                if number not in plain
+                for window in windows({number: text}, self.window)
             ]
         )
         verdicts = {n: merged([each[n] for each in found]) for n in asked}
-        reviews = Reviews(asked, numbered, matter, exchange)
-        if relation == "claim":
+        heeded = {n: text for n, text in numbered.items() if n not in guard.left_out}
+        reviews = Reviews(asked, heeded, matter, exchange)
+        if relation == "claim" and len(numbered) > 1:
             verdicts |= yield from reviews.denied(verdicts, self.window)
         if len(found) > 1:
             verdicts |= yield from reviews.in_parts(verdicts)
@@ -258,8 +269,11 @@ class LLMJudge:
             return judged
         return (yield from verified(judged, targets, contexts, exchange))
 
-    def _is_guarded(self, window: Mapping[int, str]) -> bool:
-        return self.guard == "canaries" or any(map(seems_to_instruct, window.values()))
+    def _plain(self, contexts: Mapping[int, str]) -> dict[int, str]:
+        """Return the contexts that are judged together; with hints, others are judged apart."""
+        if self.guard == "canaries":
+            return dict(contexts)
+        return {n: text for n, text in contexts.items() if not seems_to_instruct(text)}
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
@@ -282,9 +296,10 @@ class LLMJudge:
         )
         verdicts = {n: merged([each[n] for each in found if n in each]) for n in numbered}
         for number in suspect:
-            verdict, own = verdicts[number], {number: numbered[number]}
+            verdict = verdicts[number]
+            shown_alone = {number: without_hints(numbered[number])}
             is_credited = verdict.label in ("supported", "partial")
-            if is_credited and not is_proven(matter(own, own), number, verdict):
+            if is_credited and not is_proven(matter(shown_alone, shown_alone), number, verdict):
                 verdicts[number] = Verdict("not_supported", contested=INSTRUCTED)
         return list(verdicts.values())
 
@@ -298,6 +313,12 @@ class LLMJudge:
             self.sample,
             self.requote and self.verify == "rules",
         )
+
+
+def _marked(judging: Flow[dict[int, Verdict]]) -> Flow[dict[int, Verdict]]:
+    """Return verdicts that say that their context was judged apart."""
+    verdicts = yield from judging
+    return {n: replace(v, contested=v.contested or APART) for n, v in verdicts.items()}
 
 
 def _lists_items(completion: Completion) -> bool:

@@ -46,8 +46,6 @@ class Reviews(NamedTuple):
 
         Of a context at most `size` characters are shown.
         """
-        if len(self.contexts) == 1:
-            return {}
         asked = [
             (number, n)
             for number, verdict in verdicts.items()
@@ -94,7 +92,7 @@ def _passages(verdict: Verdict, contexts: Mapping[int, str]) -> dict[int, str]:
     """Return what stands around each quote, by the number of its context."""
     shown: dict[int, list[tuple[int, int]]] = {}
     for index, quote in [c for one in (verdict, *verdict.others) for c in one.citations]:
-        text = contexts[index + 1]
+        text = contexts.get(index + 1, "")
         place = locate(quote, text)
         if place is not None:
             span = (max(0, place.start - _AROUND), min(len(text), place.end + _AROUND))
