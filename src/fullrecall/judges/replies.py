@@ -14,8 +14,9 @@ from itertools import islice
 from typing import Any
 
 # At the start only: the same tags inside a quote are the context's words.
-_THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"\s*```\w*\s*")
+_THINKING = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_BLANK = re.compile(r"\s++")
+_FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _TRAILING_COMMA = re.compile(r",\s*[\]}]")
@@ -129,13 +130,14 @@ def _written(item: dict[str, Any]) -> str:
 
 def _answer(text: str) -> str:
     """Return the reply without the thoughts that it begins with."""
-    at = 0
+    at = len(text) - len(text.lstrip())
     while opened := _THINKING.match(text, at):
         closed = _CLOSING[opened[1].lower()].search(text, opened.end())
         if closed is None:
             return ""
-        at = closed.end()
-    return text[at:].lstrip()
+        blank = _BLANK.match(text, closed.end())
+        at = blank.end() if blank else closed.end()
+    return text[at:]
 
 
 def _values(text: str) -> Iterator[Any]:
