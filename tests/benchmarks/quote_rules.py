@@ -132,50 +132,64 @@ def false_claims(
     claim: str, quote: str, context: str, other: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield what contradicts the quote, by a change of the claim."""
-    chance = random.Random(claim)
+    chance = random.Random(claim)  # noqa: S311 - a choice that can be repeated
+    yield from false_numbers(claim, quote, context, chance)
+    if denials(claim, "en"):
+        return
+    yield from false_statements(claim, quote)
+    yield from false_words(claim, quote)
+    yield from false_names(claim, quote, context, other, chance)
+
+
+def false_numbers(
+    claim: str, quote: str, context: str, chance: random.Random
+) -> Iterator[tuple[str, str]]:
+    """Yield a claim with another number, scale, unit, month or weekday."""
     shared = [n for n in _NUMBER.finditer(claim) if re.search(rf"\b{n[0]}\b", quote)]
     if shared:
         number = chance.choice(shared)
+        before, after = claim[: number.start()], claim[number.end() :]
         value = number[0].replace(",", "")
         new = f"{int(value) + chance.randint(2, 40)}" if value.isdigit() else f"{value}7"
-        yield "number", claim[: number.start()] + new + claim[number.end() :]
+        yield "number", before + new + after
         elsewhere = [n for n in _NUMBER.findall(context) if n not in quote and n != number[0]]
         if elsewhere:
-            new = chance.choice(elsewhere)
-            yield "number elsewhere", claim[: number.start()] + new + claim[number.end() :]
+            yield "number elsewhere", before + chance.choice(elsewhere) + after
         if int(float(value)) not in range(1000, 2101):
-            scaled = f"{claim[: number.end()]} million{claim[number.end() :]}"
-            yield (
-                "scale",
-                scaled.replace("million million", "billion").replace("million billion", "million"),
-            )
+            scaled = f"{before}{number[0]} million{after}".replace("million million", "billion")
+            yield "scale", scaled.replace("million billion", "million")
     for one, two in swaps(_UNITS):
         if re.search(rf"\d [\w ]*\b{one}\b", claim) and one in quote:
             yield "unit", re.sub(rf"\b{one}\b", two, claim)
     for kind, days in (("month", MONTHS), ("weekday", WEEKDAYS)):
-        for day in days:
+        for at, day in enumerate(days):
             if day.title() in claim and day.title() in quote:
-                yield (
-                    kind,
-                    claim.replace(day.title(), days[(days.index(day) + 3) % len(days)].title()),
-                )
-    if denials(claim, "en"):
-        return
-    if be := _BE.search(claim):
-        subject, rest = claim[: be.start()].strip(), claim[be.end() :]
-        if not denials(quote, "en"):
-            yield "negation", f"{subject} {be[0]} not{rest}"
-            yield "never", f"{subject} {be[0]} never{rest}"
-            yield "reported", f"It is false that {claim}"
-            yield "myth", f"It is a myth that {claim}"
-            yield "wrongly", f"{subject} {be[0]} wrongly said to be so:{rest}"
-            yield "denied", f"Officials denied that {claim}"
-        if not re.search(r"\bonly|sole|all\b|every|single|no\b", quote):
-            yield "only", f"Only {claim}"
-            yield "only, in place", f"{subject} {be[0]} only{rest}"
+                yield kind, claim.replace(day.title(), days[(at + 3) % len(days)].title())
+
+
+def false_statements(claim: str, quote: str) -> Iterator[tuple[str, str]]:
+    """Yield a claim that denies, or that says "only"."""
+    be = _BE.search(claim)
     past = re.search(r"\b([a-z]{3,})ed\b", claim)
     if past and not denials(quote, "en"):
         yield "failed to", claim.replace(past[0], f"failed to {past[1]}", 1)
+    if be is None:
+        return
+    subject, rest = claim[: be.start()].strip(), claim[be.end() :]
+    if not denials(quote, "en"):
+        yield "negation", f"{subject} {be[0]} not{rest}"
+        yield "never", f"{subject} {be[0]} never{rest}"
+        yield "reported", f"It is false that {claim}"
+        yield "myth", f"It is a myth that {claim}"
+        yield "wrongly", f"{subject} {be[0]} wrongly said to be so:{rest}"
+        yield "denied", f"Officials denied that {claim}"
+    if not re.search(r"\bonly|sole|all\b|every|single|no\b", quote):
+        yield "only", f"Only {claim}"
+        yield "only, in place", f"{subject} {be[0]} only{rest}"
+
+
+def false_words(claim: str, quote: str) -> Iterator[tuple[str, str]]:
+    """Yield a claim with a word exchanged for its opposite."""
     for kind, pairs in (
         ("order in time", "before after"), ("until and since", "until since"),
         ("all, some", "all some|every some|most few|many few"), ("opposite, unlisted", _UNLISTED),
@@ -188,8 +202,7 @@ def false_claims(
             new = min(opposites()[word])
             if new not in ("after", "befor", "sinc", "until", "none", "few"):
                 yield "opposite, listed", re.sub(rf"\b{word}\b", new, claim, count=1)
-                break
-    yield from false_names(claim, quote, context, other, chance)
+                return
 
 
 def false_names(
