@@ -186,3 +186,13 @@ def _is_listed(word: str) -> bool:
 @cache
 def _stems() -> frozenset[str]:
     return frozenset(map(stem, zipf_frequencies()))
+
+
+def is_in_script_of(text: str, other: str) -> bool:
+    """Whether two texts are written alike: not one in Latin letters and the other in others."""
+    return _is_latin(text) == _is_latin(other)
+
+
+def _is_latin(text: str) -> bool:
+    letters = [c for c in text[:_READ] if c.isalpha()]
+    return 2 * sum(c < "\u0250" for c in letters) >= len(letters)

@@ -90,6 +90,11 @@ class Word(NamedTuple):
     is_capitalised: bool = False
     is_negation: bool = False
 
+    @property
+    def in_digits(self) -> bool:
+        """Whether it is a number that is written in digits."""
+        return self.is_number and self.written[0].isdigit()
+
 
 def read_words(text: str) -> Iterator[Word]:
     """Yield the words of `text` in order."""
