@@ -7,26 +7,20 @@ import pytest
 from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.errors import ParameterError
 from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.translations import TRANSLATIONS, Translation
 from fullrecall.judges.words.languages import language_among, language_of
 from fullrecall.result import Status
 
-JUDGES = [LexicalJudge(), EmbeddedJudge()]
 ENGLISH = "The tower stands in Paris and was opened in 1889."
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["lexical", "embedded"])
 @pytest.mark.parametrize(("code", "told"), TRANSLATIONS.items(), ids=TRANSLATIONS)
-def test_no_credit_in_a_language_that_was_not_measured(
-    judge: LexicalJudge, code: str, told: Translation
-) -> None:
+def test_no_credit_in_a_language_that_was_not_measured(code: str, told: Translation) -> None:
     """Thirteen languages, true and false claims: unscored, and the language is named."""
     for claim in (told.true, told.false):
-        result = ClaimRecall(judge=judge).score(
-            retrieved_contexts=[told.context], reference_claims=[claim]
-        )
+        result = ClaimRecall().score(retrieved_contexts=[told.context], reference_claims=[claim])
         assert result.status is Status.UNSCORED, (code, claim)
         assert "measured on English only" in result.reason
 
@@ -81,13 +75,10 @@ UNLISTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["lexical", "embedded"])
 @pytest.mark.parametrize(("context", "false"), UNLISTED.values(), ids=UNLISTED)
-def test_no_credit_in_a_language_that_no_list_has(
-    judge: LexicalJudge, context: str, false: str
-) -> None:
+def test_no_credit_in_a_language_that_no_list_has(context: str, false: str) -> None:
     """What does not read as English is unscored, whichever language it is."""
-    result = ClaimRecall(judge=judge).score(retrieved_contexts=[context], reference_claims=[false])
+    result = ClaimRecall().score(retrieved_contexts=[context], reference_claims=[false])
     assert result.status is Status.UNSCORED
     assert "measured on English only" in result.reason
 

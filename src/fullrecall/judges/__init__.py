@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from fullrecall.judges.cascade import Cascade
     from fullrecall.judges.cross_encoder import CrossEncoderJudge
     from fullrecall.judges.judge import Ask, Citation, Flow, Judge, Verdict
-    from fullrecall.judges.local import LexicalJudge
     from fullrecall.judges.llm import LLMJudge
+    from fullrecall.judges.local import LexicalJudge
     from fullrecall.judges.panel import Panel
     from fullrecall.judges.prompts import Prompts
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.judge import Flow, Judge, Kind, Relation, Verdict, requiring_quotes
 
+
 @dataclass(frozen=True)
 class Cascade:
     """Asks judges one after another, each about what those before it did not find supported.
 
-        Cascade([VerbatimJudge(), LLMJudge(model)])
-        Cascade([VerbatimJudge(), EmbeddedJudge(threshold=0.95), LLMJudge(model)])
+        Cascade([CrossEncoderJudge("models/nli", threshold=0.98), LLMJudge(model)])
 
     Each judge but the last settles what it finds supported, and its name stands in the findings
     (`Finding.judge`), so that a report says how much was settled without the last one. What none
@@ -22,8 +22,9 @@ class Cascade:
 
     What a first judge wrongly finds supported, nobody corrects: recall can only come out higher
     than the last judge's. It cites the contexts that it found itself, so precision, and recall at
-    a small k, may come out lower. `tests/benchmarks/README.md` has how often the embedded judge
-    is wrong by threshold: below 0.95 far too often to stand in for a model.
+    a small k, may come out lower. Measure the first judge on your labels (`fullrecall judge`) and
+    set its threshold by what may be wrong. The built-in judge is wrong too often at any threshold
+    that settles something.
     """
 
     judges: Sequence[Judge]
@@ -87,4 +88,3 @@ class Cascade:
     ) -> Flow[Sequence[Verdict]]:
         """Return the last judge's verdicts."""
         return self.judges[-1].relevance(contexts, question=question, reference=reference)
-

@@ -1,8 +1,8 @@
 """What is measured of a claim against contexts: what is covered, what is missing, how close it is.
 
-Coverage is weighted by the rarity of words (`words.frequencies`). Which six features there are was
-settled on one collection and shown on another (`docs/judges.md`). The length of the contexts is
-none: what supports a claim does so in any company.
+Coverage is weighted by the rarity of words (`words.frequencies`). Which features there are was
+settled on one collection and shown on another (`docs/judges.md`); numbers are a rule's (`details`).
+The length of the contexts is none: what supports a claim does so in any company.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ SIGNS: Mapping[str, int] = {
     "coverage_region": 1,
     "rarest_three_region": 1,
     "names_missing": -1,
-    "numbers_missing": -1,
     "close": 1,
 }
 """The sign that a feature's weight may have: +1 speaks for support, -1 against it."""
@@ -31,7 +30,6 @@ def features(found: Match) -> dict[str, float]:
     """Return all features, by name, in the order of `SIGNS`."""
     units = range(len(found.units))
     rarest = sorted(found.telling, key=lambda unit: -found.units[unit].word.weight)[:3]
-    numbers = [unit for unit in units if found.units[unit].word.in_digits]
     names = [
         unit
         for unit in units
@@ -45,7 +43,6 @@ def features(found: Match) -> dict[str, float]:
         "coverage_region": found.weigh(units, found.region),
         "rarest_three_region": found.weigh(rarest, found.region),
         "names_missing": _missing(names, found.found),
-        "numbers_missing": _missing(numbers, found.found),
         "close": _closeness(found),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
@@ -33,10 +33,16 @@ class LexicalJudge:
     `languages` are the ISO 639-1 codes of those that it judges: English, for it was measured on no
     other. A claim in another language, or one that only a context in another may support, is
     unscored. Measure it on your own texts (`fullrecall judge`) before you add to them.
+
+    `rules` are the kinds of false claims that it has a rule of its own for.
     """
 
     threshold: float | None = None
     languages: tuple[str, ...] = MEASURED
+
+    rules: ClassVar[frozenset[str]] = frozenset(
+        "number unit scale month negation report myth language".split()
+    )
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold <= 1:
@@ -65,8 +71,7 @@ class LexicalJudge:
 
     def __repr__(self) -> str:
         return (
-            f"LexicalJudge(threshold={self._least:.3f}, "
-            f"agreement with humans={self.agreement:.2f})"
+            f"LexicalJudge(threshold={self._least:.3f}, agreement with humans={self.agreement:.2f})"
         )
 
     def split(
