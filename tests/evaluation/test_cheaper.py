@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from fullrecall import ClaimRecall, EntityRecall, LLMJudge, QuestionRecall, Report, Sample, evaluate
-from fullrecall.errors import ParameterError
+from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges import Cascade, LexicalJudge, Panel
+from fullrecall.judges.judge import Citation, Flow, Relation, Verdict
 from fullrecall.models import ChatRequest
 from fullrecall.testing import ScriptedChatModel
 
@@ -19,7 +21,34 @@ CONTEXT = (
 )
 
 
-FIRST = LexicalJudge(threshold=0.6)
+class Exact(LexicalJudge):
+    """Finds supported what stands in a context letter by letter, and cannot tell of questions."""
+
+    @property
+    def name(self) -> str:
+        """The judge."""
+        return "exact"
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per target, in order."""
+        yield from ()
+        if relation == "question":
+            raise JudgeError("cannot tell")
+        cited = [
+            tuple(Citation(n, target) for n, text in enumerate(contexts) if target in text)
+            for target in targets
+        ]
+        return [Verdict("supported" if one else "not_supported", one) for one in cited]
+
+
+FIRST = Exact()
 
 
 def unsupported(request: ChatRequest) -> str:
@@ -52,7 +81,7 @@ def report(model: ScriptedChatModel) -> Report:
     samples = [
         Sample(user_input=f"q{n}", reference_claims=claims, retrieved_contexts=[CONTEXT])
         for n, claims in enumerate(
-            [["The tower is in Paris."], ["It has two lifts.", "It is tall."], ["It leans."]]
+            [["The tower is in Paris."], ["It has two lifts", "It is tall."], ["It leans."]]
         )
     ]
     judge = Cascade([FIRST, LLMJudge(model)])
@@ -133,5 +162,5 @@ def test_a_cascade_of_one_is_refused() -> None:
     with pytest.raises(ParameterError, match="two judges"):
         Cascade([FIRST])
     inner = Cascade([FIRST, LexicalJudge()])
-    sample = Sample(reference_claims=["It has two lifts."], retrieved_contexts=[CONTEXT])
+    sample = Sample(reference_claims=["It has two lifts"], retrieved_contexts=[CONTEXT])
     assert ClaimRecall(judge=Panel([inner, FIRST])).score(sample).score == 1.0
