@@ -162,8 +162,8 @@ def test_missing_names() -> None:
      "n't", "not dog ", "not only ", "$", "° ", "de ", "\n1. ", "\n   ", "²", "不"],
 )  # fmt: skip
 def test_long_text_is_read(piece: str) -> None:
-    """A hundred thousand characters of anything, repeated: read in linear time, or never done."""
-    text = piece * (100_000 // len(piece))
+    """Thirty thousand characters of anything, repeated: read in linear time, or never done."""
+    text = piece * (30_000 // len(piece))
     assert len(numbers(text)) <= len(text)
     assert len(names(text)) <= len(text)
     assert len(denials(text)) <= len(text)

@@ -124,7 +124,7 @@ class JudgedScorer(FindingScorer):
 
     @property
     def _asked(self) -> Judge:
-        from fullrecall.judges.lexical import LexicalJudge
+        from fullrecall.judges.local import LexicalJudge
 
         return self._asked_with_quotes if self.judge is not None else LexicalJudge()
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 
 @cache
@@ -16,11 +17,23 @@ def lines(name: str) -> Sequence[str]:
 
 
 @cache
+def table(name: str) -> dict[str, Any]:
+    """Return what a file of JSON holds."""
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
 def languages() -> Mapping[str, Mapping[str, str]]:
     """Return for each ISO 639-1 code the words by which its texts are told, and those that deny."""
-    text = files(__package__).joinpath("languages.json").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, str]] = json.loads(text)
-    return loaded
+    return table("languages.json")
+
+
+@cache
+def number_words() -> Mapping[str, Mapping[str, Any]]:
+    """Return number words by kind, with their values, and words that bound or introduce numbers."""
+    read = table("numbers.json")
+    return {**read, "before years": dict.fromkeys(read["before years"].split())}
 
 
 @cache

@@ -18,7 +18,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from fullrecall.judges.words.data import languages, words_of
 from fullrecall.judges.words.frequencies import zipf_frequencies
@@ -30,6 +29,12 @@ UNDETERMINED = "und"
 _WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")  # "y" and "a" are names of things, too
 _READ = 2_000
 """Characters of a text that are read: more tell nothing new."""
+_PARTICLES = "de|da|do|dos|das|di|du|des|del|della|der|den|la|le|les|el|al|los|van|von|zu|y|e"
+_NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
+    rf"(?<=[^\W\d_])(?: (?:{_PARTICLES}))++(?= [^\W\d_a-z])"
+)
+_IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
+"""A capitalized word before another: no function word, but the first of a name or a title."""
 _LONGER = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 0.55  # of its words that an English text has in the table
 _FEW = 5  # words: so few of a claim may all be terms, and what stands around them decides
@@ -75,18 +80,27 @@ def judged_language(text: str, around: Sequence[str], default: str = "en") -> st
 def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     """Whether a text reads as English, by the texts around it where it is short.
 
-    Capitalized words are names in any language. A text of these, or of numbers, reads as anything.
+    Capitalized words are names in any language, and so are particles between them. A text of these,
+    or of numbers, reads as anything. Terms ("kubectl") are English where an English text has them.
     """
-    own = _known(text[:_READ])
-    if own.words >= _ENOUGH and own.reads(_LEAST):
+    own = _lower_words(text[:_READ])
+    if len(own & _telling()) >= _CERTAIN:
         return True
-    if own.words >= _FEW:
-        return False
-    words, listed = own
+    listed = {word for word in own if _is_listed(word)}
+    if len(own) >= _ENOUGH and len(listed) >= _LEAST * len(own):
+        return True
+    words, known = set(own), set(listed)
     for _, other in zip(range(_CONTEXTS), around, strict=False):
-        known = _known(other[:_READ])
-        words, listed = words + known.words, listed + known.listed
-    return _Known(words, listed).reads(_LEAST if words == own.words else _AROUND)
+        there = _lower_words(other[:_READ])
+        told = {word for word in there if _is_listed(word)}
+        if len(there) >= _ENOUGH and len(told) >= _LEAST * len(there):
+            listed |= own & there
+        words, known = words | there, known | told
+    if len(own) >= _FEW:
+        return len(listed) >= _LEAST * len(own)
+    if not own or len(listed) >= _LEAST * len(own):
+        return True
+    return words > own and len(known) >= _AROUND * len(words)
 
 
 def name_of(language: str) -> str:
@@ -133,14 +147,16 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 
 
 def _latin(text: str) -> tuple[str | None, int]:
+    written = text.lower() if text.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", text))
     # Each once: a name that is repeated, such as Python's module `os`, is no sign of Portuguese.
-    is_ascii, lowered = text.isascii(), text.lower()
     # In other scripts a letter may be two in lower case: a word is lowered by itself.
-    words = set(_WORD.findall(lowered)) if is_ascii else {w.lower() for w in _WORD.findall(text)}
+    words = set(_WORD.findall(written))
     by_word, by_letter = _by_sign("function_words"), _by_sign("letters")
-    counts = Counter(code for word in words & by_word.keys() for code in by_word[word])
-    if not is_ascii:
-        counts.update(code for one in set(lowered) & by_letter.keys() for code in by_letter[one])
+    lowered = {word.lower() for word in words} & by_word.keys()
+    counts = Counter(code for word in lowered for code in by_word[word])
+    if not text.isascii():
+        letters = {letter for word in words if word[0].islower() for letter in word}
+        counts.update(code for letter in letters & by_letter.keys() for code in by_letter[letter])
     if not counts:
         return None, 0
     best, english = max(counts.values()), counts["en"]
@@ -160,21 +176,21 @@ def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
     return of
 
 
-class _Known(NamedTuple):
-    """How many different words a text has in lower case, and how many of them are listed."""
-
-    words: int
-    listed: int
-
-    def reads(self, least: float) -> bool:
-        return self.listed >= least * self.words
-
-
 @lru_cache(maxsize=16_384)
-def _known(text: str) -> _Known:
-    written = text.lower() if text.isupper() else text
-    words = {word for word in _LONGER.findall(written) if word[0].islower()}
-    return _Known(len(words), sum(map(_is_listed, words)))
+def _lower_words(text: str) -> frozenset[str]:
+    """Return the words of a text that are no names: not capitalized, nor a particle of a name."""
+    written = _NAME.sub(" ", text.lower() if text.isupper() else text)
+    return frozenset(word for word in _LONGER.findall(written) if word[0].islower())
+
+
+@cache
+def _telling() -> frozenset[str]:
+    """Return the English function words that no other listed language has; none short."""
+    return frozenset(
+        word
+        for word, codes in _by_sign("function_words").items()
+        if list(codes) == ["en"] and len(word) > 2  # noqa: PLR2004
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -186,3 +202,13 @@ def _is_listed(word: str) -> bool:
 @cache
 def _stems() -> frozenset[str]:
     return frozenset(map(stem, zipf_frequencies()))
+
+
+def is_in_script_of(text: str, other: str) -> bool:
+    """Whether two texts are written alike: not one in Latin letters and the other in others."""
+    return _is_latin(text) == _is_latin(other)
+
+
+def _is_latin(text: str) -> bool:
+    letters = [c for c in text[:_READ] if c.isalpha()]
+    return 2 * sum(c < "\u0250" for c in letters) >= len(letters)

@@ -85,7 +85,7 @@ def denied_keys(text: str) -> frozenset[str]:
         return frozenset()
     words = [word for word in read_words(text) if _tells(word)]
     starts = [word.start for word in words]
-    denied = set()
+    denied: set[str] = set()
     for denial in plain:
         first = bisect_left(starts, denial.end)
         end = bisect_left(starts, denial.clause_end)

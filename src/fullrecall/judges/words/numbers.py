@@ -6,38 +6,20 @@ Numbers are found in digits and in words ("twenty-five", "two hundred thousand")
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import cache, lru_cache, partial
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from fullrecall.judges.words.data import number_words, table
 from fullrecall.judges.words.frequencies import weight
 from fullrecall.judges.words.tokens import stem
 
 Bound: TypeAlias = Literal["", "about", "at least", "at most"]
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
-_SMALL = {word: float(n) for n, word in enumerate(_ONES)} | {
-    word: 10.0 * n for n, word in enumerate(_TENS, start=2)
-}
-_ORDINAL = {word: float(n) for n, word in enumerate(_ORDINALS, start=1)}
-_SCALES = {
-    "hundred": 1e2, "dozen": 12.0, "thousand": 1e3, "million": 1e6, "billion": 1e9,
-    "trillion": 1e12, "k": 1e3, "mn": 1e6, "bn": 1e9, "tn": 1e12,
-}  # fmt: skip
+_BIG = frozenset("hundred dozen thousand million billion trillion".split())
 _CURRENCIES = frozenset("$€£¥₹")
-_MONEY_SCALES = {"m": 1e6, "b": 1e9}  # $5m
 
 MONTHS = (
     "january february march april may june july august september october november december"
@@ -48,21 +30,6 @@ CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
 
 _SHORT_MONTHS = {"sept": "september", **{month[:3]: month for month in MONTHS}}
 _ALSO_WORDS = frozenset({"may", "march"})  # of which only the capital and a date tell a month
-
-_ABOUT = frozenset("about around approximately roughly nearly almost circa ca some".split())
-_AT_LEAST = frozenset("over above exceeding".split())
-_AT_MOST = frozenset("under below within".split())
-_THAN: Mapping[str, Bound] = {
-    "more": "at least",
-    "greater": "at least",
-    "less": "at most",
-    "fewer": "at most",
-}
-_PHRASES: Mapping[tuple[str, str], Bound] = {
-    ("at", "least"): "at least",
-    ("at", "most"): "at most",
-    ("up", "to"): "at most",
-}
 
 _TOKEN = re.compile(
     r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
@@ -81,10 +48,6 @@ _BEFORE = 3  # words before a number that may bound it
 _ROUGHLY = 0.1  # how far "about" reaches, of the number
 _DECADE, _CENTURY = 10, 100
 _TELLING = 1.2
-_NAMES_OF_YEARS = frozenset(
-    "in since by until till from during after before between circa c spring summer autumn fall "
-    "winter year early late mid and to of".split()
-)
 
 
 class Number(NamedTuple):
@@ -124,6 +87,9 @@ class _Token(NamedTuple):
     @property
     def lower(self) -> str:
         return self.text.lower()
+
+
+_NOTHING = _Token("", "", -1, -1)
 
 
 @lru_cache(maxsize=4_096)
@@ -205,13 +171,30 @@ def _of_a_size(one: float, other: float) -> bool:
 
 
 @cache
+def _before_years() -> frozenset[str]:
+    return frozenset([*number_words()["before years"], *MONTHS])
+
+
+def _words(kind: str) -> Mapping[str, Any]:
+    return number_words()[kind]
+
+
+_cardinals, _ordinals, _scales = (
+    partial(_words, kind) for kind in ("cardinals", "ordinals", "scales")
+)
+
+
+@cache
+def _scale_words() -> frozenset[str]:
+    return frozenset([*_scales(), *_words("money scales")])
+
+
+@cache
 def _units() -> Mapping[str, tuple[str, str]]:
     """Return for each form of a unit what it is called here, and its sort."""
-    text = files(__package__).joinpath("units.json").read_text(encoding="utf-8")
-    loaded: dict[str, dict[str, str]] = json.loads(text)
     return {
         form: (unit, sort)
-        for sort, units in loaded.items()
+        for sort, units in table("units.json").items()
         for unit, forms in units.items()
         for form in forms.split()
     }
@@ -246,7 +229,7 @@ def _months(text: str) -> Iterator[str]:
             continue
         around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
         dated = any(other.kind == "digits" for other in around)
-        led = at > 0 and tokens[at - 1].lower in _NAMES_OF_YEARS
+        led = at > 0 and tokens[at - 1].lower in _before_years()
         if dated or (token.lower in MONTHS and (led or token.lower not in _ALSO_WORDS)):
             yield month
 
@@ -282,15 +265,16 @@ class _Reader:
                           nouns=self._nouns(at + 1))  # fmt: skip
             return code, at + 1
         end, high, sort = at + 1, value, ""
-        after = self._joined(at, 1)
-        if after is not None and after.lower in ("st", "nd", "rd", "th"):
+        after = self._get(at + 1)
+        ending = after.lower if after.kind == "word" and after.start == token.end else ""
+        if ending in ("st", "nd", "rd", "th"):
             end, sort = end + 1, "ordinal"
-        elif after is not None and after.lower in ("s", "'s", "’s") and value % _DECADE == 0:
+        elif ending in ("s", "'s", "’s") and value % _DECADE == 0:
             width = _CENTURY if value % _CENTURY == 0 and value >= _YEARS.start else _DECADE
-            end, high, sort = end + 1, value + width - 1, "year"
-            if value < _CENTURY:  # the 30s: of any century
-                sort = "decade"
-        elif after is not None and not self._is_measure(after):
+            # The 30s may be of any century.
+            sort = "decade" if value < _CENTURY else "year"
+            end, high = end + 1, value + width - 1
+        elif ending and ending not in _scale_words() and _unit(ending) is None:
             return None, end + 1  # 3D, 4x4
         else:
             end, high = self._range(at, value)
@@ -299,148 +283,106 @@ class _Reader:
     def _range(self, at: int, value: float) -> tuple[int, float]:
         """Return where a range ends, and its higher end: 10-15, 2018-19, 10 to 15."""
         joint, last = self._get(at + 1), self._get(at + 2)
-        if joint is None or last is None or last.kind != "digits":
-            return at + 1, value
         tight = joint.kind == "dash" and last.start - self._tokens[at].end == 1
-        if not tight and not (joint.lower == "to" and value < _YEARS.start):
-            return at + 1, value
-        high = _value(last.text)
+        is_range = tight or (joint.lower == "to" and value < _YEARS.start)
+        high = _value(last.text) if is_range and last.kind == "digits" else None
         if high is None:
             return at + 1, value
-        if value in _YEARS and tight and high < _CENTURY and len(last.text) == 2:  # noqa: PLR2004
+        if value in _YEARS and tight and len(last.text) == 2:  # noqa: PLR2004 - 2018-19
             high += value - value % _CENTURY
         return (at + 3, high) if high > value else (at + 1, value)
 
     def _in_words(self, at: int) -> tuple[Number | None, int]:
         token = self._tokens[at]
-        if token.lower in _ORDINAL and not (token.lower == "second" and self._is_unit(at)):
-            if self._before(at) in ("one", "two", "three", "four", "five", "six", "seven"):
-                return None, at + 1  # two thirds
-            return self._measured(at, at + 1, _ORDINAL[token.lower], _ORDINAL[token.lower],
-                                  "ordinal", in_digits=False)  # fmt: skip
-        value, end = self._spelled(at)
-        if value is None:
+        follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _cardinals()
+        if token.lower in _ordinals() and not follows_number:  # two thirds, 5 seconds
+            value = _ordinals()[token.lower]
+            return self._measured(at, at + 1, value, value, "ordinal", in_digits=False)
+        spelled, end = self._spelled(at)
+        if spelled is None:
             return None, at + 1
-        if end == at + 1 and token.lower == "one" and not self._counts_units(end):
+        after = self._get(end).lower
+        if end == at + 1 and token.lower == "one" and after not in _scales() and not _unit(after):
             return None, end  # a pronoun, more often than a number
-        return self._measured(at, end, value, value, "", in_digits=False)
+        return self._measured(at, end, spelled, spelled, "", in_digits=False)
 
     def _spelled(self, at: int) -> tuple[float | None, int]:
         """Return the value of number words from a token on, and where they end."""
         total = part = 0.0
         end, heard = at, False
-        while (token := self._get(end)) is not None:
-            word = token.lower
-            if word in _SMALL and (not heard or _may_add(part, _SMALL[word])):
-                part += _SMALL[word]
-            elif word in ("hundred", "dozen") and heard:
-                part = (part or 1) * _SCALES[word]
-            elif word in ("thousand", "million", "billion", "trillion") and heard:
-                total, part = total + (part or 1) * _SCALES[word], 0.0
-            elif heard and self._continues(end):
-                end += 1
-                continue
-            elif word in ("a", "an") and not heard and self._scale_at(end + 1):
+        while word := self._get(end).lower:
+            scale = _scales()[word] if heard and word in _BIG else 0
+            if word in _cardinals() and (not heard or _may_add(part, _cardinals()[word])):
+                part += _cardinals()[word]
+            elif scale >= 1000:  # noqa: PLR2004 - hundreds and dozens are multiplied in turn
+                total, part = total + (part or 1) * scale, 0.0
+            elif scale:
+                part = (part or 1) * scale
+            elif word in ("a", "an") and not heard and self._get(end + 1).lower in _BIG:
                 part = 0.5 if self._before(end) == "half" else 1.0
-            else:
+            elif not (heard and self._continues(end)):
                 break
             end, heard = end + 1, True
         return (total + part, end) if heard else (None, at + 1)
 
     def _continues(self, at: int) -> bool:
         """Whether a hyphen, or "and" after a hundred, joins two number words."""
-        token, after = self._tokens[at], self._get(at + 1)
-        if after is None or after.lower not in _SMALL:
+        token, before = self._tokens[at], self._tokens[at - 1]
+        if self._get(at + 1).lower not in _cardinals():
             return False
-        before = self._tokens[at - 1]
         if token.kind == "dash":
-            return before.lower in _TENS and token.start == before.end
-        return token.lower == "and" and before.lower in _SCALES
+            return before.lower in _cardinals() and token.start == before.end
+        return token.lower == "and" and before.lower in _scales()
 
     def _measured(
         self, at: int, end: int, value: float, high: float, sort: str, *, in_digits: bool
     ) -> tuple[Number, int]:
         """Return a number with its scale and unit, and where both end."""
-        before = self._get(at - 1)
-        sign = _unit(before.text) if before is not None and before.text in _CURRENCIES else None
+        before, after = self._get(at - 1), self._get(end)
+        sign = _unit(before.text) if before.text in _CURRENCIES else None
         scale, factor = "", 1.0
-        after = self._get(end)
-        if after is not None and not sort:
-            word = after.lower
-            tight = after.start == self._tokens[end - 1].end
-            if word in _SCALES and (len(word) > 2 or tight or sign):  # noqa: PLR2004
-                scale, factor, end = word, _SCALES[word], end + 1
-            elif sign is not None and word in _MONEY_SCALES:
-                scale, factor, end = word, _MONEY_SCALES[word], end + 1
-        unit, kind, end = self._unit_at(end, sign)
-        nouns = self._nouns(end)
+        is_tight = after.start == self._tokens[end - 1].end or sign is not None
+        known = {**_scales(), **_words("money scales")} if sign else _scales()
+        if not sort and after.lower in known and (len(after.text) > 2 or is_tight):  # noqa: PLR2004
+            scale, factor, end = after.lower, known[after.lower], end + 1
+        unit, kind, end = (*sign, end) if sign else self._unit_at(end)
         if not sort:
             sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
-        start = before.start if sign is not None and before is not None else self._tokens[at].start
+        start = before.start if sign else self._tokens[at].start
         last = self._tokens[end - 1].end
         number = Number(self._text[start:last], start, last, value * factor, high * factor, unit,
-                        scale, sort, self._bound(at), nouns, in_digits)  # fmt: skip
+                        scale, sort, self._bound(at), self._nouns(end), in_digits)  # fmt: skip
         return number, end
 
-    def _unit_at(self, end: int, sign: tuple[str, str] | None) -> tuple[str, str, int]:
-        if sign is not None:
-            return *sign, end
-        at, power = end, ""
-        if (token := self._get(at)) is not None and token.kind == "dash":
-            at += 1  # a 5-mile run
-        if (token := self._get(at)) is not None and token.lower in ("square", "sq", "cubic"):
-            power, at = {"cubic": "3"}.get(token.lower, "2"), at + 1
-        token, after = self._get(at), self._get(at + 1)
-        if token is None or token.kind not in ("word", "sign"):
-            return "", "", end
-        if token.lower == "per" and after is not None and after.lower == "cent":
+    def _unit_at(self, end: int) -> tuple[str, str, int]:
+        """Return the unit that follows a number, its sort, and where it ends."""
+        at = end + 1 if self._get(end).kind == "dash" else end  # a 5-mile run
+        power = {"square": "2", "sq": "2", "cubic": "3"}.get(self._get(at).lower, "")
+        token = self._get(at + 1 if power else at)
+        if token.lower == "per" and self._get(at + 1).lower == "cent":
             return "percent", "share", at + 2
-        known = _unit(token.text)
+        known = _unit(token.text) if token.kind in ("word", "sign") else None
         if known is None or (len(token.text) == 1 and token.text.isupper()):
             return "", "", end
-        unit, kind = known
         if power:
-            return unit + power, "area" if power == "2" else "volume", at + 1
-        return unit, kind, at + 1
-
-    def _is_measure(self, token: _Token) -> bool:
-        return _unit(token.text) is not None or token.lower in {*_SCALES, *_MONEY_SCALES}
-
-    def _is_unit(self, at: int) -> bool:
-        before = self._get(at - 1)
-        return before is not None and (before.kind == "digits" or before.lower in _SMALL)
-
-    def _counts_units(self, at: int) -> bool:
-        after = self._get(at)
-        return after is not None and (
-            after.lower in _SCALES or (after.kind == "word" and _unit(after.text) is not None)
-        )
-
-    def _scale_at(self, at: int) -> bool:
-        after = self._get(at)
-        return after is not None and len(after.text) > 2 and after.lower in _SCALES  # noqa: PLR2004
+            return known[0] + power, "area" if power == "2" else "volume", at + 2
+        return *known, at + 1
 
     def _is_year(self, at: int, end: int, value: float, scale: str) -> bool:
         token, after = self._tokens[at], self._get(end)
         if scale or value not in _YEARS or len(token.text) != 4:  # noqa: PLR2004 - no 1,984
             return False
-        if self._before(at) in {*_NAMES_OF_YEARS, *MONTHS} or after is None:
+        if self._before(at) in _before_years():
             return True
         counts = after.text.endswith("s") or after.lower in ("people", "men", "women", "children")
         return after.kind != "word" or not (after.text.islower() and counts)
 
     def _bound(self, at: int) -> Bound:
+        """Return the bound that words before a number give: phrases before single words."""
         words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
-        for one, other in pairwise(words):
-            if (one, other) in _PHRASES:
-                return _PHRASES[one, other]
-            if other == "than" and one in _THAN:
-                return _THAN[one]
-        if not _AT_LEAST.isdisjoint(words):
-            return "at least"
-        if not _AT_MOST.isdisjoint(words):
-            return "at most"
-        return "about" if not _ABOUT.isdisjoint(words) or "~" in words else ""
+        phrases = [*map(" ".join, pairwise(words)), *words]
+        return next((_words("bounds")[phrase] for phrase in phrases if phrase in _words("bounds")),
+                    "")  # fmt: skip
 
     def _nouns(self, at: int) -> tuple[str, ...]:
         found: list[str] = []
@@ -451,19 +393,11 @@ class _Reader:
                 found.append(stem(token.lower))
         return tuple(found)
 
-    def _joined(self, at: int, by: int) -> _Token | None:
-        """Return the word that follows a token without a space; None if there is none."""
-        after = self._get(at + by)
-        if after is None or after.kind != "word" or after.start != self._tokens[at].end:
-            return None
-        return after
-
     def _before(self, at: int) -> str:
-        before = self._get(at - 1)
-        return "" if before is None else before.lower
+        return self._get(at - 1).lower
 
-    def _get(self, at: int) -> _Token | None:
-        return self._tokens[at] if 0 <= at < len(self._tokens) else None
+    def _get(self, at: int) -> _Token:
+        return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
 
 
 def _may_add(part: float, small: float) -> bool:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from fullrecall.judges.words.data import words_of
+from fullrecall.judges.words.data import lines, number_words, words_of
 from fullrecall.judges.words.frequencies import weight
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
@@ -33,43 +33,6 @@ _TOKEN = re.compile(
 )
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "°": "degree"}
 
-_CARDINALS = (
-    "zero _ two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-).split()
-_ORDINALS = (
-    "_ first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
-_TENS = "thirty forty fifty sixty seventy eighty ninety".split()
-_SPELLED = {
-    **{word: f"#{value}" for value, word in enumerate(_CARDINALS)},
-    **{word: f"#{value}" for value, word in enumerate(_ORDINALS)},
-    **{word: f"#{value}" for value, word in zip(range(30, 100, 10), _TENS, strict=True)},
-}
-_IRREGULAR = {
-    form: base
-    for base, forms in {
-        "be": "am is are was were been being", "have": "has had having", "do": "does did done",
-        "go": "goes went gone", "win": "won", "bear": "born bore borne", "begin": "began begun",
-        "become": "became", "make": "made", "take": "took taken", "give": "gave given",
-        "write": "wrote written", "sing": "sang sung", "come": "came", "see": "saw seen",
-        "know": "knew known", "grow": "grew grown", "lead": "led", "leave": "left", "lose": "lost",
-        "find": "found", "hold": "held", "keep": "kept", "meet": "met", "sell": "sold",
-        "tell": "told", "say": "said", "buy": "bought", "bring": "brought", "think": "thought",
-        "teach": "taught", "catch": "caught", "fight": "fought", "run": "ran", "rise": "rose risen",
-        "fall": "fell fallen", "speak": "spoke spoken", "break": "broke broken", "die": "dying",
-        "choose": "chose chosen", "drive": "drove driven", "eat": "ate eaten", "fly": "flew flown",
-        "draw": "drew drawn", "build": "built", "send": "sent", "spend": "spent", "stand": "stood",
-        "feel": "felt", "pay": "paid", "shoot": "shot", "steal": "stole stolen", "lie": "lying",
-        "wear": "wore worn", "throw": "threw thrown", "show": "shown", "get": "got gotten",
-        "man": "men", "woman": "women", "child": "children", "person": "people persons",
-        "foot": "feet", "tooth": "teeth", "mouse": "mice", "wife": "wives", "life": "lives",
-        "use": "using",
-        "good": "better best", "bad": "worse worst", "percent": "pct", "film": "movie movies",
-    }.items()
-    for form in forms.split()
-}  # fmt: skip
 _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
 _PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
@@ -89,6 +52,11 @@ class Word(NamedTuple):
     is_number: bool = False
     is_capitalised: bool = False
     is_negation: bool = False
+
+    @property
+    def in_digits(self) -> bool:
+        """Whether it is a number that is written in digits."""
+        return self.is_number and self.written[0].isdigit()
 
 
 def read_words(text: str) -> Iterator[Word]:
@@ -118,10 +86,24 @@ def _identify(written: str, kind: str) -> tuple[str, float, bool]:
     word, apostrophe, ending = word.partition("'")
     if apostrophe and ending == "t":  # isn't, can't
         return "not", weight("not"), True
-    if word in _SPELLED:
-        return _SPELLED[word], weight(word), False
+    if word in _spelled():
+        return _spelled()[word], weight(word), False
     key = stem(word) if word.isascii() else word
     return key, weight(word), word in _denying()
+
+
+@cache
+def _spelled() -> dict[str, str]:
+    """Return the keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
+    known = number_words()
+    small = {**known["ordinals"], **known["cardinals"]}
+    return {word: f"#{value}" for word, value in small.items() if value != 1}
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    forms = (line.split() for line in lines("irregular.txt"))
+    return {form: base for base, *inflected in forms for form in inflected}
 
 
 @cache
@@ -154,7 +136,7 @@ def stem(word: str) -> str:
 
     Lighter than Porter's stemmer (1980): derivation (-tion, -ment, -ness) stays.
     """
-    word = _IRREGULAR.get(word, word)
+    word = _irregular().get(word, word)
     if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-3] + "y" if word.endswith("ies") and len(word) > _SHORT + 1 else word[:-1]
     for suffix in ("ing", "ed", "ly"):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 
 import pytest
 
-from fullrecall.judges.lexical.passages import Reader, read_passage
-from fullrecall.judges.lexical.regression import EmbeddedModel, LexicalModel, Support
+from fullrecall.judges.local.features import SIGNS
+from fullrecall.judges.local.passages import Reader, read_passage
+from fullrecall.judges.local.support import Support, SupportModel, weights
 from fullrecall.judges.words.frequencies import weight, zipf_frequencies
 from fullrecall.judges.words.tokens import read_words, stem
 
@@ -27,15 +26,16 @@ BREAD = (
 )
 
 
-@pytest.fixture(scope="module", params=[LexicalModel, EmbeddedModel])
-def judge(request: pytest.FixtureRequest) -> LexicalModel:
-    """Either model."""
-    made = request.param()
-    assert isinstance(made, LexicalModel)
-    return made
+THRESHOLD = 0.5
 
 
-def probability(judge: LexicalModel, claim: str, *contexts: str) -> float:
+@pytest.fixture(scope="module")
+def judge() -> SupportModel:
+    """Return the model of the built-in judge."""
+    return SupportModel()
+
+
+def probability(judge: SupportModel, claim: str, *contexts: str) -> float:
     """Return the joint probability, by default against both texts."""
     return judge.support_together(claim, contexts or [BRIDGE, BREAD]).probability
 
@@ -50,9 +50,9 @@ def probability(judge: LexicalModel, claim: str, *contexts: str) -> float:
         "The bridge is 512 metres long.",
     ],
 )
-def test_what_a_context_says_is_supported(judge: LexicalModel, claim: str) -> None:
+def test_what_a_context_says_is_supported(judge: SupportModel, claim: str) -> None:
     """A claim in the context's own words passes the threshold."""
-    assert probability(judge, claim) >= judge.threshold
+    assert probability(judge, claim) >= THRESHOLD
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_what_a_context_says_is_supported(judge: LexicalModel, claim: str) -> No
         "The committee postponed its vote on the pension reform.",
     ],
 )
-def test_the_unrelated_is_not_supported(judge: LexicalModel, claim: str) -> None:
+def test_the_unrelated_is_not_supported(judge: SupportModel, claim: str) -> None:
     """A claim about something else stays below the threshold."""
-    assert probability(judge, claim) < judge.threshold
+    assert probability(judge, claim) < THRESHOLD
 
 
 @pytest.mark.parametrize(
@@ -102,18 +102,18 @@ def test_the_unrelated_is_not_supported(judge: LexicalModel, claim: str) -> None
         ),
     ],
 )
-def test_one_changed_detail_lowers_support(judge: LexicalModel, claim: str, changed: str) -> None:
+def test_one_changed_detail_lowers_support(judge: SupportModel, claim: str, changed: str) -> None:
     """Numbers, dates, names, negations, units and opposites matter."""
     assert probability(judge, changed) < probability(judge, claim)
 
 
-def test_a_changed_number_in_a_verbatim_claim_crosses_the_threshold(judge: LexicalModel) -> None:
+def test_a_changed_number_in_a_verbatim_claim_crosses_the_threshold(judge: SupportModel) -> None:
     """The detail is not only felt: it decides."""
-    assert probability(judge, "The bridge is 512 metres long.") >= judge.threshold
-    assert probability(judge, "The bridge is 975 metres long.") < judge.threshold
+    assert probability(judge, "The bridge is 512 metres long.") >= THRESHOLD
+    assert probability(judge, "The bridge is 975 metres long.") < THRESHOLD
 
 
-def test_numbers_are_compared_by_value(judge: LexicalModel) -> None:
+def test_numbers_are_compared_by_value(judge: SupportModel) -> None:
     """40,000 is 40000, and five is 5."""
     written = "The bridge carries about 40,000 vehicles a day."
     plain = probability(judge, written.replace(",", ""))
@@ -121,10 +121,10 @@ def test_numbers_are_compared_by_value(judge: LexicalModel) -> None:
     for claim, text in (("five", "5"), ("5", "five")):
         context = f"The plant has {text} reactors."
         said = probability(judge, f"The plant has {claim} reactors.", context)
-        assert said >= judge.threshold
+        assert said >= THRESHOLD
 
 
-def test_evidence_points_at_the_supporting_sentence(judge: LexicalModel) -> None:
+def test_evidence_points_at_the_supporting_sentence(judge: SupportModel) -> None:
     """Offsets are those of the sentence in the named context, with its full stop."""
     support = judge.support_together("Tolls were abolished in 1978.", [BREAD, BRIDGE])
     assert support.context == 1
@@ -133,18 +133,18 @@ def test_evidence_points_at_the_supporting_sentence(judge: LexicalModel) -> None
     assert quote.endswith("since.")
 
 
-def test_each_context_is_judged_alone(judge: LexicalModel) -> None:
+def test_each_context_is_judged_alone(judge: SupportModel) -> None:
     """One answer per context, in order, each naming its own context."""
     claim = "Sourdough rises slowly because wild yeast is less active."
     first, second, third = judge.support(claim, [BRIDGE, BREAD, ""])
-    assert second.probability >= judge.threshold > first.probability
+    assert second.probability >= THRESHOLD > first.probability
     assert second.context == 1
     assert second.start == 0
     assert third == Support(0.0, None, None, None)
     assert second._replace(context=0) == judge.support(claim, [BREAD])[0]
 
 
-def test_a_claim_may_need_several_contexts(judge: LexicalModel) -> None:
+def test_a_claim_may_need_several_contexts(judge: SupportModel) -> None:
     """Two halves in two contexts support more than either alone."""
     claim = "Ana Ruiz founded Lumo in Lisbon, and Lumo employs 300 people."
     halves = ["Ana Ruiz founded Lumo in Lisbon.", "Lumo employs 300 people."]
@@ -152,16 +152,8 @@ def test_a_claim_may_need_several_contexts(judge: LexicalModel) -> None:
     assert together > max(support.probability for support in judge.support(claim, halves))
 
 
-def test_the_question_is_heard(judge: LexicalModel) -> None:
-    """What only repeats the question is no support for what answers it."""
-    claim = "The Harrow Bridge was designed by Edward Stone."
-    question = "Who designed the Harrow Bridge?"
-    asked = judge.support_together(claim, [BRIDGE], question=question)
-    assert asked.probability < judge.support_together(claim, [BRIDGE]).probability
-
-
 @pytest.mark.parametrize("contexts", [[], [""], ["   \n"], ["…!"], ["", ""]])
-def test_nothing_supports_nothing(judge: LexicalModel, contexts: list[str]) -> None:
+def test_nothing_supports_nothing(judge: SupportModel, contexts: list[str]) -> None:
     """Empty contexts support no claim, and an empty claim is supported by none."""
     unsupported = Support(0.0, None, None, None)
     assert judge.support_together("Tolls were abolished.", contexts) == unsupported
@@ -170,7 +162,7 @@ def test_nothing_supports_nothing(judge: LexicalModel, contexts: list[str]) -> N
         assert judge.support_together(claim, [BRIDGE, *contexts]) == unsupported
 
 
-def test_empty_contexts_beside_full_ones_are_harmless(judge: LexicalModel) -> None:
+def test_empty_contexts_beside_full_ones_are_harmless(judge: SupportModel) -> None:
     """They move neither the probability nor the offsets."""
     claim = "Tolls were abolished in 1978."
     alone = judge.support_together(claim, [BRIDGE])
@@ -231,53 +223,44 @@ def test_empty_contexts_beside_full_ones_are_harmless(judge: LexicalModel) -> No
     ],
 )
 def test_other_languages_are_judged_by_their_words(
-    judge: LexicalModel, text: str, claim: str, other: str
+    judge: SupportModel, text: str, claim: str, other: str
 ) -> None:
     """Without English tables, coverage still tells the said from the unsaid."""
     said = judge.support_together(claim, [text])
-    assert said.probability >= judge.threshold
+    assert said.probability >= THRESHOLD
     assert said.start == 0
-    assert probability(judge, other, text) < judge.threshold
+    assert probability(judge, other, text) < THRESHOLD
 
 
 @pytest.mark.parametrize(
     "text", ["\x00", "a" * 5_000, "🙂🙂", "1.2.3.4", "١٩٣٢", "²", "e\u0301", "_", "\u2018\u2019"]
 )
-def test_odd_text_is_survived(judge: LexicalModel, text: str) -> None:
+def test_odd_text_is_survived(judge: SupportModel, text: str) -> None:
     """Whatever the characters, a probability comes back."""
     for claim, context in ((text, BRIDGE), (BRIDGE, text), (text, text)):
         assert 0 <= probability(judge, claim, context) <= 1
 
 
-def test_the_same_question_has_the_same_answer(judge: LexicalModel) -> None:
+def test_the_same_question_has_the_same_answer(judge: SupportModel) -> None:
     """A used model, a fresh one, and a model that has read much else agree to the last digit."""
     claim = "The engineer Margaret Lowe designed a long bridge."
     before = judge.support_together(claim, [BREAD, BRIDGE])
     for number in range(50):
         judge.support(f"Claim {number} of many words.", [f"Text {number}. {BREAD}"])
     assert judge.support_together(claim, [BREAD, BRIDGE]) == before
-    assert type(judge)().support_together(claim, [BREAD, BRIDGE]) == before
-
-
-def test_a_model_says_how_well_it_agrees(judge: LexicalModel) -> None:
-    """The repr carries the measured agreement, on data sets that were left out of training."""
-    mean = judge.AGREEMENT["mean"]
-    assert 0.6 < mean["balanced_accuracy"] < 0.8
-    assert f"balanced accuracy {mean['balanced_accuracy']:.2f}" in repr(judge)
-    assert judge.threshold == 0.5
+    assert SupportModel().support_together(claim, [BREAD, BRIDGE]) == before
 
 
 def test_no_weight_has_the_wrong_sign() -> None:
-    """A missing number can never speak for a claim, nor coverage against it."""
-    from fullrecall.judges.lexical import features, static_embeddings
+    """A missing number can never speak for a claim, nor coverage against it.
 
-    signs = {**features.SIGNS, **static_embeddings.SIGNS}
-    shipped = json.loads(
-        files("fullrecall.judges.lexical").joinpath("weights.json").read_text("utf-8")
-    )
-    for model in shipped.values():
-        for name, entry in model["features"].items():
-            assert entry["weight"] * signs[name] >= 0, name
+    The agreement that ships is of data sets that were left out of training.
+    """
+    assert weights()["features"].keys() == SIGNS.keys()
+    for name, entry in weights()["features"].items():
+        assert entry["weight"] * SIGNS[name] >= 0, name
+    assert 0.6 < weights()["agreement"]["mean"]["balanced_accuracy"] < 0.8
+    assert weights()["threshold"] == THRESHOLD
 
 
 def test_what_was_read_is_kept_within_bounds() -> None:
@@ -292,9 +275,9 @@ def test_what_was_read_is_kept_within_bounds() -> None:
     assert reader.read(texts[0]) == first
 
 
-def test_threads_may_share_a_model(judge: LexicalModel) -> None:
+def test_threads_may_share_a_model(judge: SupportModel) -> None:
     """Many threads on one model get what one thread gets, with caches that overflow."""
-    shared = type(judge)()
+    shared = SupportModel()
     shared._reader.limit = 500
     claims = [f"Tolls number {number} were abolished in 1978." for number in range(40)]
     with ThreadPoolExecutor(8) as pool:
@@ -302,29 +285,15 @@ def test_threads_may_share_a_model(judge: LexicalModel) -> None:
     assert judged == [judge.support(claim, [BRIDGE, BREAD]) for claim in claims]
 
 
-def test_word_vectors_are_kept_within_bounds() -> None:
-    """Beyond the limit the vectors start over; a word's vector stays the same."""
-    pytest.importorskip("wordllama", reason="needs the embedded extra")
-    from fullrecall.judges.lexical.static_embeddings import WordVectors
-
-    vectors = WordVectors(limit=20)
-    before = vectors.look_up(["river", "bridge"])
-    for number in range(40):
-        vectors.look_up([f"word{number}", "and"])
-    assert len(vectors) <= 20
-    assert vectors.look_up(["river", "bridge"]) == pytest.approx(before, abs=1e-6)
-
-
-def test_the_lexical_model_is_light_and_offline() -> None:
-    """It loads neither numpy nor wordllama, and either model works where no socket opens."""
+def test_the_judge_is_light_and_offline() -> None:
+    """It does not load numpy, and works where no socket opens."""
     program = """
 import socket, sys
 def refuse(*_, **__): raise AssertionError("network")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-from fullrecall.judges.lexical.regression import EmbeddedModel, LexicalModel
-LexicalModel().support("A cat sat.", ["A cat sat on a mat."])
-assert not {"numpy", "wordllama"} & set(sys.modules), "heavy"
-EmbeddedModel().support("A cat sat.", ["A cat sat on a mat."])
+from fullrecall.judges.local.support import SupportModel
+SupportModel().support("A cat sat.", ["A cat sat on a mat."])
+assert "numpy" not in sys.modules, "heavy"
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, defaultdict
-from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
 
@@ -24,13 +23,18 @@ PREFIX = 5  # letters by which words that begin alike are looked up
 class Passage(NamedTuple):
     """A text, read."""
 
+    text: str
     words: tuple[Word, ...]
     sentence_of: tuple[int, ...]  # for each word
     sentences: tuple[tuple[int, int], ...]  # of each sentence: first word, past its last word
     places: dict[str, tuple[int, ...]]  # key to word positions
     beginnings: dict[str, tuple[str, ...]]  # first letters to the longer keys that have them
-    neighbours: frozenset[tuple[str, str]]  # keys that stand side by side
     acronyms: dict[str, int]  # initials of runs of capitalised words, to the run's position
+
+    def sentence(self, number: int) -> str:
+        """Return a sentence's text, without what follows its last word."""
+        first, last = self.sentences[number]
+        return self.text[self.words[first].start : self.words[last - 1].end]
 
 
 def read_passage(text: str) -> Passage:
@@ -59,14 +63,13 @@ def read_passage(text: str) -> Passage:
     for key in places:
         if len(key) >= PREFIX:
             beginnings[key[:PREFIX]].append(key)
-    keys = [word.key for word in words]
     return Passage(
+        text,
         words,
         tuple(sentence_of),
         tuple(sentences),
         {key: tuple(positions) for key, positions in places.items()},
         {start: tuple(found) for start, found in beginnings.items()},
-        frozenset(pairwise(keys)),
         _acronyms(words),
     )
 

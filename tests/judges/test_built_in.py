@@ -1,4 +1,4 @@
-"""The embedded judges as judges: free, deterministic, honest about themselves."""
+"""The built-in judge as a judge: free, deterministic, honest about themselves."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from fullrecall import (
 )
 from fullrecall.errors import ParameterError
 from fullrecall.judges.flow import run
-from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+from fullrecall.judges.local import LexicalJudge
 from fullrecall.measures import Precision, Recall
 from fullrecall.result import Status
 
-JUDGES = [LexicalJudge(), EmbeddedJudge()]
 CONTEXTS = [
     "The Eiffel Tower is a landmark in Paris, France.",
     "Bananas are rich in potassium.",
@@ -28,10 +27,9 @@ CONTEXTS = [
 ]
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["lexical", "embedded"])
-def test_claims_are_judged_with_ranks_and_evidence(judge: LexicalJudge) -> None:
+def test_claims_are_judged_with_ranks_and_evidence() -> None:
     """Supported claims have their rank and a verified quote; a wrong detail is not supported."""
-    result = ClaimRecall(judge=judge).score(
+    result = ClaimRecall(judge=LexicalJudge()).score(
         retrieved_contexts=CONTEXTS,
         reference_claims=[
             "The Eiffel Tower is in Paris.",
@@ -44,7 +42,7 @@ def test_claims_are_judged_with_ranks_and_evidence(judge: LexicalJudge) -> None:
     assert all(e.verified for finding in result.findings for e in finding.evidence)
 
 
-def test_the_default_judge_is_the_embedded_lexical_one() -> None:
+def test_the_default_judge_is_the_built_in_one() -> None:
     """No judge given: no key, no download, and the answer's sentences are the claims."""
     result = ClaimRecall().score(
         reference="The Eiffel Tower is in Paris. It has a swimming pool on its roof.",
@@ -53,13 +51,13 @@ def test_the_default_judge_is_the_embedded_lexical_one() -> None:
     assert (result.score, result.missed) == (0.5, ("It has a swimming pool on its roof.",))
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["lexical", "embedded"])
-def test_it_says_how_well_it_agrees(judge: LexicalJudge) -> None:
+def test_it_says_how_well_it_agrees() -> None:
     """Its `repr` carries the balanced accuracy that was measured against human labels."""
+    judge = LexicalJudge()
     assert 0.6 < judge.agreement < 0.8
     shown = re.search(r"agreement with humans=(\d\.\d\d)", repr(judge))
     assert shown is not None
-    assert float(shown[1]) == pytest.approx(judge.agreement, abs=0.005)
+    assert float(shown[1]) == pytest.approx(judge.agreement, abs=0.0051)
 
 
 def test_the_threshold_is_the_users() -> None:
@@ -109,11 +107,10 @@ def test_two_contexts_together() -> None:
     contexts = ["Ada Lovelace wrote the first published algorithm.", "Filler about nothing.",
                 "The algorithm computes Bernoulli numbers."]  # fmt: skip
     claim = "Ada Lovelace wrote the first published algorithm, which computes Bernoulli numbers."
-    for judge in JUDGES:
-        (verdict,), usage = run(judge.attribute([claim], contexts))
-        assert (verdict.label, verdict.together) == ("supported", True)
-        assert [citation.context for citation in verdict.citations] == [0, 2]
-        assert usage.calls == 0
+    (verdict,), usage = run(LexicalJudge().attribute([claim], contexts))
+    assert (verdict.label, verdict.together) == ("supported", True)
+    assert [citation.context for citation in verdict.citations] == [0, 2]
+    assert usage.calls == 0
     result = ClaimRecall().score(retrieved_contexts=contexts, reference_claims=[claim])
     assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
 
@@ -160,6 +157,7 @@ def test_a_report_names_its_judge() -> None:
 
 def test_judges_are_plain_values() -> None:
     """They pickle, compare and have names that tell them apart."""
-    for judge in JUDGES:
+    judges = [LexicalJudge(), LexicalJudge(threshold=0.9), LexicalJudge(languages=("en", "de"))]
+    for judge in judges:
         assert pickle.loads(pickle.dumps(judge)) == judge  # noqa: S301
-    assert len({judge.name for judge in [*JUDGES, LexicalJudge(threshold=0.9)]}) == 3
+    assert len({judge.name for judge in judges}) == 3

@@ -1,38 +1,37 @@
-"""Train the embedded judge's weights, and print how well they agree on data sets left out.
+"""Train the built-in judge's weights; print how well they agree on data sets left out.
 
-    python tests/benchmarks/train_embedded_judge.py LABELED.jsonl [--write]
+    python tests/benchmarks/local_judge.py LABELED.jsonl [--write --ablation --details --speed]
 
-needs SciPy beside fullrecall and its extra `embedded`. Each row of the file is
-`{claim, contexts, label, dataset, source_id, question}`, label 1 where the contexts support the
-claim. `--write` replaces the shipped `weights.json`.
+needs NumPy and SciPy beside fullrecall. Each row of the file is
+`{claim, contexts, label, dataset, source_id}`, label 1 where the contexts support the claim.
+`--write` replaces the shipped `weights.json`.
 
 The model is a logistic regression whose weights are held to the signs that the features declare
 (L-BFGS-B with bounds), with an L2 penalty. Each data set and label counts the same. Each data set
 has an intercept of its own in training, so that the weights are learned from what tells claims of
 one data set apart, and not from how many of each are true; their mean is kept. Claims with one
-detail made false are not learned from: the vetoes see those.
+detail made false are not learned from.
 
-Printed per data set:
+Printed per data set, *left out*: trained on the other data sets, and calibrated on them too, on
+scores of models that had not seen the row (three random folds).
 
-- *left out*: trained on the other data sets, and calibrated on them too, on scores of models
-  that had not seen the row (three random folds), with the vetoes, whose few thresholds were set on
-  all of them. This is the honest one.
-- *grouped*: five folds of all rows, rows of one source kept together.
-- plain baselines, weighted coverage of the claim's words, under the first protocol.
-
-`--curve` prints how the agreement grows with the data sets and rows that are learned from, and
-`--vetoes` what each veto denies.
+- `--ablation`: each feature and each rule taken out, and the baseline of one feature. Every lever
+  is shown on two halves of the data sets: "chosen" and "shown". Intervals are of the paired
+  difference, rows drawn anew within each data set.
+- `--details`: true claims with one detail made false: the share still supported, by kind.
+- `--speed`: pairs judged per second of CPU.
 
 Probabilities are calibrated by Platt's sigmoid (1999) on the left-out scores, with each data set
-and label at equal weight. So the threshold is 0.5, and needs no tuning of its own: picking the
-point of best balanced accuracy instead did no better on data sets left out.
+and label at equal weight. So the threshold is 0.5, and needs no tuning of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,11 +40,18 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import rankdata
 
-from fullrecall.judges.lexical import features, regression, static_embeddings
+from fullrecall.judges.falsification import falsified
+from fullrecall.judges.flow import run
+from fullrecall.judges.local import LexicalJudge
+from fullrecall.judges.local.features import SIGNS
+from fullrecall.judges.local.support import SupportModel
 
 PENALTY = 500.0
 VETOED = 100.0
-DRAWN = 3  # sets of data sets, and of rows, for one point of the curve
+
+_SAMPLES = 4
+_CLAIMS, _CHARACTERS = 8, 600
+_CONTEXTS = (5, 20, 80)
 
 
 class Rows(NamedTuple):
@@ -201,57 +207,6 @@ def by_dataset(rows: Rows, scores: Any) -> Table:
     )
 
 
-def grouped(fit: Fit, rows: Rows) -> Table:
-    """Return the same by five folds of all rows, rows of one source kept together."""
-    decided = np.zeros(len(rows.labels))
-    folds = source_folds(rows, 5)
-    for fold in np.unique(folds):
-        held = folds == fold
-        judge, threshold = fit_with_threshold(fit, rows.where(~held))
-        decided[held] = judge(rows.measured[held]) - threshold
-    return by_dataset(rows, decided)
-
-
-def curve(title: str, fit: Fit, rows: Rows) -> None:
-    """Print the mean agreement on data sets left out by how many others are learned from."""
-    names = np.unique(rows.datasets)
-    chance = np.random.RandomState(0)
-    for count in (1, 2, 3, 5, len(names) - 1):
-        found = []
-        for name in names:
-            held, others = rows.where(rows.datasets == name), names[names != name]
-            for _ in range(1 if count == len(others) else DRAWN):
-                chosen = chance.choice(others, count, replace=False)
-                judge, threshold = fit_with_threshold(
-                    fit, rows.where(np.isin(rows.datasets, chosen))
-                )
-                found.append(measures(held, judge(held.measured) - threshold))
-        means = [np.mean([one[m] for one in found]) for m in ("balanced_accuracy", "auc")]
-        print(f"{title}, {count} data sets: {means[0]:.3f}, AUC {means[1]:.3f}")
-    for share in (0.1, 0.25, 0.5):
-        thin = [rows.where(chance.rand(len(rows.labels)) < share) for _ in range(DRAWN)]
-        found = [measures(rows.where(rows.datasets == name),
-                          judge(rows.measured[rows.datasets == name]) - threshold)
-                 for some in thin for name in names
-                 for judge, threshold in [fit_with_threshold(fit, some.where(
-                     some.datasets != name))]]  # fmt: skip
-        means = [np.mean([one[m] for one in found]) for m in ("balanced_accuracy", "auc")]
-        print(f"{title}, {share:.0%} of the rows: {means[0]:.3f}, AUC {means[1]:.3f}")
-
-
-def vetoed(title: str, fit: Fit, rows: Rows) -> None:
-    """Print what each veto denies of what the regression alone supports, and what it is worth."""
-    scores = left_out_scores(fit, rows)
-    without = rows._replace(vetoed=np.full(len(rows.labels), ""))
-    show(f"{title} without vetoes, data set left out", by_dataset(without, scores))
-    for kind in np.unique(rows.vetoed[rows.vetoed != ""]):
-        denied = rows.where((rows.vetoed == kind) & (scores >= 0))
-        names = np.unique(denied.datasets)
-        sets = ", ".join(f"{name} {(denied.datasets == name).sum()}" for name in names)
-        true = denied.labels.mean() if len(names) else 0.0
-        print(f"{title}, {kind}: {len(denied.labels)} denied, {true:.2f} of them true ({sets})")
-
-
 def measures(held: Rows, scores: Any) -> dict[str, float]:
     """Return both measures of one data set, by scores that support a claim from 0 on.
 
@@ -259,8 +214,8 @@ def measures(held: Rows, scores: Any) -> dict[str, float]:
     """
     judged = np.where(held.vetoed != "", scores - VETOED, scores)
     return {
-        "balanced_accuracy": round(balanced_accuracy(held.labels, judged, 0.0), 3),
-        "auc": round(auc(held.labels, judged), 3),
+        "balanced_accuracy": round(balanced_accuracy(held.labels, judged, 0.0), 4),
+        "auc": round(auc(held.labels, judged), 4),
     }
 
 
@@ -280,40 +235,122 @@ def show(title: str, table: Table) -> None:
         print(f"{name:24}{row['balanced_accuracy']:18.3f}{row['auc']:8.3f}")
 
 
-def trained(signs: Mapping[str, int], rows: Rows) -> dict[str, Any]:
-    """Return the entry of `weights.json` for one model."""
-    fit = fit_signed(list(signs.values()))
+def trained(rows: Rows) -> dict[str, Any]:
+    """Return what `weights.json` holds."""
+    fit = fit_signed(list(SIGNS.values()))
     slope, shift = calibrate(rows, out_of_fold(fit, rows, rows.datasets))
     linear = fit(rows)
     if not isinstance(linear, Linear):
         raise TypeError(linear)
-    entries = zip(signs, linear.mean, linear.scale, linear.weights * slope, strict=True)
+    entries = zip(SIGNS, linear.mean, linear.scale, linear.weights * slope, strict=True)
     return {
         "threshold": 0.5,
         "intercept": round(slope * linear.intercept + shift, 6),
         "features": {
             name: {"weight": round(w, 5), "mean": round(m, 5), "scale": round(s, 5)}
             for name, m, s, w in entries
-            if abs(w) >= 5e-4
         },
         "agreement": left_out(fit, rows),
     }
 
 
-def read(path: Path) -> tuple[list[dict[str, float]], Rows]:
-    """Return the features of each pair, and rows yet without them."""
-    pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    judge = regression.EmbeddedModel()
-    measured = []
-    for pair in pairs:
-        claim, contexts = pair["claim"], pair["contexts"]
-        measured.append(judge.measure(claim, contexts, question=pair["question"]))
-        pair["vetoed"] = judge.veto(claim, contexts)
-    columns = [
-        np.array([pair[field] for pair in pairs])
-        for field in ("label", "dataset", "source_id", "vetoed")
+def ablation(rows: Rows) -> None:
+    """Print what each feature and each rule is worth, on two halves of the data sets."""
+    names = list(SIGNS)
+    base = left_out_scores(fit_signed(list(SIGNS.values())), rows)
+    variants: dict[str, tuple[Rows, Any]] = {"all": (rows, base)}
+    for name in names:
+        kept = [n for n in names if n != name]
+        thin = rows._replace(measured=rows.measured[:, [names.index(n) for n in kept]])
+        variants[f"without {name}"] = (
+            thin,
+            left_out_scores(fit_signed([SIGNS[n] for n in kept]), thin),
+        )
+    for rule in ("number", "negation"):
+        without = np.where(rows.vetoed == rule, "", rows.vetoed)
+        variants[f"without the rule {rule}"] = (rows._replace(vetoed=without), base)
+    bare = rows._replace(vetoed=np.full(len(rows.labels), ""))
+    variants["without rules"] = (bare, base)
+    single_one = bare._replace(measured=bare.measured[:, [names.index("coverage")]])
+    variants["coverage alone"] = (single_one, left_out_scores(single(0), single_one))
+    print(f"\n{'':32}{'BA':>7}{'AUC':>7}  {'difference of BA [95%]':26}{'A':>8}{'B':>8}")
+    half = np.isin(rows.datasets, np.unique(rows.datasets)[::2])
+    for title, (of, scores) in variants.items():
+        mean = by_dataset(of, scores)["mean"]
+        low, high = paired(rows, base, of, scores)
+        parts = [by_dataset(of.where(p), scores[p])["mean"]["balanced_accuracy"]
+                 - by_dataset(rows.where(p), base[p])["mean"]["balanced_accuracy"]
+                 for p in (half, ~half)]  # fmt: skip
+        change = mean["balanced_accuracy"] - by_dataset(rows, base)["mean"]["balanced_accuracy"]
+        told = f"{change:+.4f} [{low:+.4f}, {high:+.4f}]"
+        print(f"{title:32}{mean['balanced_accuracy']:7.4f}{mean['auc']:7.4f}  {told:26}"
+              f"{parts[0]:+8.4f}{parts[1]:+8.4f}")  # fmt: skip
+
+
+def paired(rows: Rows, base: Any, other: Rows, scores: Any, draws: int = 1000) -> tuple[Any, Any]:
+    """Return the 95% interval of a difference in balanced accuracy, rows drawn within data sets."""
+    right = [
+        (np.where(of.vetoed != "", s - VETOED, s) >= 0) == (of.labels == 1)
+        for of, s in ((rows, base), (other, scores))
     ]
-    return measured, Rows(np.zeros((len(pairs), 0)), *columns)
+    gain = right[1].astype(float) - right[0]
+    chance = np.random.default_rng(0)
+    means = np.zeros(draws)
+    cells = [
+        np.flatnonzero((rows.datasets == name) & (rows.labels == label))
+        for name in np.unique(rows.datasets)
+        for label in (0, 1)
+    ]
+    for cell in cells:
+        means += gain[chance.choice(cell, (draws, len(cell)))].mean(1) / len(cells)
+    return tuple(np.quantile(means, (0.025, 0.975)))  # type: ignore[return-value]
+
+
+def details(pairs: list[dict[str, Any]]) -> None:
+    """Print how many of the true claims are still supported with one detail made false."""
+    judge = LexicalJudge()
+    true = [(pair["claim"], pair["contexts"]) for pair in pairs if pair["label"] == 1]
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for claim, contexts in true:
+        (verdict,), _ = run(judge.attribute([claim], contexts))
+        counts["(true)"][0] += 1
+        counts["(true)"][1] += verdict.label == "supported"
+    for one in falsified(true):
+        (verdict,), _ = run(judge.attribute([one.false], one.contexts))
+        counts[one.detail][0] += 1
+        counts[one.detail][1] += verdict.label == "supported"
+    for detail, (count, wrong) in counts.items():
+        print(f"{detail:20} {wrong / count:.3f} of {count:,} supported")
+
+
+def speed(pairs: list[dict[str, Any]]) -> None:
+    """Print claim-context pairs per second of CPU, reading of the contexts included."""
+    judge = LexicalJudge()
+    text = "\n".join(context for pair in pairs for context in pair["contexts"])
+    claims = [pair["claim"] for pair in pairs]
+    for count in _CONTEXTS:
+        started = time.process_time()
+        for sample in range(_SAMPLES):
+            offset = sample * max(_CONTEXTS) * _CHARACTERS
+            contexts = [
+                text[offset + number * _CHARACTERS : offset + (number + 1) * _CHARACTERS]
+                for number in range(count)
+            ]
+            run(judge.attribute(claims[sample * _CLAIMS : (sample + 1) * _CLAIMS], contexts))
+        elapsed = time.process_time() - started
+        judged = _SAMPLES * _CLAIMS * count
+        print(f"{count} contexts: {judged / elapsed:,.0f} pairs per second")
+
+
+def measured_rows(pairs: list[dict[str, Any]]) -> Rows:
+    """Return the features of each pair, and the detail in which it differs."""
+    model = SupportModel()
+    told = [model.measure(pair["claim"], pair["contexts"]) for pair in pairs]
+    columns = [
+        np.array([pair[field] for pair in pairs]) for field in ("label", "dataset", "source_id")
+    ]
+    measured = np.array([[features[name] for name in SIGNS] for features, _ in told])
+    return Rows(measured, *columns, np.array([detail for _, detail in told]))
 
 
 def main() -> None:
@@ -321,31 +358,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="labeled pairs, JSONL")
     parser.add_argument("--write", action="store_true", help="replace the shipped weights.json")
-    parser.add_argument("--curve", action="store_true", help="print the learning curves")
-    parser.add_argument("--vetoes", action="store_true", help="print what each veto denies")
+    for name in ("ablation", "details", "speed"):
+        parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
-    measured, rows = read(options.data)
-    written: dict[str, Any] = {}
-    tiers = {
-        "lexical": features.SIGNS,
-        "embedded": {**features.SIGNS, **static_embeddings.SIGNS},
-    }
-    for tier, signs in tiers.items():
-        filled = rows._replace(measured=np.array([[row[n] for n in signs] for row in measured]))
-        written[tier] = trained(signs, filled)
-        show(f"{tier}, data set left out", written[tier]["agreement"])
-        fit = fit_signed(list(signs.values()))
-        show(f"{tier}, grouped folds", grouped(fit, filled))
-        if options.vetoes:
-            vetoed(tier, fit, filled)
-        if options.curve:
-            curve(tier, fit, filled)
-    for name in ("coverage", "coverage_3", "soft_coverage", "soft_coverage_3"):
-        filled = rows._replace(measured=np.array([[row[name]] for row in measured]))
-        show(f"baseline {name}, data set left out", left_out(single(0), filled))
+    pairs = [json.loads(line) for line in options.data.read_text(encoding="utf-8").splitlines()]
+    rows = measured_rows(pairs)
+    written = trained(rows)
+    show("data set left out", written["agreement"])
     if options.write:
-        shipped = files("fullrecall.judges.lexical").joinpath("weights.json")
+        shipped = files("fullrecall.judges.local").joinpath("weights.json")
         Path(str(shipped)).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    if options.ablation:
+        ablation(rows)
+    if options.details:
+        details(pairs)
+    if options.speed:
+        speed(pairs)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fullrecall.judges.lexical.passages import PREFIX, Passage
+from fullrecall.judges.local.passages import PREFIX, Passage
 from fullrecall.judges.words.tokens import Word, alike
 
 _ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
 _PLACES_EXACT = 48  # of one word in one context; more tell nothing new
 _PLACES_ALIKE = 12
 _CANDIDATES = 6  # sentences around which windows are tried
-_POOL = 40  # sentences tried as the second of a pair
 _TELLING = 1.2  # words that weigh less are function words
+_NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
 _NOTHING: Cover = {}
@@ -36,7 +36,7 @@ class Sentence(NamedTuple):
 class Match(NamedTuple):
     """The claim's units against the contexts.
 
-    A window is a sentence with its neighbours. The *region* is the best window together with the
+    A window is a sentence with its neighbors. The *region* is the best window together with the
     first sentence of its context, which is where a text says what "he" and "it" stand for later.
     """
 
@@ -45,12 +45,10 @@ class Match(NamedTuple):
     total: float  # weight of all units
     found: tuple[float, ...]  # for each unit, its best credit anywhere
     region: tuple[float, ...]  # for each unit, its best credit in the region
-    pair: tuple[float, ...]  # and in the best sentence with the one that adds most to it
     places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
     best: Sentence | None  # the middle of the best window
-    windows: tuple[float, float, float, float]  # weight covered: 1, 2, 3 sentences, region
-    pair_covered: float
-    evidence: tuple[int, int] | None  # sentences, first and last, of the best context
+    covered: float  # the weight that the best single sentence covers
+    evidence: tuple[int, int]  # sentences, first and last, of the best context
 
     def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
         """Return the share of the units' weight that `credit` covers; of no units, all."""
@@ -78,24 +76,16 @@ def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
                 here.setdefault(index, []).append(position)
         places.append(here)
     weights = [unit.word.weight for unit in units]
-    ranking = sorted(
-        ((_weigh(cover, weights), sentence) for sentence, cover in covers.items()),
-        key=lambda entry: (-entry[0], entry[1]),
-    )
-    window = _best_window(ranking, covers, weights)
-    pair, pair_covered = _best_pair(ranking, covers, weights)
-    everywhere = _join(*covers.values())
+    window = _best_window(covers, weights)
     return Match(
         units,
         tuple(index for index, weight in enumerate(weights) if weight >= _TELLING),
         sum(weights),
-        _listed(everywhere, units),
+        _listed(_join(*covers.values()), units),
         _listed(window.region, units),
-        _listed(pair, units),
         tuple(places),
         window.best,
         window.covered,
-        pair_covered,
         window.evidence,
     )
 
@@ -116,66 +106,40 @@ def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
 
 
 class _Window(NamedTuple):
-    best: Sentence | None
-    covered: tuple[float, float, float, float]
-    region: Cover
-    evidence: tuple[int, int] | None
-
-
-def _best_window(
-    ranking: Sequence[tuple[float, Sentence]],
-    covers: Mapping[Sentence, Cover],
-    weights: Sequence[float],
-) -> _Window:
-    one = two = three = lead = 0.0
     best: Sentence | None = None
-    region = _NOTHING
-    evidence: tuple[int, int] | None = None
-    for covered, sentence in ranking[:_CANDIDATES]:
+    covered: float = 0.0
+    region: Cover = _NOTHING
+    evidence: tuple[int, int] = (0, 0)
+
+
+def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> _Window:
+    """Return the window that covers most, of those around the sentences that cover most."""
+
+    def weigh(cover: Cover) -> float:
+        return sum(weights[unit] * credit for unit, credit in cover.items())
+
+    ranking = sorted(covers, key=lambda sentence: (-weigh(covers[sentence]), sentence))
+    found, most = _Window(), 0.0
+    for sentence in ranking[:_CANDIDATES]:
         context, number = sentence
-        here = covers[sentence]
-        before = covers.get(Sentence(context, number - 1), _NOTHING)
-        after = covers.get(Sentence(context, number + 1), _NOTHING)
-        with_before = _weigh(_join(before, here), weights)
-        with_after = _weigh(_join(here, after), weights)
-        joined = _join(before, here, after)
-        with_both = _weigh(joined, weights)
-        extended = _join(joined, covers.get(Sentence(context, 0), _NOTHING))
-        one, two = max(one, covered), max(two, with_before, with_after)
-        lead = max(lead, _weigh(extended, weights))
-        if with_both > three + 1e-9:
-            three, best, region = with_both, sentence, extended
-            # The shortest stretch that covers nearly as much as the window is the evidence.
-            stretches = (
-                (covered, (number, number)),
-                (with_before, (number - 1, number)),
-                (with_after, (number, number + 1)),
-                (with_both, (number - 1, number + 1)),
-            )
-            evidence = next(span for value, span in stretches if value >= 0.9 * with_both)
-    return _Window(best, (one, two, three, lead), region, evidence)
-
-
-def _best_pair(
-    ranking: Sequence[tuple[float, Sentence]],
-    covers: Mapping[Sentence, Cover],
-    weights: Sequence[float],
-) -> tuple[Cover, float]:
-    """Return the best sentence joined with the one, of any context, that adds most to it."""
-    if not ranking:
-        return _NOTHING, 0.0
-    covered, sentence = ranking[0]
-    pair = alone = covers[sentence]
-    for _, other in ranking[1:_POOL]:
-        joined = _join(alone, covers[other])
-        weight = _weigh(joined, weights)
-        if weight > covered + 1e-9:
-            pair, covered = joined, weight
-    return pair, covered
-
-
-def _weigh(cover: Cover, weights: Sequence[float]) -> float:
-    return sum(weights[unit] * credit for unit, credit in cover.items())
+        before, here, after, lead = (
+            covers.get(Sentence(context, at), _NOTHING)
+            for at in (number - 1, number, number + 1, 0)
+        )
+        whole = weigh(_join(before, here, after))
+        if whole <= most + 1e-9:
+            continue
+        # The shortest stretch that covers nearly as much as the window is the evidence.
+        stretches = (
+            (here, (number, number)),
+            (_join(before, here), (number - 1, number)),
+            (_join(here, after), (number, number + 1)),
+            (_join(before, here, after), (number - 1, number + 1)),
+        )
+        evidence = next(span for cover, span in stretches if weigh(cover) >= _NEARLY * whole)
+        most = whole
+        found = _Window(sentence, 0.0, _join(before, here, after, lead), evidence)
+    return found._replace(covered=weigh(covers[ranking[0]]) if ranking else 0.0)
 
 
 def _join(*covers: Cover) -> dict[int, float]:
