@@ -132,7 +132,7 @@ def false_claims(
     claim: str, quote: str, context: str, other: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield what contradicts the quote, by a change of the claim."""
-    chance = random.Random(claim)  # noqa: S311 - a choice that can be repeated
+    chance = random.Random(claim)
     yield from false_numbers(claim, quote, context, chance)
     if denials(claim, "en"):
         return
