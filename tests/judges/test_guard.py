@@ -51,7 +51,8 @@ def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
     """A quote must be there and bear on its claim, whichever claims the model obeys for."""
     for support, _ in ORDERS[::10]:
         order = Order(support, "supported")
-        for options in ({"require_evidence": True}, {"guard": "canaries"}):
+        strict = {"require_evidence": True}
+        for options in (strict, {**strict, "guard": "canaries"}):
             result, _ = judged(Obeying(kind, order), [order.text, *HONEST], **options)
             assert credited(result).isdisjoint(FALSE)
 

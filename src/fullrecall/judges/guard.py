@@ -37,7 +37,9 @@ _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context in which a sentence to copy is sought
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
-UNPROVEN = "the judge's quote is no evidence, beside a context that may instruct it"
+UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
+
+_NOTHING = Verdict("not_supported")
 
 Matters = Callable[[Mapping[int, str], Mapping[int, str]], Matter]
 
@@ -64,14 +66,20 @@ class _Canaries(NamedTuple):
 
 
 class Guard:
-    """Judges claims among canaries, and contexts in smaller groups where these fail."""
+    """Judges claims among canaries, and contexts in smaller groups where these fail.
 
-    def __init__(self, exchange: Exchange, matter: Matters, relation: Relation) -> None:
+    With `must_prove` no credit goes to a quote that does not bear on its claim.
+    """
+
+    def __init__(
+        self, exchange: Exchange, matter: Matters, relation: Relation, *, must_prove: bool
+    ) -> None:
         self._size = exchange.claims_per_call
         room = self._size + _kin_of(self._size) + _COPIES
-        self._exchange = replace(exchange, claims_per_call=room, requote=True)
+        self._exchange = replace(exchange, claims_per_call=room)
         self._matter = matter
         self._relation: Relation = relation
+        self._must_prove = must_prove
         self.left_out: set[int] = set()
         """The contexts, by number, that moved every verdict."""
 
@@ -113,10 +121,11 @@ class Guard:
         why = _contested(sorted(left_out))
         return {
             number: replace(
-                merged([each[number] for each in trusted] or [Verdict("not_supported")]),
-                contested=why,
+                verdict,
+                contested=why or verdict.contested,
             )
             for number in targets
+            for verdict in [merged([each[number] for each in trusted] or [_NOTHING])]
         }
 
     def _asked(
@@ -144,8 +153,9 @@ class Guard:
         }
 
     def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:
-        if verdict.label in _HELPS and not is_proven(matter, number, verdict):
-            return Verdict(None, problem=UNPROVEN)
+        is_credited = self._must_prove and verdict.label in _HELPS
+        if is_credited and not is_proven(matter, number, verdict):
+            return Verdict("not_supported", contested=UNPROVEN)
         return verdict
 
 

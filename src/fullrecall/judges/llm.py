@@ -241,7 +241,7 @@ class LLMJudge:
         asked = dict(enumerate(targets, start=1))
         numbered = dict(enumerate(contexts, start=1))
         exchange = self._exchange
-        guard = Guard(exchange, matter, relation)
+        guard = Guard(exchange, matter, relation, must_prove=self.guard == "hints")
         plain = self._plain(numbered)
         found = yield from side_by_side(
             [
