@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.judges.words.names import missing_names, names
+from fullrecall.judges.words.names import names
 from fullrecall.judges.words.negations import denials, denied_keys, denies
 from fullrecall.judges.words.numbers import (
     Number,
@@ -148,12 +148,6 @@ def test_what_is_denied() -> None:
 def test_names(text: str, found: list[str]) -> None:
     """Runs of capitalized words; first words and titles only where they are rare."""
     assert [name.text for name in names(text)] == found
-
-
-def test_missing_names() -> None:
-    """A name is there with most of its weight; a short abbreviation may be spelled out."""
-    told = missing_names("Marie Curie met Bo Holst of the UK in Oldport.", {"curi", "marie", "bo"})
-    assert [name.text for name in told] == ["Bo Holst", "Oldport"]
 
 
 @pytest.mark.parametrize(

@@ -162,9 +162,9 @@ def _lines(found: Examination) -> list[Any]:
              if found.balanced_accuracy is not None and found.auc is not None
              else "balanced accuracy: needs supported and unsupported labels"]  # fmt: skip
     lines += [
-        f"false claims supported: {told[0]:.3f}, mean of {counted(told[1], 'kind')} {which}"
+        f"false claims supported: {credit[0]:.3f}, mean of {counted(credit[1], 'kind')} {which}"
         for ruled, which in ((False, "without a rule of its own"), (True, "that it has a rule for"))
-        if (told := found.false_credit(ruled=ruled)) is not None
+        if (credit := found.false_credit(ruled=ruled)) is not None
     ]
     if found.threshold is not None:
         lines.append(f"threshold that fits these labels: {found.threshold:.3f}")

@@ -11,8 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from fullrecall.judges.local.matching import Match
+from fullrecall.judges.local.passages import Passage
+from fullrecall.judges.words.names import names
 
-_NAME_WEIGHT = 0.5  # a capitalized word that weighs less is a function word
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # of a word, when distances are taken
 
@@ -26,23 +27,18 @@ SIGNS: Mapping[str, int] = {
 """The sign that a feature's weight may have: +1 speaks for support, -1 against it."""
 
 
-def features(found: Match) -> dict[str, float]:
+def features(claim: Passage, found: Match) -> dict[str, float]:
     """Return all features, by name, in the order of `SIGNS`."""
     units = range(len(found.units))
     rarest = sorted(found.telling, key=lambda unit: -found.units[unit].word.weight)[:3]
-    names = [
-        unit
-        for unit in units
-        if found.units[unit].order > 0
-        and found.units[unit].word.is_capitalised
-        and not found.units[unit].word.is_number
-        and found.units[unit].word.weight > _NAME_WEIGHT
-    ]
+    named = {key for name in names(claim.text) for key in name.keys}
     return {
         "coverage": found.weigh(units, found.found),
         "coverage_region": found.weigh(units, found.region),
         "rarest_three_region": found.weigh(rarest, found.region),
-        "names_missing": _missing(names, found.found),
+        "names_missing": _missing(
+            [unit for unit in units if found.units[unit].word.key in named], found.found
+        ),
         "close": _closeness(found),
     }
 

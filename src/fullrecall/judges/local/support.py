@@ -97,7 +97,7 @@ class SupportModel:
         """Return the features by name, and the detail that differs; what is trained on."""
         passage, read = self._claim(claim), [self._reader.read(context) for context in contexts]
         found = match(passage, read)
-        return features(found), differing_detail(passage, read, found)
+        return features(passage, found), differing_detail(passage, read, found)
 
     def _claim(self, text: str) -> Passage:
         """Read a claim, without the list number before it."""
@@ -141,7 +141,7 @@ class SupportModel:
 def _supported(claim: Passage, contexts: Sequence[Passage], found: Match) -> Support:
     if found.best is None:
         return Support(0.0)
-    probability = _probability(features(found))
+    probability = _probability(features(claim, found))
     if differing_detail(claim, contexts, found):
         probability = round(probability * _DENIED, 6)
     return Support(probability, *_evidence(found, contexts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -52,21 +52,6 @@ def names(text: str) -> tuple[Name, ...]:
         else:
             found.append(_name(text, run, sure=True))
     return tuple(found)
-
-
-def missing_names(text: str, there: Collection[str]) -> list[Name]:
-    """Return the names of which most of the weight is not among the keys `there`.
-
-    "Marie Curie" is met by "Curie"; an abbreviation of up to three letters need not stand there.
-    """
-    return [name for name in names(text) if _is_missing(name, there)]
-
-
-def _is_missing(name: Name, there: Collection[str]) -> bool:
-    if len(name.text) <= 3 and name.text.isupper():  # noqa: PLR2004
-        return False
-    weights = {key: weight(key) for key in name.keys}
-    return sum(w for key, w in weights.items() if key not in there) > sum(weights.values()) / 2
 
 
 def _name(text: str, run: Sequence[Word], *, sure: bool) -> Name:

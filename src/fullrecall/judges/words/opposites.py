@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import permutations
 
 from fullrecall.judges.words.data import lines
 from fullrecall.judges.words.tokens import stem
-
-_DENYING = ("un", "in", "im", "ir", "il", "non", "dis", "mis", "anti")
 
 
 @cache
@@ -27,14 +24,6 @@ def opposites() -> Mapping[str, frozenset[str]]:
 def rivals() -> Mapping[str, frozenset[str]]:
     """Return for each listed word the keys of the others of its kinds: Tuesday, and other days."""
     return _excluding(line.split() for line in lines("kinds.txt"))
-
-
-def is_denied_form(key: str, there: AbstractSet[str]) -> bool:
-    """Whether the key stands there with a denying prefix, or without the one that it has."""
-    return any(
-        prefix + key in there or (key.startswith(prefix) and key[len(prefix) :] in there)
-        for prefix in _DENYING
-    )
 
 
 def _excluding(groups: Iterable[Iterable[str]]) -> Mapping[str, frozenset[str]]:
