@@ -1,0 +1,267 @@
+"""From the steps of one call to its retrieval: what was retrieved, kept, and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from fullrecall.context import Context
+from fullrecall.errors import ParameterError
+from fullrecall.reordering import is_reordering
+from fullrecall.retrieval import Call, FailedCalls, Read, Retrieval, read_in
+from fullrecall.steps.documents import Passage
+from fullrecall.steps.failures import Failures, failures_of
+from fullrecall.steps.flow import Flow
+from fullrecall.steps.handed import HandedList
+from fullrecall.steps.step import DocumentCopy, Step
+from fullrecall.steps.tree import Tree
+
+ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
+"""Makes a context of a copy and the ID that the document has: an ID that a step dropped is back."""
+
+_DARK = 100
+"""Characters of text from a tool that may be documents; less is a number, a date, a name."""
+
+_DEPTH = 100
+"""Stages that took one another; what lies deeper is left out."""
+
+
+def plain_context(copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
+    """Return a context with the ID and text of a document; a `Context` as it was."""
+    if isinstance(copy.detail, Context):
+        own = copy.detail
+        return own if own.id == id else Context(**{**own.to_dict(), "id": id})
+    return Context(copy.text or (None if id else ""), id=id)
+
+
+def retrieval_of(
+    steps: Iterable[Step],
+    *,
+    root: Hashable | None = None,
+    response: str | None = None,
+    context: ContextMaker = plain_context,
+    failed_calls: FailedCalls = "unscored",
+    other_tools: Collection[str] = (),
+    partial: str | None = None,
+    unseen: str = "no retrieval was observed",
+) -> Retrieval:
+    """Return what the steps of one call say was retrieved.
+
+    - `root`: the ID of the step that is the call itself; None for a block of calls.
+    - `response`: what the application answered.
+    - `context`: makes the contexts, once for each document of a list.
+    - `failed_calls`: "unscored" gives an `error` where a failed step was not made good; "score"
+      measures what the others returned.
+    - `other_tools`: names of tools that return text but retrieve nothing.
+    - `partial`: why the record is known to be partial: then nothing is scored.
+    - `unseen`: the error where no step returned documents.
+
+    Raises `ParameterError` for another value of `failed_calls`. Takes time linear in the steps.
+    """
+    if failed_calls not in ("unscored", "score"):
+        raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {failed_calls!r}")
+    tree = Tree(steps, root)
+    failures = failures_of(tree)
+    flow = Flow(tree, failures.lost)
+    flow.follow()
+    record = _Record(tree, flow, failures, context)
+    error = partial or record.problem(failed_calls, frozenset(other_tools), unseen)
+    return record.retrieval(response, error)
+
+
+class _Record:
+    def __init__(self, tree: Tree, flow: Flow, failures: Failures, context: ContextMaker) -> None:
+        self._tree = tree
+        self._flow = flow
+        self._failures = failures
+        self._make = context
+        self._contexts: dict[int, Context] = {}
+        self._kept = in_order([each for each in flow.bucket.lists if not each.replaced])
+
+    def retrieval(self, response: str | None, error: str | None) -> Retrieval:
+        calls = [self._call(handed) for handed in self._kept]
+        calls += [self._failed_call(step, recovered=False) for step in self._failures.counting]
+        calls += [self._failed_call(step, recovered=True) for step in self._failures.recovered]
+        if not self._kept:
+            return Retrieval(calls=calls, response=response, error=error)
+        passages, ranks = _united(self._kept)
+        contexts = [self._context(passage) for passage in passages]
+        numbers = _Calls(self._tree, self._flow, self._failures)
+        origins = [numbers.of(passage) for passage in passages]
+        return Retrieval(
+            contexts,
+            calls=calls,
+            ranks=ranks,
+            response=response,
+            read=self._read(passages, contexts),
+            error=error,
+            retrieved=map(self._context, numbers.in_order(self._flow.retrieved)),
+            call_numbers=[number for number, _ in origins],
+            seconds=[second for _, second in origins],
+        )
+
+    def problem(
+        self, failed_calls: FailedCalls, other_tools: frozenset[str], unseen: str
+    ) -> str | None:
+        """Return why the sample cannot be scored, None if it can."""
+        counting = self._failures.counting
+        if counting and (failed_calls == "unscored" or not self._kept):
+            return self._failed(counting)
+        dark = [name for name in self._dark_tools() if name not in other_tools]
+        if dark:
+            names = ", ".join(map(repr, dark[:3]))
+            return (
+                f"tools returned text of which no document is known: {names}. Record their "
+                "retrievers, return documents, or pass other_tools if they retrieve nothing"
+            )
+        return None if self._kept else unseen
+
+    def _failed(self, counting: Sequence[Step]) -> str:
+        reasons = "; ".join(dict.fromkeys(f"{step.name}: {step.error}" for step in counting[:3]))
+        if not self._kept:
+            return reasons
+        of = "1 step" if len(counting) == 1 else f"{len(counting)} steps"
+        return f"{of} failed ({reasons}): failed_calls='score' scores what the others returned"
+
+    def _dark_tools(self) -> list[str]:
+        return list(
+            dict.fromkeys(
+                step.name
+                for step in self._tree.steps
+                if step.kind == "tool"
+                and step.id not in self._failures.lost
+                and step.id not in self._flow.touched
+                and sum(map(len, step.texts)) >= _DARK
+                and not self._flow.shown_in(step.texts)
+            )
+        )
+
+    def _read(
+        self, passages: Sequence[Passage], contexts: Sequence[Context]
+    ) -> list[Read | None] | None:
+        if not self._flow.prompts_seen:
+            return None
+        return [
+            read_in([context], passage.document.read_in or ())[0]
+            for passage, context in zip(passages, contexts, strict=True)
+        ]
+
+    def _context(self, passage: Passage) -> Context:
+        context = self._contexts.get(passage.number)
+        if context is None:
+            context = self._contexts[passage.number] = self._make(passage.copy, passage.document.id)
+        return context
+
+    def _call(self, handed: HandedList, depth: int = 0) -> Call:
+        contexts = tuple(self._context(passage) for passage in handed.passages)
+        taken = in_order(handed.taken) if depth < _DEPTH else []
+        children = tuple(self._call(each, depth + 1) for each in taken)
+        before = children[0].contexts if len(children) == 1 else None
+        reorders = before is not None and (
+            handed.step.reorders or is_reordering("", before, contexts)
+        )
+        return Call(
+            handed.step.name, handed.step.query, contexts, children=children, reorders=reorders
+        )
+
+    def _failed_call(self, step: Step, *, recovered: bool) -> Call:
+        return Call(step.name, step.query, error=step.error, recovered=recovered)
+
+
+class _Calls:
+    """The calls that retrieved, numbered from 1: of each document the outermost retriever or tool.
+
+    Failed ones count: they were paid for.
+    """
+
+    def __init__(self, tree: Tree, flow: Flow, failures: Failures) -> None:
+        self._tree = tree
+        origins = [p.document.origin for p in flow.retrieved if p.document.origin is not None]
+        retrievers = [step for step in tree.steps if step.kind == "retriever"]
+        steps = [*origins, *retrievers, *failures.counting, *failures.recovered]
+        self._numbers = _numbered(map(self._call, steps))
+        self._origins = _numbered(origins)
+
+    def of(self, passage: Passage) -> tuple[int, float | None]:
+        """Return the number of the call that first returned a document, and when it ended."""
+        call = self._call(_origin(passage))
+        return self._numbers[call.id], call.seconds
+
+    def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
+        """Return retrieved passages in the order of their calls."""
+        return sorted(
+            passages, key=lambda each: (self.of(each)[0], self._origins[_origin(each).id])
+        )
+
+    def _call(self, step: Step) -> Step:
+        call = step
+        for over in self._tree.above(step):
+            if over is not self._tree.root and over.kind in ("retriever", "tool"):
+                call = over
+        return call
+
+
+def _origin(passage: Passage) -> Step:
+    origin = passage.document.origin
+    if origin is None:
+        raise AssertionError("only retrieved documents are handed on")
+    return origin
+
+
+def _numbered(steps: Iterable[Step]) -> dict[Hashable, int]:
+    unique = {step.id: step for step in steps}.values()
+    ordered = _in_order(unique, lambda step: step, _asked)
+    return {step.id: number for number, step in enumerate(ordered, start=1)}
+
+
+def in_order(lists: Iterable[HandedList]) -> list[HandedList]:
+    """Return lists in the order of their steps; of concurrent ones in that of their contents.
+
+    So the order of threads changes nothing.
+    """
+    return _in_order(lists, lambda handed: handed.step, _contents)
+
+
+_T = TypeVar("_T")
+
+
+def _in_order(
+    items: Iterable[_T], step_of: Callable[[_T], Step], key: Callable[[_T], Any]
+) -> list[_T]:
+    together: list[list[_T]] = []
+    ended = 0
+    for item in sorted(items, key=lambda each: step_of(each).began):
+        step = step_of(item)
+        if not together or step.began > ended:
+            together.append([])
+        together[-1].append(item)
+        ended = max(ended, step.began if step.ended is None else step.ended)
+    return [item for group in together for item in _sorted(group, key)]
+
+
+def _sorted(group: list[_T], key: Callable[[_T], Any]) -> list[_T]:
+    return sorted(group, key=key) if len(group) > 1 else group
+
+
+def _asked(step: Step) -> tuple[str, str]:
+    return step.name, step.query or ""
+
+
+def _contents(handed: HandedList) -> tuple[object, ...]:
+    passages = tuple((passage.document.id or "", passage.text) for passage in handed.passages)
+    return (*_asked(handed.step), passages)
+
+
+def _united(kept: Sequence[HandedList]) -> tuple[list[Passage], list[int] | None]:
+    """Return the passages of all lists, each document once at its best rank, and the ranks."""
+    if len(kept) == 1:
+        return list(kept[0].passages), None
+    placed = [
+        (rank, number, passage)
+        for number, handed in enumerate(kept)
+        for rank, passage in enumerate(handed.passages, start=1)
+    ]
+    first: dict[object, tuple[int, Passage]] = {}
+    for rank, _, passage in sorted(placed, key=lambda each: each[:2]):
+        first.setdefault(passage.document, (rank, passage))
+    return [passage for _, passage in first.values()], [rank for rank, _ in first.values()]

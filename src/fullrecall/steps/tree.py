@@ -1,0 +1,66 @@
+"""Steps as the tree of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from fullrecall.steps.step import Step
+
+
+class Tree:
+    """The steps of one record, in the order in which they began, each with its caller.
+
+    A step whose parent is unknown was called by `root`, the ID of the step that is the call
+    itself; without a root, or if its parents form a circle, it is an outermost one.
+    """
+
+    def __init__(self, steps: Iterable[Step], root: Hashable | None = None) -> None:
+        self.steps = sorted(steps, key=lambda step: step.began)
+        self._at = {step.id: step for step in self.steps}
+        self.root = self._at.get(root)
+        self._children: dict[Hashable, list[Step]] = {}
+        self._parents: dict[Hashable, Step | None] = {}
+        for step in self.steps:
+            parent = self._caller(step)
+            self._parents[step.id] = parent
+            if parent is not None:
+                self._children.setdefault(parent.id, []).append(step)
+
+    def parent(self, step: Step) -> Step | None:
+        """Return the caller of a step, None for an outermost one."""
+        return self._parents[step.id]
+
+    def parent_id(self, step: Step) -> Hashable | None:
+        """Return the ID of the caller of a step."""
+        parent = self._parents[step.id]
+        return None if parent is None else parent.id
+
+    def above(self, step: Step) -> Iterator[Step]:
+        """Yield the caller of a step, its caller, and so on."""
+        over = self._parents[step.id]
+        while over is not None:
+            yield over
+            over = self._parents[over.id]
+
+    def below(self, step: Step) -> Iterator[Step]:
+        """Yield a step and all that it called, directly or not."""
+        stack = [step]
+        while stack:
+            current = stack.pop()
+            yield current
+            stack.extend(self._children.get(current.id, ()))
+
+    def calls_others(self, step: Step) -> bool:
+        """Return whether a step called any other."""
+        return step.id in self._children
+
+    def failed_above(self, step: Step) -> bool:
+        """Return whether any caller of a step failed."""
+        return any(over.error for over in self.above(step))
+
+    def _caller(self, step: Step) -> Step | None:
+        parent = self._at.get(step.parent)
+        # Whoever calls began before: so there can be no circle.
+        if parent is not None and parent.began < step.began:
+            return parent
+        return self.root if self.root is not None and step.began > self.root.began else None
