@@ -59,6 +59,7 @@ class Step:
     - `task`: the unit of work of which this is one attempt, where the framework says.
     - `tries`: what it calls are alternatives or attempts: its own success is what counts.
     - `reorders`: it is known to serve the model's attention: its order is no ranking.
+    - `labels`: the framework's tags and metadata, for whoever selects steps; unused here.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
     """
 
@@ -80,3 +81,4 @@ class Step:
     began: int = 0
     ended: int | None = None
     seconds: float | None = None
+    labels: Any = None

@@ -32,12 +32,13 @@ class ValueReader:
 
     One reader belongs to one record. It keeps what it read alive, so that the identity of an
     object stays its own, up to `limit` characters of text: then `is_full`, and nothing is copied
-    any more. `limit` must be above 0.
+    any more. `limit` must be above 0. `size` is how many there are.
     """
 
     def __init__(self, limit: int = 64_000_000) -> None:
         self.is_full = False
-        self._left = limit
+        self.size = 0
+        self._limit = limit
         self._copies: dict[int, tuple[object, object, DocumentCopy]] = {}
         self._messages: dict[tuple[int, Path], tuple[object, Contents]] = {}
         self._kept: dict[int, object] = {}
@@ -88,18 +89,18 @@ class ValueReader:
         return copy
 
     def _document(self, value: object) -> DocumentCopy | None:
-        if isinstance(value, Mapping):
-            if not _is_context(value):
-                return None
+        own = self.document(value)
+        if own is not None:
+            return own
+        if isinstance(value, Mapping) and _is_context(value):
             value = as_context(value)
         if isinstance(value, Context):
             return DocumentCopy(0, value.id, value.text or "", value)
-        return self.document(value)
+        return None
 
     def _spend(self, text: str) -> None:
-        self._left -= len(text)
-        if self._left < 0:
-            self.is_full = True
+        self.size += len(text)
+        self.is_full = self.size > self._limit
 
     def _walk(self, value: Any, path: Path, lists: list[DocumentList], texts: list[str]) -> None:
         if isinstance(value, _NO_CONTENT) or self.is_full or len(path) > _DEPTH:

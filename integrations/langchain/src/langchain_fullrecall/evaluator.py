@@ -21,17 +21,18 @@ from fullrecall.retrieval import Retriever
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
+from langchain_fullrecall.live import partial_of, steps_of_live, watch
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
-from langchain_fullrecall.messages import turn_of
+from langchain_fullrecall.messages import last_turn, turn_of
 from langchain_fullrecall.options import Options, reading_of
-from langchain_fullrecall.outputs import Output, answer, question, read_output
-from langchain_fullrecall.record import reason, retrieval_of
-from langchain_fullrecall.recorder import watch
+from langchain_fullrecall.outputs import answer, checked_key, held, question, unwrapped
+from langchain_fullrecall.record import reason
+from langchain_fullrecall.recorder import ROOT, Recorder
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed
+from langchain_fullrecall.selfcheck import broken
+from langchain_fullrecall.stored import StoredRun, unseen_in
 from langchain_fullrecall.summary import RecallSummary
-from langchain_fullrecall.traces import node_of, unseen_in
-from langchain_fullrecall.tree import Node
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -89,12 +90,13 @@ class RecallStringEvaluator(RunEvaluator):
                 raise ParameterError(f"expected a measure such as Recall @ 5, got {given!r}")
         self.measures = measures or (self.scorer.method.headline,)
         self._reading = reading_of(documents_key=documents_key, **options)
+        self._documents_key = documents_key
         self._reference_key = reference_key
         self._input_key = input_key
         self._keep = keep
         self._retriever = None if retriever is None else _retriever(retriever, options)
         self._summary: RecallSummary | None = None
-        watch()
+        watch(self)
         if _CLASSIC in sys.modules:  # it takes two seconds to load: only where it is in use
             sys.modules[_CLASSIC].StringEvaluator.register(type(self))
 
@@ -106,7 +108,7 @@ class RecallStringEvaluator(RunEvaluator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        watch()
+        watch(self)
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -305,39 +307,44 @@ class RecallStringEvaluator(RunEvaluator):
         }
 
     def _case_of(self, run: Run, example: Example | None) -> Case:
-        reading = self._reading
-        node = node_of(run)
-        output = read_output(run.outputs or {}, reading.reader, reading.documents_key)
-        inputs = (example.inputs if example is not None else None) or run.inputs
+        """Return a run as a sample: with what was recorded of it, else what its trace has."""
         outputs = (example.outputs if example is not None else None) or {}
-        fields = example_fields(outputs, self._reference_key, self.scorer, reading.reader)
+        inputs = (example.inputs if example is not None else None) or run.inputs
+        fields = example_fields(outputs, self._reference_key, self.scorer, self._reading.reader)
+        output = unwrapped(run.outputs or {})
+        if not run.error:
+            checked_key(output if isinstance(output, Mapping) else run.outputs, self._documents_key)
+        live = steps_of_live(run)
+        if live is None:
+            stored = StoredRun(run)
+            steps, root, partial = stored.steps, stored.root, stored.partial
+        else:
+            (steps, root), partial = live, partial_of(run)
+        unseen = unseen_in(run)
+        found = self._reading.retrieval(
+            steps,
+            output,
+            root=root,
+            response=answer(run.outputs or {}),
+            partial=partial or broken(),
+            unseen=unseen,
+        )
         asked = question(inputs, self._input_key)
-        return self._case([node], output, run.outputs, asked, fields, unseen_in(run))
+        return _case(found, _turned(asked, output), fields, unseen)
 
-    def _case(  # noqa: PLR0917 - what each of four callers has read
-        self,
-        roots: Sequence[Node],
-        output: Output,
-        outputs: object,
-        asked: str | None,
-        fields: Mapping[str, Any],
-        unseen: str,
-    ) -> Case:
-        """Return what was retrieved and what should have been, as one sample."""
-        state = outputs
-        if isinstance(outputs, Mapping) and "messages" not in outputs:
-            state = outputs.get("output", outputs)
-        turn = turn_of(state)
-        seen = retrieval_of(roots, output, self._reading, unseen)
-        if turn is not None and not seen.retrieval.calls and turn.tools and seen.unseen is not None:
-            seen = retrieval_of(turn.tools, output, self._reading, unseen)
-        if asked is None and turn is not None:
-            asked = turn.question
-        retrieval = seen.retrieval
-        if retrieval.response is None and turn is not None and turn.answer is not None:
-            retrieval = _answered(retrieval, turn.answer)
-        sample = Sample(user_input=asked, **fields).with_retrieval(retrieval)
-        return Case(sample, None if retrieval.error is not None else seen.unseen)
+    def _case_of_output(self, output: object, asked: str | None, fields: Mapping[str, Any]) -> Case:
+        """Return an output by itself as a sample: nothing else is known of its run."""
+        unseen = (
+            f"no documents are known: {held(output)}; return them, pass documents_key=, or "
+            "retrieved_documents="
+        )
+        recorder = Recorder()
+        recorder.begin_call(None)
+        recorder.end_call(last_turn(output))
+        found = self._reading.retrieval(
+            recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
+        )
+        return _case(found, _turned(asked, output), fields, unseen)
 
     def _case_of_strings(
         self,
@@ -352,15 +359,8 @@ class RecallStringEvaluator(RunEvaluator):
         if documents is not None:
             found = Retrieval(reader.contexts(documents), response=answer(prediction))
             return Case(Sample(user_input=asked, **fields).with_retrieval(found))
-        turn = turn_of(prediction)
-        if turn is None:
-            output = read_output(prediction, reader, self._reading.documents_key)
-            output = output._replace(is_empty=False)
-        else:
-            output = Output(response=turn.answer, problem="its messages hold no documents")
-        unseen = f"{output.problem}; retrieved_documents= takes the documents themselves"
-        output = output._replace(problem=None)
-        return self._case([], output, prediction, asked, fields, unseen)
+        checked_key(prediction, self._documents_key)
+        return self._case_of_output(prediction, asked, fields)
 
     def _measure_outputs(self, inputs: Any, outputs: Any, references: Any) -> Measured:
         try:
@@ -372,24 +372,22 @@ class RecallStringEvaluator(RunEvaluator):
                 fields = example_fields(given, self._reference_key, self.scorer, reader)
             else:
                 fields = reference_fields(references, self.scorer, reader)
-            output = read_output(outputs, reader, self._reading.documents_key)
-            unseen = output.problem or "the outputs hold no documents"
-            asked = question(inputs, self._input_key)
-            case = self._case([], output._replace(problem=None), outputs, asked, fields, unseen)
+            case = self._case_of_output(outputs, question(inputs, self._input_key), fields)
             return measure(case, self.scorer, self._retriever)
         except Exception as error:  # noqa: BLE001 - what fails is said in the comment
             return unscored(self.scorer, reason(error))
 
 
-def _answered(retrieval: Retrieval, answer: str) -> Retrieval:
-    return Retrieval(
-        retrieval.contexts,
-        calls=retrieval.calls,
-        ranks=retrieval.ranks,
-        read=retrieval.read,
-        error=retrieval.error,
-        response=answer,
-    )
+def _case(found: Retrieval, asked: str | None, fields: Mapping[str, Any], unseen: str) -> Case:
+    sample = Sample(user_input=asked, **fields).with_retrieval(found)
+    nothing = found.contexts is None and not found.calls and found.error == unseen
+    return Case(sample, unseen if nothing else None)
+
+
+def _turned(asked: str | None, output: object) -> str | None:
+    """Return the question; where none is known, that of an agent's last turn."""
+    turn = turn_of(output) if asked is None else None
+    return asked if turn is None else turn.question
 
 
 def _retriever(given: Any, options: Options) -> Retriever:

@@ -7,15 +7,12 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
 
-from langchain_fullrecall.tree import Node, documents_of, snapshot, tool_query
-
 _ROLES = {
     "human": "human", "user": "human", "HumanMessage": "human", "HumanMessageChunk": "human",
     "ai": "ai", "assistant": "ai", "AIMessage": "ai", "AIMessageChunk": "ai",
     "tool": "tool", "ToolMessage": "tool", "ToolMessageChunk": "tool",
 }  # fmt: skip
 _OTHERS = ("system", "developer", "function", "chat", "remove")
-_DOCUMENT_LISTS = ("documents", "docs", "context", "contexts", "source_documents", "retrieved")
 
 
 class Message(NamedTuple):
@@ -23,19 +20,13 @@ class Message(NamedTuple):
 
     role: str
     text: str
-    artifact: Any = None
-    name: str | None = None
-    call: str | None = None
-    failed: bool = False
-    calls: tuple[Mapping[str, Any], ...] = ()
 
 
 class Turn(NamedTuple):
-    """The last turn of a conversation; `tools` are its tools' calls, in the model's order."""
+    """The last turn of a conversation."""
 
     question: str | None
     answer: str | None
-    tools: tuple[Node, ...]
 
 
 def turn_of(state: object) -> Turn | None:
@@ -49,13 +40,18 @@ def turn_of(state: object) -> Turn | None:
     asked = max((n for n, one in enumerate(messages) if one.role == "human"), default=None)
     turn = messages if asked is None else messages[asked + 1 :]
     answer = next((one.text for one in reversed(turn) if one.role == "ai" and one.text), None)
-    queries = {call.get("id"): call.get("args") for one in turn for call in one.calls}
-    tools = [_tool(one, queries) for one in turn if one.role == "tool"]
-    return Turn(
-        None if asked is None else messages[asked].text,
-        answer,
-        tuple(node for node in tools if node is not None),
-    )
+    return Turn(None if asked is None else messages[asked].text, answer)
+
+
+def last_turn(state: object) -> object:
+    """Return an agent's state, or a list of messages, without the turns before the last one."""
+    if isinstance(state, Mapping) and "messages" in state:
+        return {**state, "messages": last_turn(state["messages"])}
+    if not isinstance(state, list) or messages_of(state) is None:
+        return state
+    roles = [message.role for message in messages_of(state) or ()]
+    asked = max((n for n, role in enumerate(roles) if role == "human"), default=-1)
+    return state[asked + 1 :]
 
 
 def messages_of(value: object) -> list[Message] | None:
@@ -71,8 +67,7 @@ def messages_of(value: object) -> list[Message] | None:
 def message_of(item: object) -> Message | None:
     """Return one message: an object, `(role, text)`, a mapping, or one that LangSmith stored."""
     if isinstance(item, BaseMessage):
-        fields = {name: getattr(item, name, None) for name in _FIELDS}
-        return _message(item.type, fields)
+        return _message(item.type, {"content": item.content})
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         role, text = item
         known = isinstance(text, str) and (role in _ROLES or role in _OTHERS)
@@ -89,9 +84,6 @@ def message_of(item: object) -> Message | None:
     return _message(role, item) if known and "content" in item else None
 
 
-_FIELDS = ("content", "artifact", "name", "tool_call_id", "status", "tool_calls")
-
-
 def text_of(content: object) -> str:
     """Return the text of a message's content: of blocks those of type text."""
     if isinstance(content, str):
@@ -106,36 +98,5 @@ def text_of(content: object) -> str:
     return "".join(text for text in blocks if isinstance(text, str))
 
 
-def artifact_documents(artifact: Any) -> Any:
-    """Return the documents of a tool's artifact: a list of them, or one under a usual name."""
-    if isinstance(artifact, Mapping):
-        lists = (documents_of(artifact.get(name)) for name in _DOCUMENT_LISTS)
-        return next((found for found in lists if found is not None), None)
-    return [] if artifact == [] else documents_of(artifact)
-
-
 def _message(role: object, fields: Mapping[str, Any]) -> Message:
-    calls = fields.get("tool_calls") or ()
-    return Message(
-        _ROLES.get(str(role), ""),
-        text_of(fields.get("content")),
-        fields.get("artifact"),
-        fields.get("name"),
-        fields.get("tool_call_id"),
-        fields.get("status") == "error",
-        tuple(call for call in calls if isinstance(call, Mapping)),
-    )
-
-
-def _tool(message: Message, queries: Mapping[Any, Any]) -> Node | None:
-    """Return what a tool returned as a node, None where that holds no documents."""
-    node = Node(message.name or "tool", "tool", ended=True)
-    node.query = tool_query(queries.get(message.call))
-    if message.failed:
-        node.error = " ".join(message.text.split())[:200] or "the tool failed"
-        return node
-    documents = artifact_documents(message.artifact)
-    if documents is None:
-        return None
-    node.contexts, node.problem = snapshot(documents)
-    return node
+    return Message(_ROLES.get(str(role), ""), text_of(fields.get("content")))
