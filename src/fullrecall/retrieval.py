@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -121,7 +121,7 @@ class Retrieval:
     error: str | None
     retrieved: tuple[Context, ...] | None
     call_numbers: tuple[int, ...] | None
-    seconds: tuple[float | None, ...] | None
+    seconds: tuple[float | None, ...] | None = field(compare=False)
 
     def __init__(
         self,

@@ -38,6 +38,7 @@ class Flow:
     - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
+    - `lost`: by the ID of a failed step what was made inside of it, and went nowhere.
     - `prompts_seen`: whether a model was asked, other than by a retriever.
     """
 
@@ -46,6 +47,7 @@ class Flow:
         self.retrieved: list[Passage] = []
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
+        self.lost: dict[Hashable, list[HandedList]] = {}
         self._tree = tree
         self._lost = lost
         self._documents = Documents()
@@ -88,7 +90,7 @@ class Flow:
 
     def _serves_retrieval(self, step: Step) -> bool:
         """Return whether a retriever or a reranker asks this model: that is not the reader."""
-        return any(over.kind in ("retriever", "reranker") for over in self._tree.above(step))
+        return any(over.retrieves for over in self._tree.above(step))
 
     def _given(self, listed: DocumentList) -> tuple[Passage, ...] | None:
         known = self._known_lists.get(id(listed))
@@ -178,7 +180,9 @@ class Flow:
         if opened.bucket.lists:
             self.touched.add(step.id)
         if step.id in self._lost:
-            for handed in opened.bucket.lists:
+            lost = [handed for handed in opened.bucket.lists if not handed.replaced]
+            self.lost[step.id] = [*self.lost.get(step.id, ()), *lost]
+            for handed in lost:
                 handed.replaced = True
         else:
             groups = self._returned(step, opened)
@@ -271,11 +275,13 @@ class _HandingOn:
         carried = False
         for group in self._groups:
             signature = group.signature
-            if signature in inside:
+            if signature in inside and not self._step.retrieves:
                 passed.add(signature)
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
+            elif signature in inside:
+                fresh[signature] = group  # a retriever of retrievers is a stage of its own
             elif signature in given:
                 carried = True
             elif signature in self._flow.signatures:
@@ -289,7 +295,7 @@ class _HandingOn:
     def _is_a_result(self, empty: _Group) -> bool:
         """Return whether an empty list says that nothing is left: where documents were expected."""
         return (
-            self._step.kind in ("retriever", "reranker")
+            self._step.retrieves
             or empty.path in self._keys()
             or (empty.path == () and bool(self._inside))
         )

@@ -165,7 +165,9 @@ class _Record:
         )
 
     def _failed_call(self, step: Step, *, recovered: bool) -> Call:
-        return Call(step.name, step.query, error=step.error, recovered=recovered)
+        lost = [each for below in self._tree.below(step) for each in self._flow.lost.get(below.id, ())]
+        children = tuple(map(self._call, in_order(lost)))
+        return Call(step.name, step.query, None, step.error, children, recovered)
 
 
 class _Calls:
@@ -243,8 +245,8 @@ def _sorted(group: list[_T], key: Callable[[_T], Any]) -> list[_T]:
     return sorted(group, key=key) if len(group) > 1 else group
 
 
-def _asked(step: Step) -> tuple[str, str]:
-    return step.name, step.query or ""
+def _asked(step: Step) -> tuple[str, str, str]:
+    return step.branch, step.name, step.query or ""
 
 
 def _contents(handed: HandedList) -> tuple[object, ...]:

@@ -58,6 +58,8 @@ class Step:
     - `callee`: what is addressed, where the framework knows it: an object's identity, a tool.
     - `task`: the unit of work of which this is one attempt, where the framework says.
     - `tries`: what it calls are alternatives or attempts: its own success is what counts.
+    - `branch`: the key that the construct around it has for it, such as "map:key:x": concurrent
+      steps stand in the order of their branches.
     - `reorders`: it is known to serve the model's attention: its order is no ranking.
     - `labels`: the framework's tags and metadata, for whoever selects steps; unused here.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
@@ -77,8 +79,14 @@ class Step:
     callee: Hashable | None = None
     task: Hashable | None = None
     tries: bool = False
+    branch: str = ""
     reorders: bool = False
     began: int = 0
     ended: int | None = None
     seconds: float | None = None
     labels: Any = None
+
+    @property
+    def retrieves(self) -> bool:
+        """Whether it is known to return documents and nothing else."""
+        return self.kind in ("retriever", "reranker")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Hashable, Mapping
 from contextvars import ContextVar
@@ -139,6 +140,7 @@ class Recorder(BaseCallbackHandler):
             given,
             task=graph_task(tags, fields.get("metadata") or {}),
             tries=kind == "chain" and _starts_fallbacks(),
+            branch=branch_of(tags),
             labels=(tuple(tags), fields.get("metadata") or {}),
             **known,
         )
@@ -201,6 +203,14 @@ def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
     """Return the task of a graph of which a step is an attempt."""
     task: Hashable | None = metadata.get("langgraph_checkpoint_ns")
     return task if any(str(tag).startswith("graph:step:") for tag in tags) else None
+
+
+def branch_of(tags: Any) -> str:
+    """Return the key that a parallel, an ensemble or a sequence has for a step; "" for none."""
+    return next((tag for tag in map(str, tags) if _BRANCH.match(tag)), "")
+
+
+_BRANCH = re.compile(r"(map:key|retriever_|seq:step)")
 
 
 def _code_of(construct: type, *methods: str) -> list[CodeType]:

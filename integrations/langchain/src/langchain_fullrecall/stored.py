@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fullrecall.steps import Contents, DocumentList, Kind, Step
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, question, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader
-from langchain_fullrecall.recorder import RETRIED, brief, graph_task
+from langchain_fullrecall.recorder import RETRIED, branch_of, brief, graph_task
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
@@ -62,6 +62,7 @@ class StoredRun:
             callee=name if kind == "tool" else None,
             task=graph_task(tags, metadata),
             tries=name == _FALLBACKS,
+            branch=branch_of(tags),
             labels=(tags, metadata),
         )
 
