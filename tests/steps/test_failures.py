@@ -20,7 +20,7 @@ def test_failed_retriever(program: Any) -> None:
     program.fail()
     found = program.retrieval()
     assert found.contexts is None
-    assert found.error == "search: TimeoutError: down"
+    assert found.error == "TimeoutError: down"
 
 
 def test_one_of_two_stores_is_down(program: Any, docs: Any) -> None:
@@ -138,7 +138,7 @@ def test_the_call_failed(program: Any, docs: Any) -> None:
     with program.call() as call:
         program.retrieve(docs["a"])
         call.error = "ValueError: no"
-    assert program.retrieval().error == "call: ValueError: no"
+    assert program.retrieval().error == "ValueError: no"
 
 
 def test_dark_tool(program: Any, docs: Any) -> None:

@@ -48,6 +48,7 @@ class Flow:
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
         self.lost: dict[Hashable, list[HandedList]] = {}
+        self.root = tree.root
         self._tree = tree
         self._lost = lost
         self._documents = Documents()
@@ -297,7 +298,7 @@ class _HandingOn:
         return (
             self._step.retrieves
             or empty.path in self._keys()
-            or (empty.path == () and bool(self._inside))
+            or (empty.path == () and (bool(self._inside) or self._step is self._flow.root))
         )
 
     def _keys(self) -> set[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from fullrecall.context import Context
 from fullrecall.errors import ParameterError
@@ -76,15 +76,13 @@ class _Record:
         self._failures = failures
         self._make = context
         self._contexts: dict[int, Context] = {}
-        self._kept = in_order([each for each in flow.bucket.lists if not each.replaced])
+        self._kept = self._in_order(each for each in flow.bucket.lists if not each.replaced)
 
     def retrieval(self, response: str | None, error: str | None) -> Retrieval:
-        calls = [self._call(handed) for handed in self._kept]
-        calls += [self._failed_call(step, recovered=False) for step in self._failures.counting]
-        calls += [self._failed_call(step, recovered=True) for step in self._failures.recovered]
+        calls = self._calls()
         if not self._kept:
             return Retrieval(calls=calls, response=response, error=error)
-        passages, ranks = _united(self._kept)
+        passages, ranks = _united([self._ranked(handed) for handed in self._kept])
         contexts = [self._context(passage) for passage in passages]
         numbers = _Calls(self._tree, self._flow, self._failures)
         origins = [numbers.of(passage) for passage in passages]
@@ -99,6 +97,16 @@ class _Record:
             call_numbers=[number for number, _ in origins],
             seconds=[second for _, second in origins],
         )
+
+    def _in_order(self, lists: Iterable[HandedList]) -> list[HandedList]:
+        places = self._tree.places
+        return sorted(lists, key=lambda handed: places[handed.step.id])
+
+    def _calls(self) -> list[Call]:
+        calls = [self._call(handed) for handed in self._kept]
+        calls += [self._failed_call(step, recovered=False) for step in self._failures.counting]
+        calls += [self._failed_call(step, recovered=True) for step in self._failures.recovered]
+        return calls
 
     def problem(
         self, failed_calls: FailedCalls, other_tools: frozenset[str], unseen: str
@@ -117,11 +125,16 @@ class _Record:
         return None if self._kept else unseen
 
     def _failed(self, counting: Sequence[Step]) -> str:
-        reasons = "; ".join(dict.fromkeys(f"{step.name}: {step.error}" for step in counting[:3]))
         if not self._kept:
-            return reasons
-        of = "1 step" if len(counting) == 1 else f"{len(counting)} steps"
-        return f"{of} failed ({reasons}): failed_calls='score' scores what the others returned"
+            alone = len({step.name for step in counting}) == 1 and not self._failures.recovered
+            errors = [step.error or "" if alone else _told(step) for step in counting]
+            return "; ".join(dict.fromkeys(errors))
+        number = sum(1 for call in self._calls() for _ in call.walk())
+        reasons = "; ".join(dict.fromkeys(map(_told, counting)))
+        return (
+            f"{len(counting)} of {number} calls failed ({reasons}): failed_calls='score' scores "
+            "what the others returned"
+        )
 
     def _dark_tools(self) -> list[str]:
         return list(
@@ -153,20 +166,34 @@ class _Record:
         return context
 
     def _call(self, handed: HandedList, depth: int = 0) -> Call:
-        contexts = tuple(self._context(passage) for passage in handed.passages)
-        taken = in_order(handed.taken) if depth < _DEPTH else []
+        contexts = tuple(map(self._context, handed.passages))
+        taken = self._in_order(handed.taken) if depth < _DEPTH else []
         children = tuple(self._call(each, depth + 1) for each in taken)
-        before = children[0].contexts if len(children) == 1 else None
-        reorders = before is not None and (
-            handed.step.reorders or is_reordering("", before, contexts)
-        )
-        return Call(
-            handed.step.name, handed.step.query, contexts, children=children, reorders=reorders
-        )
+        step = handed.step
+        reorders = self._before(handed) is not None
+        return Call(step.name, step.query, contexts, children=children, reorders=reorders)
+
+    def _before(self, handed: HandedList) -> HandedList | None:
+        """Return the list that a step only put into another order, for the model's attention."""
+        if len(handed.taken) != 1:
+            return None
+        (before,) = handed.taken
+        if handed.step.reorders:
+            return before
+        lists = [[self._context(passage) for passage in each.passages] for each in (before, handed)]
+        return before if is_reordering("", *lists) else None
+
+    def _ranked(self, handed: HandedList) -> Sequence[Passage]:
+        """Return passages in the order of their ranks: that before a step that only reorders."""
+        before = self._before(handed)
+        if before is None:
+            return handed.passages
+        place = {passage.document: rank for rank, passage in enumerate(before.passages)}
+        return sorted(handed.passages, key=lambda each: place.get(each.document, len(place)))
 
     def _failed_call(self, step: Step, *, recovered: bool) -> Call:
         lost = [each for below in self._tree.below(step) for each in self._flow.lost.get(below.id, ())]
-        children = tuple(map(self._call, in_order(lost)))
+        children = tuple(map(self._call, self._in_order(lost)))
         return Call(step.name, step.query, None, step.error, children, recovered)
 
 
@@ -181,8 +208,9 @@ class _Calls:
         origins = [p.document.origin for p in flow.retrieved if p.document.origin is not None]
         retrievers = [step for step in tree.steps if step.kind == "retriever"]
         steps = [*origins, *retrievers, *failures.counting, *failures.recovered]
-        self._numbers = _numbered(map(self._call, steps))
-        self._origins = _numbered(origins)
+        places = tree.places
+        calls = sorted({self._call(step).id for step in steps}, key=places.__getitem__)
+        self._numbers = {call: number for number, call in enumerate(calls, start=1)}
 
     def of(self, passage: Passage) -> tuple[int, float | None]:
         """Return the number of the call that first returned a document, and when it ended."""
@@ -191,8 +219,9 @@ class _Calls:
 
     def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
         """Return retrieved passages in the order of their calls."""
+        places = self._tree.places
         return sorted(
-            passages, key=lambda each: (self.of(each)[0], self._origins[_origin(each).id])
+            passages, key=lambda each: (self.of(each)[0], places[_origin(each).id])
         )
 
     def _call(self, step: Step) -> Step:
@@ -210,58 +239,18 @@ def _origin(passage: Passage) -> Step:
     return origin
 
 
-def _numbered(steps: Iterable[Step]) -> dict[Hashable, int]:
-    unique = {step.id: step for step in steps}.values()
-    ordered = _in_order(unique, lambda step: step, _asked)
-    return {step.id: number for number, step in enumerate(ordered, start=1)}
+def _told(step: Step) -> str:
+    return f"{step.name}: {step.error}"
 
 
-def in_order(lists: Iterable[HandedList]) -> list[HandedList]:
-    """Return lists in the order of their steps; of concurrent ones in that of their contents.
-
-    So the order of threads changes nothing.
-    """
-    return _in_order(lists, lambda handed: handed.step, _contents)
-
-
-_T = TypeVar("_T")
-
-
-def _in_order(
-    items: Iterable[_T], step_of: Callable[[_T], Step], key: Callable[[_T], Any]
-) -> list[_T]:
-    together: list[list[_T]] = []
-    ended = 0
-    for item in sorted(items, key=lambda each: step_of(each).began):
-        step = step_of(item)
-        if not together or step.began > ended:
-            together.append([])
-        together[-1].append(item)
-        ended = max(ended, step.began if step.ended is None else step.ended)
-    return [item for group in together for item in _sorted(group, key)]
-
-
-def _sorted(group: list[_T], key: Callable[[_T], Any]) -> list[_T]:
-    return sorted(group, key=key) if len(group) > 1 else group
-
-
-def _asked(step: Step) -> tuple[str, str, str]:
-    return step.branch, step.name, step.query or ""
-
-
-def _contents(handed: HandedList) -> tuple[object, ...]:
-    passages = tuple((passage.document.id or "", passage.text) for passage in handed.passages)
-    return (*_asked(handed.step), passages)
-
-
-def _united(kept: Sequence[HandedList]) -> tuple[list[Passage], list[int] | None]:
+def _united(kept: Sequence[Sequence[Passage]]) -> tuple[list[Passage], list[int] | None]:
     """Return the passages of all lists, each document once at its best rank, and the ranks."""
     if len(kept) == 1:
-        return list(kept[0].passages), None
+        return list(kept[0]), None
     placed = [
         (rank, number, passage)
-        for number, handed in enumerate(kept)
-        for rank, passage in enumerate(handed.passages, start=1)
+        for number, passages in enumerate(kept)
+        for rank, passage in enumerate(passages, start=1)
     ]
     first: dict[object, tuple[int, Passage]] = {}
     for rank, _, passage in sorted(placed, key=lambda each: each[:2]):

@@ -58,8 +58,8 @@ class Step:
     - `callee`: what is addressed, where the framework knows it: an object's identity, a tool.
     - `task`: the unit of work of which this is one attempt, where the framework says.
     - `tries`: what it calls are alternatives or attempts: its own success is what counts.
-    - `branch`: the key that the construct around it has for it, such as "map:key:x": concurrent
-      steps stand in the order of their branches.
+    - `group`, `branch`: steps of one caller and group run at once by construction, whatever their
+      times; they stand in the order of their branches: "map:key:x", the first of two tool calls.
     - `reorders`: it is known to serve the model's attention: its order is no ranking.
     - `labels`: the framework's tags and metadata, for whoever selects steps; unused here.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
@@ -79,6 +79,7 @@ class Step:
     callee: Hashable | None = None
     task: Hashable | None = None
     tries: bool = False
+    group: Hashable | None = None
     branch: str = ""
     reorders: bool = False
     began: int = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from fullrecall.steps.step import Step
 
@@ -54,6 +55,22 @@ class Tree:
         """Return whether a step called any other."""
         return step.id in self._children
 
+    @cached_property
+    def places(self) -> dict[Hashable, int]:
+        """The place of each step, by its ID: callers first, then what they called, in its order.
+
+        That is the order in which they began; of steps that ran at once, that of their branches,
+        names, queries and contents. So the order of threads changes nothing.
+        """
+        places: dict[Hashable, int] = {}
+        stack = [step for step in self.steps if self._parents[step.id] is None]
+        stack = _in_order(stack)[::-1]
+        while stack:
+            step = stack.pop()
+            places[step.id] = len(places)
+            stack.extend(reversed(_in_order(self._children.get(step.id, ()))))
+        return places
+
     def failed_above(self, step: Step) -> bool:
         """Return whether any caller of a step failed."""
         return any(over.error for over in self.above(step))
@@ -64,3 +81,28 @@ class Tree:
         if parent is not None and parent.began < step.began:
             return parent
         return self.root if self.root is not None and step.began > self.root.began else None
+
+
+def _in_order(siblings: Sequence[Step]) -> list[Step]:
+    """Return steps of one caller in an order that does not depend on threads."""
+    clusters: list[list[Step]] = []
+    ended = 0
+    for step in siblings:
+        beside = clusters[-1] if clusters else []
+        together = bool(beside) and (
+            step.began < ended or (step.group is not None and step.group == beside[-1].group)
+        )
+        if together:
+            beside.append(step)
+        else:
+            clusters.append([step])
+        ended = max(ended, step.began if step.ended is None else step.ended)
+    ordered = (sorted(each, key=_contents) if len(each) > 1 else each for each in clusters)
+    return [step for cluster in ordered for step in cluster]
+
+
+def _contents(step: Step) -> tuple[object, ...]:
+    documents = tuple(
+        (copy.id or "", copy.text) for listed in step.returned for copy in listed.documents
+    )
+    return step.branch, step.name, step.query or "", documents, step.texts

@@ -23,11 +23,11 @@ from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback
 from langchain_fullrecall.live import partial_of, steps_of_live, watch
 from langchain_fullrecall.measurement import Case, Measured, ameasure, measure, unscored
-from langchain_fullrecall.messages import last_turn, turn_of
+from langchain_fullrecall.messages import turn_of
 from langchain_fullrecall.options import Options, reading_of
 from langchain_fullrecall.outputs import answer, checked_key, held, question, unwrapped
 from langchain_fullrecall.record import reason
-from langchain_fullrecall.recorder import ROOT, Recorder
+from langchain_fullrecall.recorder import ROOT, Recorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import Observable, ObservedRetriever, observed
 from langchain_fullrecall.selfcheck import broken
@@ -340,7 +340,13 @@ class RecallStringEvaluator(RunEvaluator):
         )
         recorder = Recorder()
         recorder.begin_call(None)
-        recorder.end_call(last_turn(output))
+        output = unwrapped(output)
+        turn = turn_of(output)
+        if turn is None:
+            recorder.end_call(output)
+        else:
+            conversation(turn.messages, recorder.log)
+            recorder.end_call(turn.answer)
         found = self._reading.retrieval(
             recorder.log.steps, output, root=ROOT, response=answer(output), unseen=unseen
         )

@@ -20,13 +20,19 @@ class Message(NamedTuple):
 
     role: str
     text: str
+    artifact: Any = None
+    name: str | None = None
+    call_id: str | None = None
+    failed: bool = False
+    calls: tuple[Mapping[str, Any], ...] = ()
 
 
 class Turn(NamedTuple):
-    """The last turn of a conversation."""
+    """The last turn of a conversation; `messages` are those after the question."""
 
     question: str | None
     answer: str | None
+    messages: tuple[Message, ...]
 
 
 def turn_of(state: object) -> Turn | None:
@@ -40,18 +46,7 @@ def turn_of(state: object) -> Turn | None:
     asked = max((n for n, one in enumerate(messages) if one.role == "human"), default=None)
     turn = messages if asked is None else messages[asked + 1 :]
     answer = next((one.text for one in reversed(turn) if one.role == "ai" and one.text), None)
-    return Turn(None if asked is None else messages[asked].text, answer)
-
-
-def last_turn(state: object) -> object:
-    """Return an agent's state, or a list of messages, without the turns before the last one."""
-    if isinstance(state, Mapping) and "messages" in state:
-        return {**state, "messages": last_turn(state["messages"])}
-    if not isinstance(state, list) or messages_of(state) is None:
-        return state
-    roles = [message.role for message in messages_of(state) or ()]
-    asked = max((n for n, role in enumerate(roles) if role == "human"), default=-1)
-    return state[asked + 1 :]
+    return Turn(None if asked is None else messages[asked].text, answer, tuple(turn))
 
 
 def messages_of(value: object) -> list[Message] | None:
@@ -67,7 +62,7 @@ def messages_of(value: object) -> list[Message] | None:
 def message_of(item: object) -> Message | None:
     """Return one message: an object, `(role, text)`, a mapping, or one that LangSmith stored."""
     if isinstance(item, BaseMessage):
-        return _message(item.type, {"content": item.content})
+        return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         role, text = item
         known = isinstance(text, str) and (role in _ROLES or role in _OTHERS)
@@ -82,6 +77,9 @@ def message_of(item: object) -> Message | None:
     role = item.get("role", item.get("type"))
     known = role in _ROLES or role in _OTHERS
     return _message(role, item) if known and "content" in item else None
+
+
+_FIELDS = ("content", "artifact", "name", "tool_call_id", "status", "tool_calls")
 
 
 def text_of(content: object) -> str:
@@ -99,4 +97,13 @@ def text_of(content: object) -> str:
 
 
 def _message(role: object, fields: Mapping[str, Any]) -> Message:
-    return Message(_ROLES.get(str(role), ""), text_of(fields.get("content")))
+    calls = fields.get("tool_calls") or ()
+    return Message(
+        _ROLES.get(str(role), ""),
+        text_of(fields.get("content")),
+        fields.get("artifact"),
+        fields.get("name"),
+        fields.get("tool_call_id"),
+        fields.get("status") == "error",
+        tuple(call for call in calls if isinstance(call, Mapping)),
+    )

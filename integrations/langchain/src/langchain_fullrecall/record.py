@@ -11,7 +11,7 @@ from fullrecall.errors import InputError
 from fullrecall.retrieval import FailedCalls
 from fullrecall.steps import DocumentCopy, DocumentList, Step, ValueReader, retrieval_of
 from langchain_fullrecall.documents import DocumentReader, Original
-from langchain_fullrecall.outputs import declared, declared_error
+from langchain_fullrecall.outputs import declared, declared_error, declares_nothing
 from langchain_fullrecall.recorder import brief
 from langchain_fullrecall.selection import OUTERMOST, Selection
 
@@ -62,6 +62,8 @@ class Reading:
         )
         if error is not None and final is None:
             return Retrieval(calls=found.calls, error=error, response=response)
+        if found.error == unseen and declares_nothing(output):
+            return Retrieval((), response=response)
         return self._collapsed(found)
 
     def _context(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002

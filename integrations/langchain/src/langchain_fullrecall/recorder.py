@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
@@ -17,7 +17,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
 from fullrecall.steps import Kind, Step, StepLog
-from langchain_fullrecall.messages import text_of
+from langchain_fullrecall.messages import Message, text_of
 from langchain_fullrecall.outputs import answer, question, tool_query
 from langchain_fullrecall.reader import LangChainReader
 
@@ -132,6 +132,7 @@ class Recorder(BaseCallbackHandler):
         parent = self._caller(told)
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
         tags = fields.get("tags") or ()
+        group, branch = branch_of(tags, fields.get("tool_call_id"))
         step = self.log.begin(
             run_id,
             parent,
@@ -140,7 +141,8 @@ class Recorder(BaseCallbackHandler):
             given,
             task=graph_task(tags, fields.get("metadata") or {}),
             tries=kind == "chain" and _starts_fallbacks(),
-            branch=branch_of(tags),
+            group=group,
+            branch=branch,
             labels=(tuple(tags), fields.get("metadata") or {}),
             **known,
         )
@@ -190,6 +192,19 @@ class Recorder(BaseCallbackHandler):
         return other is None
 
 
+def conversation(messages: Sequence[Message], log: StepLog) -> None:
+    """Write down the tools' messages of a turn as the steps that they were."""
+    queries = {call.get("id"): call.get("args") for each in messages for call in each.calls}
+    for number, message in enumerate(messages):
+        if message.role != "tool":
+            continue
+        asked = tool_query(queries.get(message.call_id))
+        name = message.name or "tool"
+        log.begin(("message", number), ROOT, "tool", name, query=asked, callee=name)
+        failed = brief(message.text) or "the tool failed" if message.failed else None
+        log.end(("message", number), (message.text, message.artifact), error=failed)
+
+
 def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
     """Return the nearest retriever above a step that is still open."""
     while step is not None:
@@ -205,12 +220,19 @@ def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
     return task if any(str(tag).startswith("graph:step:") for tag in tags) else None
 
 
-def branch_of(tags: Any) -> str:
-    """Return the key that a parallel, an ensemble or a sequence has for a step; "" for none."""
-    return next((tag for tag in map(str, tags) if _BRANCH.match(tag)), "")
+def branch_of(tags: Any, call_id: str | None = None) -> tuple[Hashable | None, str]:
+    """Return the group of steps that run at once to which one belongs, and its branch of it.
 
-
-_BRANCH = re.compile(r"(map:key|retriever_|seq:step)")
+    Those are the branches of a parallel, the children of an ensemble, the tasks of one step of a
+    graph, and the tools that a model calls.
+    """
+    for tag in map(str, tags):
+        if tag.startswith("graph:step:"):
+            return tag, ""
+        for construct in ("map:key:", "retriever_"):
+            if tag.startswith(construct):
+                return construct, tag
+    return (None if call_id is None else "tool calls"), ""
 
 
 def _code_of(construct: type, *methods: str) -> list[CodeType]:
@@ -250,6 +272,7 @@ def brief(error: BaseException | str, limit: int = 200) -> str:
         error = f"{type(error).__name__}: {error}"
     # A run's `error` is the exception's repr with the traceback right behind it.
     line = " ".join(error.partition("Traceback (most recent call last)")[0].split())
+    line = line.removesuffix("NoneType: None").rstrip()
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -80,7 +80,7 @@ class Selection:
 
     def steps(self, steps: Sequence[Step]) -> list[Step]:
         """Return the calls that are meant, failed ones included, each as if it were alone."""
-        calls = [step for step in steps if step.kind in ("retriever", "tool")]
+        calls = [step for step in _calls(steps) if step.error or step.returned]
         meant = [step for step in calls if self._means(step)]
         parents = {step.id: step.parent for step in steps}
         wanted = {step.id for step in meant}
@@ -91,12 +91,12 @@ class Selection:
         chosen = [replace(s, parent=None, given=()) for s in meant if s.id not in nested]
         succeeded = [step for step in chosen if step.error is None and step.returned]
         if self.take == "union" or not succeeded:
-            return [step for step in chosen if step.error or step.returned]
+            return chosen
         return [succeeded[0 if self.take == "first" else -1]]
 
     def missing(self, steps: Sequence[Step]) -> str:
         """Return why no call is meant: there was none, or none fits."""
-        calls = [step for step in steps if step.kind in ("retriever", "tool")]
+        calls = _calls(steps)
         if not calls:
             return "no retriever was called"
         wanted = ", ".join(
@@ -129,6 +129,10 @@ def as_selection(which: Level | Selection) -> Selection:
             f'which must be "outermost", "innermost" or a Selection, got {which!r}'
         )
     return Selection(level=which)
+
+
+def _calls(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.kind in ("retriever", "tool")]
 
 
 def _above(step: Step, parents: Mapping[Any, Any]) -> list[Any]:

@@ -32,12 +32,13 @@ class StoredRun:
         self.partial: str | None = None
         self.root: Hashable = run.id
         self._reader = LangChainReader()
-        self._runs = {each.id: each for each in _walk(run)}
-        self.steps = [self._step(each) for each in self._runs.values()]
+        found = list(_walk(run))
+        self._runs = {each.id: each for each, _ in found}
+        self.steps = [self._step(each, parent) for each, parent in found]
         self._order()
         self._find_callers()
 
-    def _step(self, run: Run) -> Step:
+    def _step(self, run: Run, parent: Hashable | None) -> Step:
         kind = _KINDS.get(run.run_type, "chain")
         inputs, outputs = run.inputs or {}, run.outputs or {}
         metadata = dict((run.extra or {}).get("metadata") or {})
@@ -47,9 +48,10 @@ class StoredRun:
         failed = brief(run.error) if run.error else _reported_failure(kind, output)
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output)
         name = run.name or kind
+        group, branch = branch_of(tags)
         return Step(
             run.id,
-            run.parent_run_id,
+            parent,
             kind,
             name,
             given=given.lists,
@@ -62,7 +64,8 @@ class StoredRun:
             callee=name if kind == "tool" else None,
             task=graph_task(tags, metadata),
             tries=name == _FALLBACKS,
-            branch=branch_of(tags),
+            group=group,
+            branch=branch,
             labels=(tags, metadata),
         )
 
@@ -145,12 +148,17 @@ def unseen_in(run: Run) -> str:
     )
 
 
-def _walk(run: Run) -> Iterator[Run]:
-    stack = [run]
+def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None]]:
+    """Yield a run and all below it, each once, with the ID of the run that it stands below."""
+    stack: list[tuple[Run, Hashable | None]] = [(run, None)]
+    seen: set[Hashable] = set()
     while stack:
-        current = stack.pop()
-        yield current
-        stack.extend(current.child_runs or ())
+        current, parent = stack.pop()
+        if current.id in seen:
+            continue  # one that reported two callers stands twice in the tree
+        seen.add(current.id)
+        yield current, parent
+        stack.extend((child, current.id) for child in reversed(current.child_runs or ()))
 
 
 def _aware(moment: datetime) -> datetime:
