@@ -368,3 +368,41 @@ def test_an_unknown_option_value(program: Any) -> None:
     """`failed_calls` has two values."""
     with pytest.raises(ValueError, match="failed_calls must be 'unscored' or 'score', got 'x'"):
         retrieval_of([], failed_calls="x")  # type: ignore[arg-type]
+
+
+def test_a_part_beside_the_whole_is_not_guessed_at(program: Any, docs: Any) -> None:
+    """Which of two lists was handed on nobody says: unless a prompt does."""
+    found = [docs["a"], docs["b"]]
+    program.function("search", "q", {"found": found, "kept": found[:1]})
+    assert "kept" in (program.retrieval().error or "")
+    program.ask(str(found[0].text))
+    assert program.ids() == ["a"]
+
+
+def test_a_part_beside_the_whole_and_a_prompt_of_all(program: Any, docs: Any) -> None:
+    """A model that was sent all of it read the whole."""
+    found = [docs["a"], docs["b"]]
+    program.function("search", "q", {"found": found, "kept": found[:1]})
+    program.ask(joined(found))
+    assert program.ids() == ["a", "b"]
+
+
+def test_a_retriever_whose_output_is_no_documents(program: Any) -> None:
+    """What cannot be read is no empty list."""
+    program.retrieve(7)
+    assert program.retrieval().error == "search returned nothing that can be read as documents"
+
+
+def test_a_retriever_that_has_not_ended(program: Any, docs: Any) -> None:
+    """Nothing is known of it, not even that it returned nothing."""
+    program.retrieve(docs["a"])
+    program.log.begin("open", None, "retriever", "slow", query="q")
+    assert program.retrieval().error == "slow has not ended"
+
+
+def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any) -> None:
+    """Steps that run at once by construction have their places, even if they do not overlap."""
+    with program.call():
+        program.retrieve(docs["b"], name="second", group="map", branch="y")
+        program.retrieve(docs["a"], name="first", group="map", branch="x")
+    assert [call.source for call in program.retrieval().calls] == ["first", "second"]

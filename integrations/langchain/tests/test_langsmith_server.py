@@ -27,7 +27,6 @@ from langsmith.schemas import Example
 from fullrecall import IdRecall
 from fullrecall.measures import Recall, nDCG
 from langchain_fullrecall import RecallStringEvaluator, report_of
-from langchain_fullrecall.recorder import SNAPSHOTS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -322,7 +321,6 @@ def test_what_is_stored_scores_as_it_did_live(
     live.wait()
     assert [(each["score"], each["comment"]) for each in kept.feedback] == [(0.5, comment)] * runs
     kept.feedback.clear()
-    SNAPSHOTS._kept.clear()  # as in another process
     evaluate_existing(
         live.experiment_name, evaluators=[one], client=client, load_nested=True
     ).wait()

@@ -31,7 +31,7 @@ from fullrecall.measures import Recall
 from fullrecall.records import MethodRecord
 from fullrecall.result import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
-from langchain_fullrecall.traces import node_of
+from langchain_fullrecall.stored import StoredRun
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -104,10 +104,10 @@ def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
 def test_a_failed_call_brought_nothing() -> None:
     """Whatever stands in its outputs: the call says that it failed, and has no contexts."""
     failed = retriever_run([Document("t", id="d0")], error="TimeoutError('slow')")
-    (call,) = node_of(run_of(child_runs=[failed])).children
-    assert (call.contexts, call.error) == (None, "TimeoutError('slow')")
-    call = node_of(retriever_run([Document("t", id="d0")]))
-    assert [context.id for context in call.contexts or ()] == ["d0"]
+    _, step = StoredRun(run_of(child_runs=[failed])).steps
+    assert (step.returned, step.error) == ((), "TimeoutError('slow')")
+    (step,) = StoredRun(retriever_run([Document("t", id="d0")])).steps
+    assert [copy.id for listed in step.returned for copy in listed.documents] == ["d0"]
 
 
 def targets(retriever: Any) -> dict[str, Any]:

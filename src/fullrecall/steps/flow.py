@@ -258,6 +258,9 @@ class _HandingOn:
                 self._cut_by_text()
             return
         fresh, passed = self._told_apart()
+        for handed in self._inside:
+            if handed.signature in passed:
+                handed.beside = self._step.id
         made = [HandedList(g.passages, self._step, g.path) for g in fresh]
         replaced = self._replaced_outside(made)
         if passed or made:

@@ -19,10 +19,13 @@ def signature_of(passages: Iterable[Passage]) -> Signature:
 class HandedList:
     """A list that a step returned, until another list takes its place.
 
-    `taken` are the lists whose place it took: the stages before it.
+    `taken` are the lists whose place it took: the stages before it. `beside` is the ID of the last
+    step that returned it, maybe beside others.
     """
 
-    __slots__ = ("documents", "passages", "path", "read", "replaced", "signature", "step", "taken")
+    __slots__ = (
+        "beside", "documents", "passages", "path", "read", "replaced", "signature", "step", "taken"
+    )  # fmt: skip
 
     def __init__(self, passages: Sequence[Passage], step: Step, path: Path) -> None:
         self.passages = tuple(passages)
@@ -33,6 +36,7 @@ class HandedList:
         self.replaced = False
         self.read = False
         self.taken: list[HandedList] = []
+        self.beside = step.id
 
     def take(self, others: Iterable[HandedList]) -> None:
         """Take the place of other lists."""

@@ -13,7 +13,7 @@ from fullrecall.steps.documents import Passage
 from fullrecall.steps.failures import Failures, failures_of
 from fullrecall.steps.flow import Flow
 from fullrecall.steps.handed import HandedList
-from fullrecall.steps.step import DocumentCopy, Step
+from fullrecall.steps.step import ITEM, DocumentCopy, Step
 from fullrecall.steps.tree import Tree
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
@@ -76,7 +76,8 @@ class _Record:
         self._failures = failures
         self._make = context
         self._contexts: dict[int, Context] = {}
-        self._kept = self._in_order(each for each in flow.bucket.lists if not each.replaced)
+        kept = [each for each in flow.bucket.lists if not each.replaced]
+        self._kept = self._in_order(each for each in kept if not _unread_whole(each, kept))
 
     def retrieval(self, response: str | None, error: str | None) -> Retrieval:
         calls = self._calls()
@@ -103,10 +104,11 @@ class _Record:
         return sorted(lists, key=lambda handed: places[handed.step.id])
 
     def _calls(self) -> list[Call]:
-        calls = [self._call(handed) for handed in self._kept]
-        calls += [self._failed_call(step, recovered=False) for step in self._failures.counting]
-        calls += [self._failed_call(step, recovered=True) for step in self._failures.recovered]
-        return calls
+        calls = [(handed.step, self._call(handed)) for handed in self._kept]
+        for recovered, failed in enumerate((self._failures.counting, self._failures.recovered)):
+            calls += [(step, self._failed_call(step, recovered=bool(recovered))) for step in failed]
+        places = self._tree.places
+        return [call for _, call in sorted(calls, key=lambda each: places[each[0].id])]
 
     def problem(
         self, failed_calls: FailedCalls, other_tools: frozenset[str], unseen: str
@@ -115,6 +117,9 @@ class _Record:
         counting = self._failures.counting
         if counting and (failed_calls == "unscored" or not self._kept):
             return self._failed(counting)
+        unknown = self._unknown()
+        if unknown is not None:
+            return unknown
         dark = [name for name in self._dark_tools() if name not in other_tools]
         if dark:
             names = ", ".join(map(repr, dark[:3]))
@@ -122,7 +127,39 @@ class _Record:
                 f"tools returned text of which no document is known: {names}. Record their "
                 "retrievers, return documents, or pass other_tools if they retrieve nothing"
             )
-        return None if self._kept else unseen
+        if not self._kept:
+            return unseen
+        return self._ambiguous()
+
+    def _unknown(self) -> str | None:
+        """Return which retriever returned nothing that is known, if there is one."""
+        for step in self._tree.steps:
+            if step.id in self._failures.lost or not step.retrieves or step.returned:
+                continue
+            if step.ended is None:
+                return f"{step.name} has not ended"
+            around = [*self._tree.above(step), *self._tree.below(step)]
+            if not any(each.returned for each in around if each is not self._tree.root):
+                return f"{step.name} returned nothing that can be read as documents"
+        return None
+
+    def _ambiguous(self) -> str | None:
+        """Return why it is not known which list was handed on.
+
+        A step that returns some of the documents of another list beside that list does not say
+        which of them it means; a prompt may.
+        """
+        for part in self._kept:
+            for whole in self._kept if not part.step.retrieves and len(self._kept) > 1 else ():
+                if part.beside != whole.beside or not part.documents < whole.documents:
+                    continue
+                if part.documents and not any(d.read_in for d in part.documents):
+                    keys = " and ".join(sorted({_key(part), _key(whole)}))
+                    return (
+                        f"{part.step.name} returned some documents of a list beside the list "
+                        f"({keys}): name the one that counts, or return it alone"
+                    )
+        return None
 
     def _failed(self, counting: Sequence[Step]) -> str:
         if not self._kept:
@@ -237,6 +274,22 @@ def _origin(passage: Passage) -> Step:
     if origin is None:
         raise AssertionError("only retrieved documents are handed on")
     return origin
+
+
+def _unread_whole(whole: HandedList, kept: Sequence[HandedList]) -> bool:
+    """Return whether a prompt had only what was returned beside a list, as a part of it."""
+    return any(
+        part.beside == whole.beside
+        and not part.step.retrieves
+        and part.documents < whole.documents
+        and any(document.read_in for document in part.documents)
+        and not any(document.read_in for document in whole.documents - part.documents)
+        for part in (kept if len(kept) > 1 else ())
+    )
+
+
+def _key(handed: HandedList) -> str:
+    return ".".join(str(part) for part in handed.path if part is not ITEM) or "the output"
 
 
 def _told(step: Step) -> str:

@@ -16,7 +16,9 @@ from langchain_fullrecall.documents import DocumentReader
 from langchain_fullrecall.messages import text_of, turn_of
 
 _NAMES = Sample.names()
-DOCUMENT_KEYS = ("retrieved_contexts", *_NAMES["retrieved_contexts"])
+DOCUMENT_KEYS = (
+    "retrieved_contexts", *_NAMES["retrieved_contexts"], "context", "retrieved_docs", "docs"
+)  # fmt: skip
 """Names under which an output declares what was retrieved."""
 
 _ID_KEYS = ("retrieved_context_ids", *_NAMES["retrieved_context_ids"])

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from fullrecall.errors import ParameterError
 from fullrecall.steps import Step
+from fullrecall.steps.failures import failures_of
+from fullrecall.steps.tree import Tree
 
 Level: TypeAlias = Literal["outermost", "innermost"]
 """Which of nested retriever calls counts: the one that a chain made, whose documents are merged
@@ -80,7 +82,10 @@ class Selection:
 
     def steps(self, steps: Sequence[Step]) -> list[Step]:
         """Return the calls that are meant, failed ones included, each as if it were alone."""
-        calls = [step for step in _calls(steps) if step.error or step.returned]
+        tree = Tree(steps)
+        good = failures_of(tree).recovered
+        gone = {below.id for step in good for below in tree.below(step)}
+        calls = [s for s in _calls(steps) if s.id not in gone and (s.error or s.returned)]
         meant = [step for step in calls if self._means(step)]
         parents = {step.id: step.parent for step in steps}
         wanted = {step.id for step in meant}
