@@ -222,8 +222,8 @@ EXPECTED = {
     ("id_recall", 0.5, "1 of 2 found in 3 retrieved; missed: z"),
     ("id_recall@1", None, "undefined: no reference items"),
     ("id_recall", None, "undefined: no reference items"),
-    ("id_recall@1", None, "unscored: no retrieval: ConnectionError('no route')"),
-    ("id_recall", None, "unscored: no retrieval: ConnectionError('no route')"),
+    ("id_recall@1", None, "unscored: no retrieval: ConnectionError: no route"),
+    ("id_recall", None, "unscored: no retrieval: ConnectionError: no route"),
 }
 
 

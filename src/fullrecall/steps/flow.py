@@ -38,7 +38,7 @@ class Flow:
     - `bucket`: every list that was handed out of the outermost steps, replaced ones too.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
-    - `lost`: by the ID of a failed step what was made inside of it, and went nowhere.
+    - `lost`: what retrievers returned to steps that failed.
     - `prompts_seen`: whether a model was asked, other than by a retriever.
     """
 
@@ -47,7 +47,7 @@ class Flow:
         self.retrieved: list[Passage] = []
         self.touched: set[Hashable] = set()
         self.prompts_seen = False
-        self.lost: dict[Hashable, list[HandedList]] = {}
+        self.lost: list[HandedList] = []
         self.root = tree.root
         self._tree = tree
         self._lost = lost
@@ -181,14 +181,20 @@ class Flow:
         if opened.bucket.lists:
             self.touched.add(step.id)
         if step.id in self._lost:
-            lost = [handed for handed in opened.bucket.lists if not handed.replaced]
-            self.lost[step.id] = [*self.lost.get(step.id, ()), *lost]
-            for handed in lost:
+            for handed in opened.bucket.lists:
                 handed.replaced = True
+            if step.retrieves and step.error is None:
+                self._note_lost(step)
         else:
             groups = self._returned(step, opened)
             _HandingOn(self, step, opened, groups, scope).settle()
         scope.buckets[0].take_over(opened.bucket)
+
+    def _note_lost(self, step: Step) -> None:
+        """Note what a retriever returned to a step that failed: nobody else has it."""
+        for listed in step.returned:
+            passages = [self._documents.passage(c, NOTHING_IN_VIEW) for c in listed.documents]
+            self.lost.append(HandedList(passages, step, listed.path))
 
     def _returned(self, step: Step, opened: _Opened) -> list[_Group]:
         if not step.returned:

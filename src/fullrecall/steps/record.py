@@ -229,7 +229,8 @@ class _Record:
         return sorted(handed.passages, key=lambda each: place.get(each.document, len(place)))
 
     def _failed_call(self, step: Step, *, recovered: bool) -> Call:
-        lost = [each for below in self._tree.below(step) for each in self._flow.lost.get(below.id, ())]
+        below = {each.id for each in self._tree.below(step)} if self._flow.lost else ()
+        lost = [handed for handed in self._flow.lost if handed.step.id in below]
         children = tuple(map(self._call, self._in_order(lost)))
         return Call(step.name, step.query, None, step.error, children, recovered)
 

@@ -184,13 +184,18 @@ def _is_context(value: Mapping[Any, Any]) -> bool:
     """Return whether a mapping is a context: it has its fields, and more than a text."""
     if not value or len(value) > len(CONTEXT_NAMES) or not value.keys() <= CONTEXT_NAMES:
         return False
-    if not ("page_content" in value or "id" in value or len(value) > 1):
+    if value.get("type", "Document") != "Document":
+        return False  # a message
+    if "page_content" not in value and len(value.keys() - {"type"} - _TEXT_NAMES) < 1:
         return False
     try:
         as_context(value)
     except ValueError:
         return False
     return True
+
+
+_TEXT_NAMES = frozenset({"text", "content"})
 
 
 def _without_score(item: Any) -> Any:

@@ -34,12 +34,14 @@ def unwrapped(outputs: object) -> Any:
 
 
 def declared(
-    output: object, reader: DocumentReader, documents_key: str | None
+    output: object, reader: DocumentReader, documents_key: str | None, *, alone: bool
 ) -> list[Context] | None:
     """Return the contexts that an output declares beyond doubt; None where it declares none.
 
     That is what stands under `documents_key`, or IDs under a usual name, with their texts beside
-    them. Raises `InputError` where these are no documents.
+    them; and where the output is `alone`, without any step, documents and texts under a usual
+    name. Raises `InputError` where these are no documents, and where two names hold different
+    ones.
     """
     if not isinstance(output, Mapping):
         return None
@@ -48,7 +50,8 @@ def declared(
         return None if documents is None else reader.contexts(documents)
     ids = next((output[key] for key in _ID_KEYS if output.get(key) is not None), None)
     if ids is None:
-        return None
+        documents = _named(output) if alone else None
+        return None if documents is None else reader.contexts(documents)
     texts = next((output[key] for key in DOCUMENT_KEYS if output.get(key) is not None), None)
     if texts is not None:
         sample = Sample(retrieved_contexts=reader.read(texts), retrieved_context_ids=ids)
@@ -57,6 +60,22 @@ def declared(
     paired = Sample(retrieved_context_ids=listed).retrieved_context_ids or ()
     # A rank without an ID still takes its place.
     return reader.collapsed([Context("" if own is None else None, id=own) for own in paired])
+
+
+def _named(output: Mapping[str, Any]) -> list[Any] | None:
+    """Return what stands under a usual name of documents."""
+    lists = {key: list(output[key]) for key in DOCUMENT_KEYS if is_list(output.get(key))}
+    first = next(iter(lists), None)
+    if first is None:
+        return None
+    for key, documents in lists.items():
+        if documents != lists[first]:
+            raise InputError(
+                f"the output has {first!r} and {key!r}, which differ: pass documents_key= to "
+                "say which of them was retrieved",
+                field="retrieved_contexts",
+            )
+    return lists[first]
 
 
 def declares_nothing(output: object) -> bool:

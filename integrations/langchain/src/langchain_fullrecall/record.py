@@ -43,7 +43,8 @@ class Reading:
         read.
         """
         error = declared_error(output)
-        final = declared(output, self.reader, self.documents_key)
+        alone = all(step.id == root for step in steps)
+        final = declared(output, self.reader, self.documents_key, alone=alone)
         if self.selection != OUTERMOST and self.documents_key is None:
             chosen = self.selection.steps(steps)
             unseen = self.selection.missing(steps) if self.selection.filters else unseen
@@ -60,7 +61,7 @@ class Reading:
             partial=partial,
             unseen=unseen,
         )
-        if error is not None and final is None:
+        if error is not None and not final:
             return Retrieval(calls=found.calls, error=error, response=response)
         if found.error == unseen and declares_nothing(output):
             return Retrieval((), response=response)

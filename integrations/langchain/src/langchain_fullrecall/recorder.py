@@ -46,6 +46,7 @@ class Recorder(BaseCallbackHandler):
         self.log = StepLog(LangChainReader())
         self.asked: dict[Hashable, str | None] = {}
         self.answered: dict[Hashable, str] = {}
+        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # of `.map()`
         self._outer = outer
 
     def __deepcopy__(self, memo: object) -> Recorder:
@@ -64,6 +65,8 @@ class Recorder(BaseCallbackHandler):
     ) -> None:
         """Write down that a chain began."""
         asked = question(inputs) if fields.get("parent_run_id") is None else None
+        if type(inputs) is list and all(isinstance(each, str) for each in inputs):
+            self._mapped[run_id] = {each: place for place, each in enumerate(inputs)}
         self._begin("chain", serialized, inputs, run_id, fields, query=asked)
 
     def on_retriever_start(
@@ -133,6 +136,9 @@ class Recorder(BaseCallbackHandler):
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
         tags = fields.get("tags") or ()
         group, branch = branch_of(tags, fields.get("tool_call_id"))
+        place = self._mapped.get(parent, {}).get(known.get("query"))
+        if place is not None:
+            group, branch = "map", f"{place:09}"
         step = self.log.begin(
             run_id,
             parent,
@@ -273,8 +279,13 @@ def brief(error: BaseException | str, limit: int = 200) -> str:
     # A run's `error` is the exception's repr with the traceback right behind it.
     line = " ".join(error.partition("Traceback (most recent call last)")[0].split())
     line = line.removesuffix("NoneType: None").rstrip()
+    raised = _RAISED.fullmatch(line)
+    line = f"{raised[1]}: {raised[3]}" if raised else line
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
+
+_RAISED = re.compile(r"(\w+)\((['\"])(.*)\2\)")
+"""An exception's repr, as LangSmith stores it."""
 
 capturing: ContextVar[Recorder | None] = ContextVar("fullrecall_capture", default=None)
 # Registered once: LangChain keeps every hook for good, and asks all of them at every call.

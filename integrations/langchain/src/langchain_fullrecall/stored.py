@@ -33,8 +33,9 @@ class StoredRun:
         self.root: Hashable = run.id
         self._reader = LangChainReader()
         found = list(_walk(run))
-        self._runs = {each.id: each for each, _ in found}
-        self.steps = [self._step(each, parent) for each, parent in found]
+        self._runs = {each.id: each for each, _, _ in found}
+        self._depths = {each.id: depth for each, _, depth in found}
+        self.steps = [self._step(each, parent) for each, parent, _ in found]
         self._order()
         self._find_callers()
 
@@ -86,7 +87,7 @@ class StoredRun:
             run = self._runs[step.id]  # type: ignore[index]
             began = run.start_time or _NO_TIME
             ended = run.end_time or began
-            depth = len((run.dotted_order or "").split("."))
+            depth = self._depths[run.id]
             events.append(((_aware(began), 1, depth, run.dotted_order), step, False))
             if run.end_time is not None or run.error or run.outputs:
                 phase = 0 if ended > began else 2
@@ -148,17 +149,17 @@ def unseen_in(run: Run) -> str:
     )
 
 
-def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None]]:
-    """Yield a run and all below it, each once, with the ID of the run that it stands below."""
-    stack: list[tuple[Run, Hashable | None]] = [(run, None)]
+def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
+    """Yield a run and all below it, each once, with the ID of the run above it, and its depth."""
+    stack: list[tuple[Run, Hashable | None, int]] = [(run, None, 0)]
     seen: set[Hashable] = set()
     while stack:
-        current, parent = stack.pop()
+        current, parent, depth = stack.pop()
         if current.id in seen:
             continue  # one that reported two callers stands twice in the tree
         seen.add(current.id)
-        yield current, parent
-        stack.extend((child, current.id) for child in reversed(current.child_runs or ()))
+        yield current, parent, depth
+        stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
 
 
 def _aware(moment: datetime) -> datetime:
