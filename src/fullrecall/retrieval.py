@@ -143,7 +143,7 @@ class Retrieval:
         put(self, "response", _optional_text(response, "response"))
         put(self, "read", None if read is None else _checked_read(read, self.contexts))
         put(self, "error", _optional_text(error, "error"))
-        put(self, "retrieved", None if retrieved is None else as_contexts(list(retrieved)))
+        put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
         numbers = None if call_numbers is None else _checked_numbers(call_numbers, self.contexts)
         put(self, "call_numbers", numbers)
         put(self, "seconds", None if seconds is None else _checked_seconds(seconds, self.contexts))
@@ -366,8 +366,13 @@ class Retriever(Protocol):
         ...
 
 
+_CONTEXT = {Context}
+
+
 def as_contexts(value: object) -> tuple[Context, ...]:
     """Return a list of contexts; `ValueError` names the first item that is not one."""
+    if type(value) is tuple and set(map(type, value)) <= _CONTEXT:
+        return value
     found = []
     for position, item in enumerate(as_list(value, ordered=True)):
         try:

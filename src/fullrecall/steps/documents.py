@@ -58,6 +58,7 @@ class Documents:
 
     def __init__(self) -> None:
         self.passages: list[Passage] = []
+        self._by_copy_object: dict[int, tuple[DocumentCopy, Passage]] = {}
         self._by_object: dict[int, Document] = {}
         self._by_copy: dict[tuple[str, str], Document] = {}
         self._by_text: dict[str, Document] = {}
@@ -70,6 +71,9 @@ class Documents:
         documents in view; by text anywhere if it has no ID; by a text in view that contains it,
         or that it contains.
         """
+        known = self._by_copy_object.get(id(copy))
+        if known is not None:
+            return known[1]
         document = self._known(copy, view)
         if document is None:
             document = Document(copy)
@@ -85,6 +89,7 @@ class Documents:
             found = Passage(document, copy, len(self.passages))
             self.passages.append(found)
             self._passages[id(document), copy.text] = found
+        self._by_copy_object[id(copy)] = (copy, found)
         return found
 
     def with_text(self, text: str) -> Document | None:

@@ -247,6 +247,8 @@ class _Calls:
         retrievers = [step for step in tree.steps if step.kind == "retriever"]
         steps = [*origins, *retrievers, *failures.counting, *failures.recovered]
         places = tree.places
+        steps = list({id(step): step for step in steps}.values())
+        self._outermost: dict[Hashable, Step] = {}
         calls = sorted({self._call(step).id for step in steps}, key=places.__getitem__)
         self._numbers = {call: number for number, call in enumerate(calls, start=1)}
 
@@ -263,6 +265,12 @@ class _Calls:
         )
 
     def _call(self, step: Step) -> Step:
+        call = self._outermost.get(step.id)
+        if call is None:
+            call = self._outermost[step.id] = self._outermost_call(step)
+        return call
+
+    def _outermost_call(self, step: Step) -> Step:
         call = step
         for over in self._tree.above(step):
             if over is not self._tree.root and over.kind in ("retriever", "tool"):

@@ -39,7 +39,7 @@ class ValueReader:
         self.is_full = False
         self.size = 0
         self._limit = limit
-        self._copies: dict[int, tuple[object, object, DocumentCopy]] = {}
+        self._copies: dict[int, tuple[object, DocumentCopy]] = {}
         self._messages: dict[tuple[int, Path], tuple[object, Contents]] = {}
         self._kept: dict[int, object] = {}
 
@@ -75,17 +75,22 @@ class ValueReader:
         self._kept[id(value)] = value
         return id(value)
 
+    def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
+        """Return whether a document is still as it was copied; a translator may know it faster."""
+        new = self._document(value)
+        return new is not None and new.id == copy.id and new.text == copy.text
+
     def copy(self, value: object) -> DocumentCopy | None:
         """Return a value that is a document as a copy with the identity of the object."""
         known = self._copies.get(id(value))
+        if known is not None and self.is_unchanged(value, known[1]):
+            return known[1]
         new = self._document(value)
         if new is None:
             return None
-        if known is not None and known[2].id == new.id and known[2].text == new.text:
-            return known[2]
-        copy = new._replace(token=id(value))
+        copy = DocumentCopy(id(value), new.id, new.text, new.detail)
         self._spend(copy.text)
-        self._copies[id(value)] = (value, None, copy)
+        self._copies[id(value)] = (value, copy)
         return copy
 
     def _document(self, value: object) -> DocumentCopy | None:

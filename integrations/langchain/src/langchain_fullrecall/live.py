@@ -89,9 +89,9 @@ def steps_of_live(run: Run) -> tuple[list[Step], Hashable] | None:
         return None
     steps = recorder.log.steps
     last = max((step.ended or step.began for step in steps), default=0)
-    known = recorder.log.step(run.id)  # the target is a LangChain object: it is its own root
+    known = recorder.log.step(run.id.int)  # the target is a LangChain object: its own root
     if known is not None:
-        return steps, run.id
+        return steps, known.id
     output = unwrapped(run.outputs or {})
     contents = recorder.log.reader.read(output)
     root = Step(

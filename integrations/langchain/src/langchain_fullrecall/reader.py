@@ -35,6 +35,17 @@ class LangChainReader(ValueReader):
         known = None if own_id is None else str(own_id)
         return DocumentCopy(0, known, text or "", Original(own_id, score, metadata, place))
 
+    def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
+        """Return whether a document has the text, ID and metadata that were copied."""
+        if type(value) is not Document:
+            return super().is_unchanged(value, copy)
+        own = copy.detail
+        return (
+            value.page_content is copy.text
+            and value.id == own.id
+            and value.metadata == own.metadata
+        )
+
     def message(self, value: Any) -> Fields | None:
         """Return the text of a message, and what a tool attached to it."""
         if not isinstance(value, BaseMessage):

@@ -66,7 +66,7 @@ class Recorder(BaseCallbackHandler):
         """Write down that a chain began."""
         asked = question(inputs) if fields.get("parent_run_id") is None else None
         if type(inputs) is list and all(isinstance(each, str) for each in inputs):
-            self._mapped[run_id] = {each: place for place, each in enumerate(inputs)}
+            self._mapped[run_id.int] = {each: place for place, each in enumerate(inputs)}
         self._begin("chain", serialized, inputs, run_id, fields, query=asked)
 
     def on_retriever_start(
@@ -74,7 +74,7 @@ class Recorder(BaseCallbackHandler):
     ) -> None:
         """Write down that a retriever began."""
         self._begin("retriever", serialized, None, run_id, fields, query=str(query))
-        _retrieving.set(run_id)
+        _retrieving.set(run_id.int)
 
     def on_tool_start(
         self,
@@ -132,7 +132,7 @@ class Recorder(BaseCallbackHandler):
     ) -> None:
         """Write down that a step began; `known` are fields of `Step`."""
         told = fields.get("parent_run_id")
-        parent = self._caller(told)
+        parent = self._caller(None if told is None else told.int)
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
         tags = fields.get("tags") or ()
         group, branch = branch_of(tags, fields.get("tool_call_id"))
@@ -140,7 +140,7 @@ class Recorder(BaseCallbackHandler):
         if place is not None:
             group, branch = "map", f"{place:09}"
         step = self.log.begin(
-            run_id,
+            run_id.int,
             parent,
             kind,
             name,
@@ -157,22 +157,22 @@ class Recorder(BaseCallbackHandler):
             if caller is not None:
                 caller.tries = True
         if parent is None and known.get("query") is not None:
-            self.asked[run_id] = known["query"]
+            self.asked[run_id.int] = known["query"]
         if self._outer is not None:
             self._outer._begin(kind, serialized, given, run_id, fields, **known)
 
     def _end(self, run_id: UUID, output: Any, error: str | None) -> None:
-        step = self.log.end(run_id, output, error=error)
+        step = self.log.end(run_id.int, output, error=error)
         if step is not None and self.log.step(step.parent) is None and error is None:
             said = answer(output)
             if said is not None:
-                self.answered[run_id] = said
-        if _retrieving.get() == run_id:
+                self.answered[run_id.int] = said
+        if _retrieving.get() == run_id.int:
             _retrieving.set(None if step is None else _open_retriever(self.log, step))
         if self._outer is not None:
             self._outer._end(run_id, output, error)
 
-    def _caller(self, told: UUID | None) -> Hashable | None:
+    def _caller(self, told: int | None) -> Hashable | None:
         """Return who called: the context knows better than what a run is told.
 
         Fallbacks and what `with_config` wraps are told of their caller's caller; what a retriever
@@ -181,7 +181,9 @@ class Recorder(BaseCallbackHandler):
         config = var_child_runnable_config.get() or {}
         around = getattr(config.get("callbacks"), "parent_run_id", None)
         caller: Hashable | None = told
-        for candidate in (_retrieving.get(), around):
+        for candidate in (_retrieving.get(), None if around is None else around.int):
+            if candidate is None or candidate == caller:
+                continue
             step = self.log.step(candidate)
             if step is not None and step.ended is None and self._stands_below(step, caller):
                 caller = candidate
