@@ -56,7 +56,7 @@ class _Successes:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._last: dict[Hashable, int] = {}
+        self._last: dict[Hashable, float] = {}
         for step in tree.steps:
             if step.error is None and step.ended is not None:
                 for key in self._keys(step):

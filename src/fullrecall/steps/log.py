@@ -24,6 +24,7 @@ class StepLog:
         self._moments = count(1)
         self._lock = Lock()
         self._start: float | None = None
+        self._first_called: dict[Hashable | None, float] = {}
 
     @property
     def steps(self) -> list[Step]:
@@ -65,6 +66,7 @@ class StepLog:
                 self._start = perf_counter()
             step = Step(id, parent, kind, name, began=next(self._moments), **told)
             self._steps[id] = step
+            self._first_called.setdefault(parent, step.began)
             step.given = self.reader.read(given).lists
             if prompt is not None:
                 sent = self.reader.read(prompt)
@@ -72,15 +74,26 @@ class StepLog:
                 step.prompt = sent.texts
         return step
 
-    def end(self, id: Hashable, output: Any = None, *, error: str | None = None) -> Step | None:  # noqa: A002
+    def end(
+        self,
+        id: Hashable,  # noqa: A002
+        output: Any = None,
+        *,
+        error: str | None = None,
+        given: Any = None,
+    ) -> Step | None:
         """Write down that a step ended, with what stands in its output, or why it failed.
 
-        Returns None if no step of this ID is open.
+        `given` is the input of a step that was streamed to: it was known only when the step
+        ended, or called another one. Returns None if no step of this ID is open.
         """
         with self._lock:
             step = self._steps.get(id)
             if step is None or step.ended is not None:
                 return None
+            if given is not None:
+                step.given = self.reader.read(given).lists
+                step.began = self._first_called.get(id, next(self._moments)) - 0.5
             step.ended = next(self._moments)
             step.seconds = perf_counter() - (self._start or 0.0)
             step.error = error

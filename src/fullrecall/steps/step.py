@@ -82,8 +82,8 @@ class Step:
     group: Hashable | None = None
     branch: str = ""
     reorders: bool = False
-    began: int = 0
-    ended: int | None = None
+    began: float = 0
+    ended: float | None = None
     seconds: float | None = None
     labels: Any = None
 

@@ -86,7 +86,7 @@ class Tree:
 def _in_order(siblings: Sequence[Step]) -> list[Step]:
     """Return steps of one caller in an order that does not depend on threads."""
     clusters: list[list[Step]] = []
-    ended = 0
+    ended = 0.0
     for step in siblings:
         beside = clusters[-1] if clusters else []
         together = bool(beside) and (

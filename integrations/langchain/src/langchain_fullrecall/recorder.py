@@ -109,14 +109,19 @@ class Recorder(BaseCallbackHandler):
         """Write down what a model is sent."""
         self._begin("llm", serialized, None, run_id, fields, prompt=prompts)
 
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_fields: Any) -> None:
-        """Write down what a step returned; a tool that reports a failure failed."""
-        failed = isinstance(outputs, ToolMessage) and outputs.status == "error"
-        self._end(run_id, outputs, brief(text_of(outputs.content)) if failed else None)
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
+        """Write down what a step returned; a tool that reports a failure failed.
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_fields: Any) -> None:
+        What was streamed to a step is known only now, and is among `fields`.
+        """
+        failed = isinstance(outputs, ToolMessage) and outputs.status == "error"
+        error = brief(text_of(outputs.content)) if failed else None
+        self._end(run_id, outputs, error, fields.get("inputs"))
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
         """Write down that a step failed; one whose stream was left early did not."""
-        self._end(run_id, None, None if isinstance(error, GeneratorExit) else brief(error))
+        told = None if isinstance(error, GeneratorExit) else brief(error)
+        self._end(run_id, None, told, fields.get("inputs"))
 
     on_retriever_end = on_tool_end = on_llm_end = on_chain_end
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
@@ -161,8 +166,8 @@ class Recorder(BaseCallbackHandler):
         if self._outer is not None:
             self._outer._begin(kind, serialized, given, run_id, fields, **known)
 
-    def _end(self, run_id: UUID, output: Any, error: str | None) -> None:
-        step = self.log.end(run_id.int, output, error=error)
+    def _end(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
+        step = self.log.end(run_id.int, output, error=error, given=given)
         if step is not None and self.log.step(step.parent) is None and error is None:
             said = answer(output)
             if said is not None:
@@ -170,7 +175,7 @@ class Recorder(BaseCallbackHandler):
         if _retrieving.get() == run_id.int:
             _retrieving.set(None if step is None else _open_retriever(self.log, step))
         if self._outer is not None:
-            self._outer._end(run_id, output, error)
+            self._outer._end(run_id, output, error, given)
 
     def _caller(self, told: int | None) -> Hashable | None:
         """Return who called: the context knows better than what a run is told.

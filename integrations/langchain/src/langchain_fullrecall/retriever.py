@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnableSequence
 from langchain_core.runnables.config import merge_configs
 
 from fullrecall import Context, Retrieval, Sample
@@ -207,9 +207,13 @@ def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     try:
         schema = runnable.get_input_jsonschema()
     except Exception:  # noqa: BLE001 - Pydantic has none for a state that is typing.TypedDict
+        if isinstance(runnable, RunnableSequence):
+            return _keys(runnable.first)
         builder = getattr(runnable, "builder", None)
         state = getattr(builder, "input_schema", None) or getattr(builder, "state_schema", None)
         return list(getattr(state, "__annotations__", ()))
+    if isinstance(schema.get("$ref"), str):
+        schema = schema.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], schema)
     properties = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(properties, Mapping):
         return []

@@ -124,7 +124,7 @@ class StoredRun:
             if step.parent != caller.parent:
                 continue  # another one inside has it
             tags, _ = step.labels
-            if caller.tries and set(own) <= set(tags):
+            if caller.tries and own and set(own) <= set(tags):
                 step.parent = caller.id
             elif caller.kind == step.kind == "retriever" and _share(caller, step):
                 if own and set(own) <= set(tags):
