@@ -78,7 +78,7 @@ def grading() -> Any:
 
 def answering_graph() -> Any:
     """The same, whose output is the answer alone."""
-    return grading() | (lambda state: state["answer"])
+    return grading() | (lambda state: "the answer")
 
 
 def assigned() -> Any:

@@ -260,8 +260,7 @@ class _HandingOn:
 
     def settle(self) -> None:
         if not self._groups:
-            if self._inside:
-                self._cut_by_text()
+            self._cut_by_text(self._inside or self._whole_lists_given())
             return
         fresh, passed = self._told_apart()
         for handed in self._inside:
@@ -269,10 +268,11 @@ class _HandingOn:
                 handed.beside = self._step.id
         made = [HandedList(g.passages, self._step, g.path) for g in fresh]
         replaced = self._replaced_outside(made)
+        self._set_aside_others()
         if passed or made:
             replaced += self._unused_inside(made, passed)
         else:
-            self._cut_by_text()
+            self._cut_by_text(self._inside)
         self._replace(replaced, made)
 
     def _told_apart(self) -> tuple[list[_Group], set[Signature]]:
@@ -294,6 +294,7 @@ class _HandingOn:
                 fresh[signature] = group  # a retriever of retrievers is a stage of its own
             elif signature in given:
                 carried = True
+                self._scope.take_up(passage.document for passage in group.passages)
             elif signature in self._flow.signatures:
                 old[signature] = group
             else:
@@ -363,19 +364,39 @@ class _HandingOn:
             self._shown = self._flow.shown_in(self._step.texts)
         return self._shown
 
-    def _cut_by_text(self) -> None:
-        """Keep of the lists from inside what stands in the text that the step returned.
+    def _whole_lists_given(self) -> list[HandedList]:
+        """Return the lists of which this step was given all; a model is given none to hand on."""
+        if self._step.kind == "llm" or not self._given:
+            return []
+        given = {passage.document for group in self._given for passage in group.passages}
+        return [each for each in self._scope.nearest_of_all(given) if each.documents <= given]
+
+    def _set_aside_others(self) -> None:
+        """Set aside what a step was given, if all that it returned is one list without any of it."""
+        if [group.path for group in self._groups] != [()]:
+            return
+        returned = {passage.document for passage in self._groups[0].passages}
+        for handed in self._whole_lists_given():
+            if returned.isdisjoint(handed.documents):
+                handed.replaced = handed.set_aside = True
+
+    def _cut_by_text(self, lists: list[HandedList]) -> None:
+        """Keep of lists what stands in the text that the step returned.
 
         Not where a model read them: then the text is an answer.
         """
-        if not self._step.texts or not self._inside or any(h.read for h in self._inside):
+        if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
         told = self._told()
-        if all(told.isdisjoint(handed.documents) for handed in self._inside):
+        self._scope.take_up(told)
+        if all(told.isdisjoint(handed.documents) for handed in lists):
             return
-        for handed in self._inside:
+        for handed in lists:
             left = [passage for passage in handed.passages if passage.document in told]
             if len(left) == len(handed.passages):
+                continue
+            if not left and handed not in self._inside:
+                handed.replaced = handed.set_aside = True
                 continue
             rest = HandedList(left, self._step, ())
             rest.take([handed])

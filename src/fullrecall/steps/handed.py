@@ -20,11 +20,13 @@ class HandedList:
     """A list that a step returned, until another list takes its place.
 
     `taken` are the lists whose place it took: the stages before it. `beside` is the ID of the last
-    step that returned it, maybe beside others.
+    step that returned it, maybe beside others. It is `set_aside` if a step that was given it
+    returned others, and nothing of it.
     """
 
     __slots__ = (
-        "beside", "documents", "passages", "path", "read", "replaced", "signature", "step", "taken"
+        "beside", "documents", "passages", "path", "read", "replaced", "set_aside", "signature",
+        "step", "taken",
     )  # fmt: skip
 
     def __init__(self, passages: Sequence[Passage], step: Step, path: Path) -> None:
@@ -35,6 +37,7 @@ class HandedList:
         self.path = path
         self.replaced = False
         self.read = False
+        self.set_aside = False
         self.taken: list[HandedList] = []
         self.beside = step.id
 
@@ -92,7 +95,7 @@ class Bucket:
 
     def revive(self, handed: HandedList) -> None:
         """Bring a replaced list back into use."""
-        handed.replaced = False
+        handed.replaced = handed.set_aside = False
         self._note(handed)
 
 
@@ -118,3 +121,14 @@ class Scope:
                 if id(handed) not in seen:
                     seen.add(id(handed))
                     yield handed
+
+    def take_up(self, documents: Iterable[Document]) -> list[HandedList]:
+        """Bring the lists with any of these documents that were set aside back into use."""
+        taken_up = []
+        for document in documents:
+            for bucket in self.buckets:
+                for handed in bucket.replaced(document):
+                    if handed.set_aside:
+                        bucket.revive(handed)
+                        taken_up.append(handed)
+        return taken_up
