@@ -406,3 +406,36 @@ def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any)
         program.retrieve(docs["b"], name="second", group="map", branch="y")
         program.retrieve(docs["a"], name="first", group="map", branch="x")
     assert [call.source for call in program.retrieval().calls] == ["first", "second"]
+
+
+def test_a_step_that_returns_one_of_two_lists(program: Any, docs: Any) -> None:
+    """What it was given besides was not handed on, whether or not the lists share documents."""
+    for others in (["c"], ["a", "c"]):
+        one = type(program)()
+        first = one.retrieve(docs["a"], docs["b"], name="dense")
+        second = one.retrieve(*(docs[letter] for letter in others), name="sparse")
+        one.function("best", {"x": first, "y": second}, first)
+        assert one.ids() == ["a", "b"]
+
+
+def test_branches_that_each_return_one_of_two_lists(program: Any, docs: Any) -> None:
+    """What one branch set aside another one takes up."""
+    with program.call() as call:
+        first = program.retrieve(docs["a"], name="dense")
+        second = program.retrieve(docs["b"], name="sparse")
+        both = {"x": first, "y": second}
+        with program.step("chain", "branches", both) as branches:
+            program.function("x", both, first)
+            program.function("y", both, second)
+            branches.returns({"one": first, "two": second})
+        call.returns("x")
+    assert program.ids() == ["a", "b"]
+
+
+def test_a_function_that_cuts_and_formats(program: Any, docs: Any) -> None:
+    """What stands in its text was handed on: it need not have retrieved itself."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        text = program.function("format", found, joined(found[:2]))
+        call.returns(program.ask(text))
+    assert program.ids() == ["a", "b"]

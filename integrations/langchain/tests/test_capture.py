@@ -20,7 +20,6 @@ from langchain_core.tools import create_retriever_tool
 from langchain_core.tracers.context import _configure_hooks
 
 from fullrecall import IdRecall, Sample
-from fullrecall.errors import InputError
 from langchain_fullrecall import Selection, capture_retrievals
 from langchain_fullrecall.capture import Capture
 from langchain_fullrecall.recorder import Recorder, capturing

@@ -308,7 +308,9 @@ def test_a_run_that_langchain_skips_is_not_scored_as_zero(
     assert isinstance(down["Error"], ConnectionError)
     (mean,) = outcome["aggregate_metrics"]
     assert mean["score"] == 0.5
-    assert mean["comment"].startswith("mean of 1 of 2 runs; 1 unscored: no retrieval: ConnectionError")
+    assert mean["comment"].startswith(
+        "mean of 1 of 2 runs; 1 unscored: no retrieval: ConnectionError"
+    )
     assert len(kept.feedback) == 2
 
 

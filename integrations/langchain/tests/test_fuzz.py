@@ -231,13 +231,17 @@ class Changing(BaseDocumentCompressor):
         if kind == 0:
             return documents[: drawn.randint(1, 3)]
         if kind == 1:
-            return sorted(documents, key=lambda each: each.page_content, reverse=drawn.random() < 0.5)
+            return sorted(
+                documents, key=lambda each: each.page_content, reverse=drawn.random() < 0.5
+            )
         if kind == 2:
             return [Document(each.page_content, id=each.id) for each in documents[::-1]]
         if kind == 3:
             return [Document(each.page_content) for each in documents]
         if kind == 4:
-            return [Document(each.page_content[:50], id=f"new-{n}") for n, each in enumerate(documents)]
+            return [
+                Document(each.page_content[:50], id=f"new-{n}") for n, each in enumerate(documents)
+            ]
         return list(documents)
 
 

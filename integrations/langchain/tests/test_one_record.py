@@ -48,12 +48,13 @@ def scores(example: Any, target: Callable[..., Any], evaluator: Any, **wanted: A
     row = example("abc", **wanted)
     kept: list[Run] = []
 
-    class Keeping(type(evaluator)):  # type: ignore[misc]
-        def evaluate_run(self, run: Run, *args: Any, **kwargs: Any) -> Any:
-            kept.append(run)
-            return super().evaluate_run(run, *args, **kwargs)
+    measure_run = evaluator.measure_run
 
-    evaluator.__class__ = Keeping
+    def keeping(run: Run, *args: Any) -> Any:
+        kept.append(run)
+        return measure_run(run, *args)
+
+    evaluator.measure_run = keeping
     outcome = evaluate(
         target, data=[row], evaluators=[evaluator], client=offline_client(), upload_results=False
     )

@@ -22,9 +22,7 @@ class Called:
         found = [Context(f"text {letter}", id=letter) for letter in ids]
         self.contexts = fields.pop("contexts", found)
         tags = fields.pop("tags", ())
-        self.step = Step(
-            object(), None, "retriever", name, query=name, labels=(tags, {}), **fields
-        )
+        self.step = Step(object(), None, "retriever", name, query=name, labels=(tags, {}), **fields)
 
 
 def call(name: str, ids: str = "", *children: Called, **fields: Any) -> Called:
@@ -67,9 +65,7 @@ CALLS = (
 
 def seen(selection: Selection, calls: Any = CALLS, **reading: Any) -> Retrieval:
     """Return the record of the selected calls."""
-    return Reading(DocumentReader(**reading), selection).retrieval(
-        steps_of(calls), unseen="unseen"
-    )
+    return Reading(DocumentReader(**reading), selection).retrieval(steps_of(calls), unseen="unseen")
 
 
 def ids(selection: Selection, calls: Any = CALLS, **reading: Any) -> str:

@@ -19,11 +19,7 @@ from langchain_classic.retrievers import ContextualCompressionRetriever, Ensembl
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import (
-    RunnableLambda,
-    RunnableParallel,
-    RunnablePassthrough,
-)
+from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tools import ToolException, tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy
@@ -182,9 +178,7 @@ def compressed(compressor: Any) -> Callable[[], Any]:
     """Return what makes a retriever with a compressor."""
 
     def make() -> Any:
-        return ContextualCompressionRetriever(
-            base_compressor=compressor(), base_retriever=Store()
-        )
+        return ContextualCompressionRetriever(base_compressor=compressor(), base_retriever=Store())
 
     return make
 
@@ -373,7 +367,9 @@ def test_one_right_number_on_every_path(shape: str, client: Client) -> None:
         assert ids == expected, path
 
 
-@pytest.mark.parametrize("shape", ["retrieve, grade, generate", "fusion below a parallel", "ensemble"])
+@pytest.mark.parametrize(
+    "shape", ["retrieve, grade, generate", "fusion below a parallel", "ensemble"]
+)
 def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
     """Objects are dropped and collected at random while others run."""
     import gc

@@ -13,7 +13,6 @@ from langchain_classic.retrievers import (
     EnsembleRetriever,
     MergerRetriever,
     MultiQueryRetriever,
-    ParentDocumentRetriever,
 )
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun, Callbacks
@@ -22,9 +21,6 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
-from langchain_core.stores import InMemoryStore
-from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_text_splitters import CharacterTextSplitter
 
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.evaluation.stages import evaluate_stages

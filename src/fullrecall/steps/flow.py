@@ -268,7 +268,7 @@ class _HandingOn:
                 handed.beside = self._step.id
         made = [HandedList(g.passages, self._step, g.path) for g in fresh]
         replaced = self._replaced_outside(made)
-        self._set_aside_others()
+        self._set_aside_others(made)
         if passed or made:
             replaced += self._unused_inside(made, passed)
         else:
@@ -294,7 +294,8 @@ class _HandingOn:
                 fresh[signature] = group  # a retriever of retrievers is a stage of its own
             elif signature in given:
                 carried = True
-                self._scope.take_up(passage.document for passage in group.passages)
+                first = (passage.document for passage in group.passages[:1])
+                self._scope.take_up(first, signature)
             elif signature in self._flow.signatures:
                 old[signature] = group
             else:
@@ -371,13 +372,16 @@ class _HandingOn:
         given = {passage.document for group in self._given for passage in group.passages}
         return [each for each in self._scope.nearest_of_all(given) if each.documents <= given]
 
-    def _set_aside_others(self) -> None:
-        """Set aside what a step was given, if all that it returned is one list without any of it."""
+    def _set_aside_others(self, made: list[HandedList]) -> None:
+        """Set aside what a step was given and did not return, if one list is all it returned."""
         if [group.path for group in self._groups] != [()]:
             return
-        returned = {passage.document for passage in self._groups[0].passages}
+        (group,) = self._groups
+        returned = {passage.document for passage in group.passages}
         for handed in self._whole_lists_given():
-            if returned.isdisjoint(handed.documents):
+            if handed.signature == group.signature:
+                continue
+            if not made or returned.isdisjoint(handed.documents):
                 handed.replaced = handed.set_aside = True
 
     def _cut_by_text(self, lists: list[HandedList]) -> None:

@@ -122,13 +122,17 @@ class Scope:
                     seen.add(id(handed))
                     yield handed
 
-    def take_up(self, documents: Iterable[Document]) -> list[HandedList]:
-        """Bring the lists with any of these documents that were set aside back into use."""
-        taken_up = []
+    def take_up(
+        self, documents: Iterable[Document], signature: Signature | None = None
+    ) -> None:
+        """Bring lists that were set aside back into use.
+
+        That is the one of this signature, or those with documents that no list in use has.
+        """
         for document in documents:
+            if signature is None and self.nearest(document):
+                continue
             for bucket in self.buckets:
                 for handed in bucket.replaced(document):
-                    if handed.set_aside:
+                    if handed.set_aside and signature in (None, handed.signature):
                         bucket.revive(handed)
-                        taken_up.append(handed)
-        return taken_up

@@ -260,9 +260,7 @@ class _Calls:
     def in_order(self, passages: Iterable[Passage]) -> list[Passage]:
         """Return retrieved passages in the order of their calls."""
         places = self._tree.places
-        return sorted(
-            passages, key=lambda each: (self.of(each)[0], places[_origin(each).id])
-        )
+        return sorted(passages, key=lambda each: (self.of(each)[0], places[_origin(each).id]))
 
     def _call(self, step: Step) -> Step:
         call = self._outermost.get(step.id)

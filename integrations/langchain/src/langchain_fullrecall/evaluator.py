@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import set_config_context
+from langsmith import trace
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, RunEvaluator
 
 from fullrecall import IdRecall, Retrieval, Sample
@@ -97,11 +102,18 @@ class RecallStringEvaluator(RunEvaluator):
         self._retriever = None if retriever is None else _retriever(retriever, options)
         self._summary: RecallSummary | None = None
         watch(self)
-        if _CLASSIC in sys.modules:  # it takes two seconds to load: only where it is in use
-            sys.modules[_CLASSIC].StringEvaluator.register(type(self))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
+
+    @property
+    def __class__(self) -> type:
+        # Asked by `isinstance`: one of LangChain's string evaluators, whenever that is imported.
+        # It takes two seconds to load, so only where it is in use.
+        classic = sys.modules.get(_CLASSIC)
+        if classic is not None:
+            classic.StringEvaluator.register(type(self))
+        return type(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_summary": None}  # what it remembers is this process's
@@ -136,6 +148,15 @@ class RecallStringEvaluator(RunEvaluator):
         """Whether it is to be passed the question: yes. It does without, unless it retrieves."""
         return True
 
+    def each(self) -> list[RecallStringEvaluator]:
+        """Return one evaluator for each measure, for the `evaluators` of `evaluate_comparative`."""
+        single = []
+        for measure in self.measures:
+            evaluator = copy(self)
+            evaluator.measures, evaluator._summary = (measure,), None
+            single.append(evaluator)
+        return single
+
     @property
     def summary(self) -> RecallSummary:
         """The summary evaluator of this evaluator's scores; see `RecallSummary`.
@@ -149,26 +170,36 @@ class RecallStringEvaluator(RunEvaluator):
             return self._summary
 
     def evaluate_run(
-        self,
-        run: Run,
-        example: Example | None = None,
-        evaluator_run_id: UUID | None = None,  # noqa: ARG002 - LangSmith passes it
+        self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResult | EvaluationResults:
         """Return the feedback for a run. Raises nothing: what fails is said in the comment."""
-        return self._feedback(run, self.measure_run(run, example))
+        with self._traced(run, evaluator_run_id) as source_run:
+            measured = self.measure_run(run, example)
+        return self._feedback(run, measured, source_run)
 
     async def aevaluate_run(
-        self,
-        run: Run,
-        example: Example | None = None,
-        evaluator_run_id: UUID | None = None,  # noqa: ARG002 - LangSmith passes it
+        self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResult | EvaluationResults:
         """Return the same as `evaluate_run`, without blocking."""
-        try:
-            measured = await ameasure(self._case_of(run, example), self.scorer, self._retriever)
-        except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
-            measured = unscored(self.scorer, reason(error))
-        return self._feedback(run, self._named(measured))
+        with self._traced(run, evaluator_run_id) as source_run:
+            try:
+                measured = await ameasure(self._case_of(run, example), self.scorer, self._retriever)
+            except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
+                measured = unscored(self.scorer, reason(error))
+        return self._feedback(run, self._named(measured), source_run)
+
+    @contextmanager
+    def _traced(self, run: Run, run_id: UUID | None) -> Iterator[UUID | None]:
+        """Trace a block as the run of this evaluator, which a judge's calls lie below.
+
+        What asks nobody needs no trace. Yields the ID of the run, None for no trace.
+        """
+        if getattr(self.scorer, "judge", None) is None or run_id is None:
+            yield None
+            return
+        name, inputs = self.evaluation_name, {"run": str(run.id)}
+        with trace(name, run_id=run_id, inputs=inputs, project_name="evaluators"):
+            yield run_id
 
     def measure_run(self, run: Run, example: Example | None) -> Measured:
         """Return what a run comes to, with all that explains it. Raises nothing."""
@@ -192,7 +223,8 @@ class RecallStringEvaluator(RunEvaluator):
 
         That is the form of openevals, of pytest and of LangSmith's own functions: one mapping
         with `key`, `score` and `comment`, or a list of them where there are several measures.
-        `(runs, example)` compares runs, as `evaluate_comparative` asks: by the first measure.
+        `(runs, example)` compares runs, as `evaluate_comparative` asks: by one measure, so that
+        `each()` is what it is passed where there are several.
         """
         if runs is not None:
             return self._compared(runs, example)
@@ -227,9 +259,11 @@ class RecallStringEvaluator(RunEvaluator):
 
         Raises `InputError` for values that cannot be read.
         """
-        retriever, in_chain = self._call(**kwargs)
+        retriever, config, in_chain = self._call(**kwargs)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
-        return self._returned(measure(case, self.scorer, retriever), in_chain=in_chain)
+        with set_config_context(config) as context:
+            measured = context.run(measure, case, self.scorer, retriever)
+        return self._returned(measured, in_chain=in_chain)
 
     async def aevaluate_strings(
         self,
@@ -241,9 +275,11 @@ class RecallStringEvaluator(RunEvaluator):
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Return the same as `evaluate_strings`, without blocking."""
-        retriever, in_chain = self._call(**kwargs)
+        retriever, config, in_chain = self._call(**kwargs)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
-        measured = await ameasure(case, self.scorer, retriever)
+        with set_config_context(config) as context:
+            measuring = ameasure(case, self.scorer, retriever)
+            measured = await asyncio.create_task(measuring, context=context)
         return self._returned(measured, in_chain=in_chain)
 
     def _call(
@@ -253,32 +289,39 @@ class RecallStringEvaluator(RunEvaluator):
         tags: list[str] | None = None,
         metadata: dict[str, Any] | None = None,
         include_run_info: bool = False,
-    ) -> tuple[Retriever | None, bool]:
-        """Return the retriever of this call, and whether LangChain's own chain calls.
+    ) -> tuple[Retriever | None, RunnableConfig, bool]:
+        """Return the retriever and the config of this call, and whether LangChain's chain calls.
 
         It alone passes `include_run_info`. Any other argument is a `TypeError`: a mistyped
         `retrieved_documents` must not pass.
         """
         retriever = self._retriever
+        config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
         if isinstance(retriever, ObservedRetriever):
-            config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
             retriever = retriever.with_config(config)
-        return retriever, include_run_info
+        return retriever, config, include_run_info
 
     def _named(self, measured: Measured) -> Measured:
         return measured._replace(result=replace(measured.result, method=self.method))
 
-    def _feedback(self, run: Run, measured: Measured) -> EvaluationResult | EvaluationResults:
+    def _feedback(
+        self, run: Run, measured: Measured, source_run: UUID | None
+    ) -> EvaluationResult | EvaluationResults:
         if self._summary is not None:
             self._summary.remember(run.id, measured)
         pairs = zip(self.feedback_keys, self.measures, strict=True)
         found = [
-            feedback(measured, key, each, whole=self._keep and place == 0)
+            feedback(measured, key, each, whole=self._keep and place == 0, source_run=source_run)
             for place, (key, each) in enumerate(pairs)
         ]
         return found[0] if len(found) == 1 else EvaluationResults(results=found)
 
     def _compared(self, runs: Sequence[Run], example: Example | None) -> dict[str, Any]:
+        if len(self.measures) > 1:
+            raise ParameterError(
+                "a comparison takes one measure: pass evaluators=evaluator.each(), which gives "
+                "one evaluator for each"
+            )
         measured = {run.id: self.measure_run(run, example) for run in runs}
         first = self.measures[0]
         return {
