@@ -10,8 +10,9 @@ from typing import Any
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.runnables import Runnable
 
+from fullrecall.steps import retrieval_of
 from langchain_fullrecall.recorder import ROOT, Recorder
 
 
@@ -33,20 +34,23 @@ class _Outer(BaseRetriever):
         return _Inner().invoke(query)[:1]
 
 
-def _down(_question: str) -> list[Document]:
-    raise TimeoutError
+class _Down(_Inner):
+    """Fails."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        raise TimeoutError
 
 
 @cache
 def broken() -> str | None:
     """Return why nothing can be recorded with this version of LangChain; None if all is well.
 
-    A tiny chain runs once through LangChain's own callbacks: a failed step with a fallback that is
-    a retriever inside of a retriever.
+    A tiny chain runs once through LangChain's own callbacks: a retriever that fails, whose
+    fallback is a retriever with another one inside.
     """
-    from fullrecall.steps import retrieval_of
-
-    chain: Runnable[Any, Any] = RunnableLambda(_down).with_fallbacks([_Outer()])
+    chain: Runnable[Any, Any] = _Down().with_fallbacks([_Outer()])
     recorder = Recorder()
     recorder.begin_call("q")
     try:
@@ -59,9 +63,12 @@ def broken() -> str | None:
     inner, outer = steps.get("retriever_Inner"), steps.get("retriever_Outer")
     if inner is None or outer is None or inner.parent != outer.id:
         return _told("a retriever inside of a retriever is not reported as such")
+    fallbacks = recorder.log.step(outer.parent)
+    if fallbacks is None or not fallbacks.tries:
+        return _told("what has fallbacks is not reported as such")
     found = retrieval_of(recorder.log.steps, root=ROOT)
     if found.error is not None or [c.id for c in found.contexts or ()] != ["1"]:
-        return _told(found.error or "a fallback is not reported as such")
+        return _told(found.error or "the record of a tiny run is wrong")
     return None
 
 
