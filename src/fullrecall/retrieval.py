@@ -20,6 +20,9 @@ from fullrecall.identifiers import as_list, shown
 Read: TypeAlias = Literal["yes", "partly", "no"]
 """Whether the model's prompt had the text of a context: all of it, a part of it, none of it."""
 
+View: TypeAlias = Literal["contexts", "retrieved", "read"]
+"""Which list of a record is meant: what was kept, all that was retrieved, what the prompt had."""
+
 FailedCalls: TypeAlias = Literal["unscored", "score"]
 """What a failed call makes of its sample: unscored, or scored by what the other calls returned."""
 
@@ -195,6 +198,33 @@ class Retrieval:
             error = _some_failed(failed, roots)
         read = None if prompts is None or final is None else read_in(final, prompts)
         return cls(final, calls=roots, ranks=ranks, response=response, read=read, error=error)
+
+    def view(self, name: View) -> Retrieval | None:
+        """Return the same record of another of its three lists; None where it is not known.
+
+        - "contexts": the final list, as it is.
+        - "retrieved": all that was retrieved, each context at its best rank within its call.
+        - "read": the final contexts that the model's prompt had whole.
+
+        Raises `ParameterError` for another name.
+        """
+        if name not in get_args(View):
+            raise ParameterError(f"view must be one of {', '.join(get_args(View))}, got {name!r}")
+        if name == "contexts":
+            return self
+        if name == "read":
+            return self.in_prompt
+        if self.retrieved is None:
+            return None
+        sources = [call for call in _calls(self.calls) if call.contexts and not call.children]
+        best: dict[Hashable, int] = {}
+        for call in sources:
+            for rank, context in enumerate(call.contexts or (), start=1):
+                best[_identity(context)] = min(rank, best.get(_identity(context), rank))
+        placed = [(best.get(_identity(c), n), c) for n, c in enumerate(self.retrieved, start=1)]
+        placed.sort(key=lambda pair: pair[0])
+        ranks = None if len(sources) < 2 else [rank for rank, _ in placed]  # noqa: PLR2004
+        return Retrieval([c for _, c in placed], ranks=ranks, error=self.error)
 
     def with_contexts(self, contexts: Iterable[ContextLike]) -> Retrieval:
         """Return the same record of another final list, in the order of its ranks."""

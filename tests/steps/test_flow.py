@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from fullrecall import Context
+from fullrecall import Context, Retrieval
 from fullrecall.steps import retrieval_of
 
 
@@ -439,3 +440,32 @@ def test_a_function_that_cuts_and_formats(program: Any, docs: Any) -> None:
         text = program.function("format", found, joined(found[:2]))
         call.returns(program.ask(text))
     assert program.ids() == ["a", "b"]
+
+
+def test_the_three_lists(program: Any, docs: Any) -> None:
+    """What was retrieved, what was kept of it, and what the prompt had."""
+    with program.call() as call:
+        first = program.retrieve(docs["a"], docs["b"], docs["c"])
+        second = program.retrieve(docs["d"], docs["a"], query="q2")
+        kept = program.function("rerank", {"x": first, "y": second}, [docs["d"], docs["b"]])
+        call.returns(program.ask(joined(kept[:1])))
+    found = program.retrieval()
+    ids = {
+        name: [context.id for context in view.contexts or ()]
+        for name in ("retrieved", "contexts", "read")
+        if (view := found.view(name)) is not None
+    }
+    assert ids == {"retrieved": ["a", "d", "b", "c"], "contexts": ["d", "b"], "read": ["d"]}
+    assert found.view("retrieved").ranks == (1, 1, 2, 3)
+    with pytest.raises(ValueError, match="view must be one of contexts, retrieved, read"):
+        found.view("kept")
+
+
+def test_a_record_comes_back_from_a_file(program: Any, docs: Any) -> None:
+    """With all its lists, each context written once."""
+    found = program.retrieve(docs["a"], docs["b"], docs["c"])
+    program.function("rerank", found, [docs["c"], docs["a"]])
+    record = program.retrieval()
+    plain = json.loads(json.dumps(record.to_dict()))
+    assert Retrieval.from_dict(plain) == record
+    assert [context["id"] for context in plain["dropped"]] == ["b"]

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import subprocess
 import sys
+import weakref
 from typing import Any
 from uuid import uuid4
 
@@ -151,12 +152,14 @@ def test_lists_of_messages_are_outputs_and_references() -> None:
 def test_an_evaluator_leaves_other_retrievals_alone() -> None:
     """Nothing outside of an experiment is recorded, and nothing at all once it is gone."""
     evaluator = RecallStringEvaluator()
+    before = dict(live._experiments._recorders)
     Store().invoke("q")
-    assert live._experiments._recorders == {}
+    assert live._experiments._recorders == before
     assert live._experiments.get() is None
+    gone = weakref.ref(evaluator)
     del evaluator
     gc.collect()
-    assert not live._experiments.evaluators
+    assert gone() is None
 
 
 def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example: Any) -> None:
@@ -171,6 +174,7 @@ def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example
     assert live._experiments._recorders
     del evaluator, results
     gc.collect()
+    live._experiments.evaluators.clear()  # those of other tests
     Store().invoke("q")
     assert not live._experiments._recorders
 

@@ -29,11 +29,11 @@ class Capture:
         """
         recorder = self._recorder
         steps = recorder.log.steps
-        chosen = {id for id, asked in recorder.asked.items() if asked == question}
+        chosen = {run for run, asked in recorder.asked.items() if asked == question}
         if question is not None and chosen:
             steps = _below(steps, chosen)
         present = {step.id for step in steps}
-        responses = [text for id, text in recorder.answered.items() if id in present]
+        responses = [text for run, text in recorder.answered.items() if run in present]
         return self._reading.retrieval(
             steps,
             response=responses[-1] if len(responses) == 1 else None,

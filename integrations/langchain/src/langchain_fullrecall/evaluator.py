@@ -107,7 +107,7 @@ class RecallStringEvaluator(RunEvaluator):
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
 
     @property
-    def __class__(self) -> type:
+    def __class__(self) -> type:  # type: ignore[misc]
         # Asked by `isinstance`: one of LangChain's string evaluators, whenever that is imported.
         # It takes two seconds to load, so only where it is in use.
         classic = sys.modules.get(_CLASSIC)
@@ -150,12 +150,12 @@ class RecallStringEvaluator(RunEvaluator):
 
     def each(self) -> list[RecallStringEvaluator]:
         """Return one evaluator for each measure, for the `evaluators` of `evaluate_comparative`."""
-        single = []
-        for measure in self.measures:
-            evaluator = copy(self)
-            evaluator.measures, evaluator._summary = (measure,), None
-            single.append(evaluator)
-        return single
+        return [self._with(each) for each in self.measures]
+
+    def _with(self, single: Measure) -> RecallStringEvaluator:
+        evaluator = copy(self)
+        evaluator.__dict__.update(measures=(single,), _summary=None)
+        return evaluator
 
     @property
     def summary(self) -> RecallSummary:

@@ -31,9 +31,9 @@ class LangChainReader(ValueReader):
             return DocumentCopy(0, own_id, value.page_content, Original(own_id, None, metadata, {}))
         if not (isinstance(value, Mapping) and is_document(value)):
             return None
-        text, own_id, score, metadata, place = parts_of(value)
-        known = None if own_id is None else str(own_id)
-        return DocumentCopy(0, known, text or "", Original(own_id, score, metadata, place))
+        text, given_id, score, metadata, place = parts_of(value)
+        known = None if given_id is None else str(given_id)
+        return DocumentCopy(0, known, text or "", Original(given_id, score, metadata, place))
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
         """Return whether a document has the text, ID and metadata that were copied."""

@@ -123,7 +123,7 @@ class Recorder(BaseCallbackHandler):
         told = None if isinstance(error, GeneratorExit) else brief(error)
         self._end(run_id, None, told, fields.get("inputs"))
 
-    on_retriever_end = on_tool_end = on_llm_end = on_chain_end
+    on_retriever_end = on_tool_end = on_llm_end = on_chain_end  # type: ignore[assignment]
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
     def _begin(
@@ -249,8 +249,8 @@ def branch_of(tags: Any, call_id: str | None = None) -> tuple[Hashable | None, s
 
 
 def _code_of(construct: type, *methods: str) -> list[CodeType]:
-    found = (getattr(construct, method, None) for method in methods)
-    return [method.__code__ for method in found if hasattr(method, "__code__")]
+    codes = (getattr(getattr(construct, method, None), "__code__", None) for method in methods)
+    return [code for code in codes if code is not None]
 
 
 _FALLBACKS = frozenset(
