@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -469,3 +470,21 @@ def test_a_record_comes_back_from_a_file(program: Any, docs: Any) -> None:
     plain = json.loads(json.dumps(record.to_dict()))
     assert Retrieval.from_dict(plain) == record
     assert [context["id"] for context in plain["dropped"]] == ["b"]
+
+
+@pytest.mark.parametrize("rooted", [True, False])
+def test_one_retriever_is_the_general_way_made_short(
+    program: Any, docs: Any, *, rooted: bool
+) -> None:
+    """A step beside it that returns nothing takes the general way: the record is the same."""
+    records = []
+    for beside in (False, True):
+        one = type(program)()
+        with one.call() if rooted else contextlib.nullcontext() as call:
+            if beside:
+                one.function("note", "q", None)
+            found = one.retrieve(docs["b"], docs["a"], docs["c"])
+            if rooted:
+                call.returns(found)
+        records.append(one.retrieval(response="x"))
+    assert records[0] == records[1]

@@ -122,9 +122,7 @@ class Scope:
                     seen.add(id(handed))
                     yield handed
 
-    def take_up(
-        self, documents: Iterable[Document], signature: Signature | None = None
-    ) -> None:
+    def take_up(self, documents: Iterable[Document], signature: Signature | None = None) -> None:
         """Bring lists that were set aside back into use.
 
         That is the one of this signature, or those with documents that no list in use has.

@@ -60,6 +60,10 @@ def retrieval_of(
     """
     if failed_calls not in ("unscored", "score"):
         raise ParameterError(f"failed_calls must be 'unscored' or 'score', got {failed_calls!r}")
+    steps = list(steps)
+    found = _of_one_retriever(steps, root, response, context) if partial is None else None
+    if found is not None:
+        return found
     tree = Tree(steps, root)
     failures = failures_of(tree)
     flow = Flow(tree, failures.lost)
@@ -67,6 +71,36 @@ def retrieval_of(
     record = _Record(tree, flow, failures, context)
     error = partial or record.problem(failed_calls, frozenset(other_tools), unseen)
     return record.retrieval(response, error)
+
+
+def _of_one_retriever(
+    steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
+) -> Retrieval | None:
+    """Return what one retriever returned, if the call handed on just that; None for all else.
+
+    It is what the general way gives, at a third of its cost: most calls are such ones.
+    """
+    if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
+        return None
+    step = steps[-1]
+    for each in steps:
+        if each.given or each.error or each.ended is None or len(each.returned) != 1:
+            return None
+    ((path, copies, certain),) = step.returned
+    first_path, first, _ = steps[0].returned[0]
+    if not step.retrieves or not certain or path or first_path or first != copies:
+        return None
+    if len({(copy.id, copy.text) for copy in copies}) < len(copies):
+        return None
+    contexts = tuple([make(copy, copy.id) for copy in copies])
+    return Retrieval(
+        contexts,
+        calls=(Call(step.name, step.query, contexts),),
+        response=response,
+        retrieved=contexts,
+        call_numbers=(1,) * len(contexts),
+        seconds=(step.seconds,) * len(contexts),
+    )
 
 
 class _Record:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
@@ -93,6 +93,10 @@ class ValueReader:
         self._copies[id(value)] = (value, copy)
         return copy
 
+    def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
+        """Return each item, or the first of a pair of it and its score, as a copy."""
+        return [self.copy(_without_score(item) if type(item) is tuple else item) for item in items]
+
     def _document(self, value: object) -> DocumentCopy | None:
         own = self.document(value)
         if own is not None:
@@ -133,7 +137,7 @@ class ValueReader:
     ) -> None:  # fmt: skip
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
             return  # a vector
-        copies = [self.copy(_without_score(item)) for item in value]
+        copies = self.copies(value)
         documents = tuple(copy for copy in copies if copy is not None)
         if documents or not value:
             lists.append(DocumentList(path, documents))

@@ -20,6 +20,9 @@ from langchain_fullrecall.documents import Original, is_document, parts_of
 from langchain_fullrecall.messages import text_of
 
 
+_NO_PLACE: dict[str, Any] = {}
+
+
 class LangChainReader(ValueReader):
     """Copies documents with `Document.id` as their ID; `id_key` is applied to the record."""
 
@@ -35,16 +38,21 @@ class LangChainReader(ValueReader):
         known = None if given_id is None else str(given_id)
         return DocumentCopy(0, known, text or "", Original(given_id, score, metadata, place))
 
-    def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
-        """Return whether a document has the text, ID and metadata that were copied."""
+    def copy(self, value: object) -> DocumentCopy | None:
+        """Return a document as a copy; the one of before if nothing of it has changed."""
         if type(value) is not Document:
-            return super().is_unchanged(value, copy)
-        own = copy.detail
-        return (
-            value.page_content is copy.text
-            and value.id == own.id
-            and value.metadata == own.metadata
-        )
+            return super().copy(value)
+        known = self._copies.get(id(value))
+        if known is not None:
+            text, own = known[1].text, known[1].detail
+            if value.page_content is text and (value.id, value.metadata) == (own.id, own.metadata):
+                return known[1]
+        own_id, metadata = value.id, dict(value.metadata)
+        detail = Original(own_id, None, metadata, _NO_PLACE)
+        copy = DocumentCopy(id(value), own_id, value.page_content, detail)
+        self._spend(value.page_content)
+        self._copies[id(value)] = (value, copy)
+        return copy
 
     def message(self, value: Any) -> Fields | None:
         """Return the text of a message, and what a tool attached to it."""

@@ -9,7 +9,14 @@ from typing import Any
 from fullrecall import Context, Retrieval
 from fullrecall.errors import InputError
 from fullrecall.retrieval import FailedCalls
-from fullrecall.steps import DocumentCopy, DocumentList, Step, ValueReader, retrieval_of
+from fullrecall.steps import (
+    DocumentCopy,
+    DocumentList,
+    Step,
+    ValueReader,
+    plain_context,
+    retrieval_of,
+)
 from langchain_fullrecall.documents import DocumentReader, Original
 from langchain_fullrecall.outputs import declared, declared_error, declares_nothing
 from langchain_fullrecall.recorder import brief
@@ -68,12 +75,9 @@ class Reading:
         return self._collapsed(found)
 
     def _context(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-        if isinstance(copy.detail, Context):
-            own = copy.detail
-            return own if own.id == id else Context(**{**own.to_dict(), "id": id})
-        if not isinstance(copy.detail, Original):
-            return Context(copy.text or (None if id else ""), id=id)
-        return self.reader.context(copy.text, id, copy.detail)
+        if isinstance(copy.detail, Original):
+            return self.reader.context(copy.text, id, copy.detail)
+        return plain_context(copy, id)
 
     def _collapsed(self, found: Retrieval) -> Retrieval:
         """Return a retrieval in which each ID counts once, if this reading collapses them."""

@@ -157,7 +157,7 @@ class ObservedRetriever:
     def _watched(self, sample: Sample, found: Retrieval) -> Retrieval:
         """Warn, once, where no reference ID was seen in the first samples that name any."""
         with self._lock:
-            if self._watch is None:
+            if self._watch is None or not sample.reference_context_ids:
                 return found
             self._watch.noted(sample.with_retrieval(found))
             if not self._watch.is_enough:
