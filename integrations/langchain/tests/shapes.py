@@ -47,9 +47,9 @@ TEXTS = {
 }
 
 
-def doc(letter: str, *, id: str | None = "") -> Document:
-    """Return a new document of this letter; with another ID, or None."""
-    return Document(TEXTS[letter], id=letter if id == "" else id)
+def doc(letter: str, *, named: bool = True) -> Document:
+    """Return a new document of this letter, with its ID or without one."""
+    return Document(TEXTS[letter], id=letter if named else None)
 
 
 def joined(documents: list[Document]) -> str:

@@ -209,6 +209,8 @@ class Random:
 
 
 class State(TypedDict, total=False):
+    """A graph's state."""
+
     question: str
     documents: list[Document]
     answer: str
@@ -288,6 +290,5 @@ def test_no_number_is_wrong(*, awaited: bool) -> None:
             outcomes[re.sub(r"[^a-zA-Z ]", "", str(reason))[:40]] += 1
         elif said != expected:
             wrong.append((seed, sorted(said), sorted(expected)))
-    print(dict(outcomes), len(wrong), wrong[:20])
     assert not wrong
-    assert outcomes.total() <= PROGRAMS / 5
+    assert outcomes.total() <= PROGRAMS / 20, outcomes

@@ -219,7 +219,7 @@ def test_a_traced_function_is_a_retriever(
 def test_a_target_may_return_what_it_found(
     output: Any, score: float | None, example: Any, feedback_of: Any
 ) -> None:
-    """Where no retriever was traced a list is what was retrieved, of texts too; a text is an answer."""
+    """Where no retriever was traced a list is what was retrieved; a text is an answer."""
     evaluator = RecallStringEvaluator(TextRecall())
     row = example(reference_contexts=["The Seine flows through Paris."])
     assert feedback_of(evaluator, lambda inputs: output, row).score == score

@@ -41,6 +41,8 @@ PROMPT = ChatPromptTemplate.from_template("Context: {context}\nQuestion: {questi
 
 
 class State(TypedDict, total=False):
+    """A graph's state."""
+
     question: str
     documents: list[Document]
     answer: str
@@ -164,6 +166,7 @@ class Dropping(BaseDocumentCompressor):
     """Returns the best document without its ID, as Cohere's reranker does."""
 
     def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+        """Return one document."""
         return [Document(documents[1].page_content, metadata={"relevance": 0.9})]
 
 
@@ -171,6 +174,7 @@ class Minting(BaseDocumentCompressor):
     """Returns a shortened text under a new ID."""
 
     def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
+        """Return one document."""
         return [Document(documents[2].page_content[:40], id="new-1")]
 
 
@@ -187,7 +191,7 @@ def lambda_compressed() -> Any:
     """A reranker without IDs as a step of a chain that answers."""
     return (
         Store()
-        | (lambda documents: [doc("b", id=None)])
+        | (lambda documents: [doc("b", named=False)])
         | joined
         | Model()
     )  # fmt: skip
@@ -229,7 +233,7 @@ def calling_tool(error: type[Exception] | None, *, handled: bool, swallow: bool 
             call = {"args": {"query": question}, "id": "1", "name": "search", "type": "tool_call"}
             try:
                 second = search.invoke(call).content
-            except Exception:  # the application goes on
+            except ValueError:  # the application goes on
                 second = ""
             return Model().invoke(f"{first} {second}").content
 
@@ -248,6 +252,8 @@ def commanding() -> Any:
 
 
 class Adding(TypedDict, total=False):
+    """A graph's state, whose documents add up."""
+
     question: str
     documents: Annotated[list[Document], operator.add]
     answer: str

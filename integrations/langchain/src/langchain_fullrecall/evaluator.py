@@ -106,8 +106,8 @@ class RecallStringEvaluator(RunEvaluator):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         # Asked by `isinstance`: one of LangChain's string evaluators, whenever that is imported.
         # It takes two seconds to load, so only where it is in use.
         classic = sys.modules.get(_CLASSIC)

@@ -19,7 +19,6 @@ from fullrecall.steps.values import Fields
 from langchain_fullrecall.documents import Original, is_document, parts_of
 from langchain_fullrecall.messages import text_of
 
-
 _NO_PLACE: dict[str, Any] = {}
 
 

@@ -67,13 +67,13 @@ class Recorder(BaseCallbackHandler):
         asked = question(inputs) if fields.get("parent_run_id") is None else None
         if type(inputs) is list and all(isinstance(each, str) for each in inputs):
             self._mapped[run_id.int] = {each: place for place, each in enumerate(inputs)}
-        self._begin("chain", serialized, inputs, run_id, fields, query=asked)
+        self.began("chain", serialized, inputs, run_id, fields, query=asked)
 
     def on_retriever_start(
         self, serialized: dict[str, Any] | None, query: str, *, run_id: UUID, **fields: Any
     ) -> None:
         """Write down that a retriever began."""
-        self._begin("retriever", serialized, None, run_id, fields, query=str(query))
+        self.began("retriever", serialized, None, run_id, fields, query=str(query))
         _retrieving.set(run_id.int)
 
     def on_tool_start(
@@ -88,7 +88,7 @@ class Recorder(BaseCallbackHandler):
         """Write down that a tool began."""
         name = (serialized or {}).get("name") or fields.get("name")
         asked = tool_query(inputs or input_str) or repr(inputs or input_str)
-        self._begin(
+        self.began(
             "tool", serialized, inputs, run_id, {**fields, "name": name}, query=asked, callee=name
         )
 
@@ -101,13 +101,13 @@ class Recorder(BaseCallbackHandler):
         **fields: Any,
     ) -> None:
         """Write down what a chat model is sent."""
-        self._begin("llm", serialized, None, run_id, fields, prompt=messages)
+        self.began("llm", serialized, None, run_id, fields, prompt=messages)
 
     def on_llm_start(
         self, serialized: dict[str, Any], prompts: list[str], *, run_id: UUID, **fields: Any
     ) -> None:
         """Write down what a model is sent."""
-        self._begin("llm", serialized, None, run_id, fields, prompt=prompts)
+        self.began("llm", serialized, None, run_id, fields, prompt=prompts)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
         """Write down what a step returned; a tool that reports a failure failed.
@@ -116,17 +116,17 @@ class Recorder(BaseCallbackHandler):
         """
         failed = isinstance(outputs, ToolMessage) and outputs.status == "error"
         error = brief(text_of(outputs.content)) if failed else None
-        self._end(run_id, outputs, error, fields.get("inputs"))
+        self.ended(run_id, outputs, error, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
         """Write down that a step failed; one whose stream was left early did not."""
         told = None if isinstance(error, GeneratorExit) else brief(error)
-        self._end(run_id, None, told, fields.get("inputs"))
+        self.ended(run_id, None, told, fields.get("inputs"))
 
     on_retriever_end = on_tool_end = on_llm_end = on_chain_end  # type: ignore[assignment]
     on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
-    def _begin(
+    def began(
         self,
         kind: Kind,
         serialized: Mapping[str, Any] | None,
@@ -164,9 +164,10 @@ class Recorder(BaseCallbackHandler):
         if parent is None and known.get("query") is not None:
             self.asked[run_id.int] = known["query"]
         if self._outer is not None:
-            self._outer._begin(kind, serialized, given, run_id, fields, **known)
+            self._outer.began(kind, serialized, given, run_id, fields, **known)
 
-    def _end(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
+    def ended(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
+        """Write down that a step ended, in the block around this one too."""
         step = self.log.end(run_id.int, output, error=error, given=given)
         if step is not None and self.log.step(step.parent) is None and error is None:
             said = answer(output)
@@ -175,7 +176,7 @@ class Recorder(BaseCallbackHandler):
         if _retrieving.get() == run_id.int:
             _retrieving.set(None if step is None else _open_retriever(self.log, step))
         if self._outer is not None:
-            self._outer._end(run_id, output, error, given)
+            self._outer.ended(run_id, output, error, given)
 
     def _caller(self, told: int | None) -> Hashable | None:
         """Return who called: the context knows better than what a run is told.
@@ -270,7 +271,7 @@ def _starts_fallbacks() -> bool:
 
     Where LangChain changes its ways the answer is no, and what fell back is unscored.
     """
-    frame: FrameType | None = sys._getframe(3)
+    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001 - no handler is told
     for _ in range(_NEAR):
         if frame is None or frame.f_code in _STARTS:
             break

@@ -20,7 +20,10 @@ class _Inner(BaseRetriever):
     """Returns two documents."""
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
         return [Document(page_content=query, id="1"), Document(page_content="other", id="2")]
 
@@ -29,7 +32,10 @@ class _Outer(BaseRetriever):
     """Returns the first document of another retriever, which it tells nothing of itself."""
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
         return _Inner().invoke(query)[:1]
 
@@ -38,9 +44,12 @@ class _Down(_Inner):
     """Fails."""
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
     ) -> list[Document]:
-        raise TimeoutError
+        raise TimeoutError(query)
 
 
 @cache
