@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+from fullrecall.distributed.totals.summed_rows import SummedRows
 
 from fullrecall import BatchScorer, IdRecall
-from fullrecall.distributed.totals.summed_rows import SummedRows
 
 ROWS = 100_000
 

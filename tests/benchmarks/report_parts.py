@@ -29,11 +29,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from fullrecall.distributed.parquet.columns import schema
+from fullrecall.distributed.parquet.directory import Writer
 from side_by_side import say, setting, table
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
-from fullrecall.distributed.parquet.columns import schema
-from fullrecall.distributed.parquet.directory import Writer
 from fullrecall.measures import Recall, nDCG
 
 RETRIEVED = 10

@@ -7,11 +7,11 @@ from typing import Any
 
 import id_recall
 from figures import OURS
+from fullrecall.distributed.batches import BatchScorer
 from side_by_side import Contender
 from task import Task, installed
 
 from fullrecall import evaluate
-from fullrecall.distributed.batches import BatchScorer
 from fullrecall.evaluation.run import SampleLike
 from fullrecall.measures import Precision, nDCG
 from fullrecall.results.bounds import Interval, _inverted

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fullrecall.distributed.quarantine import unscored
 from fullrecall.distributed.ranges import Runs, joined
 from fullrecall.distributed.ranges import count as count_of
 from tests.distributed.loopback import Endpoint
@@ -30,7 +31,6 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.datasets import read
-from fullrecall.distributed.quarantine import unscored
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.table.row import Row

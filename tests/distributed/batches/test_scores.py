@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fullrecall.distributed.batches import score_batch
 from tests.distributed.batches.made import KINDS, SCORERS, arrow_table, frame, plain, rows, saved
 
 from fullrecall import BatchScorer, IdRecall
-from fullrecall.distributed.batches import score_batch
 
 np = pytest.importorskip("numpy", reason="needs the pandas extra")
 pd = pytest.importorskip("pandas", reason="needs the pandas extra")

@@ -6,10 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.distributed.parquet.made import run, samples
-
 from fullrecall.distributed import spill
 from fullrecall.distributed.parquet import directory, part, stored_rows
+from tests.distributed.parquet.made import run, samples
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fullrecall.distributed.parquet import manifest
 
 from fullrecall import Context, IdRecall, Report, Sample, TextRecall, evaluate
-from fullrecall.distributed.parquet import manifest
 from fullrecall.errors import ReportError
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target
 from fullrecall.measures import AP, Measure, Recall, nDCG

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.distributed.parquet.made import parts_of, samples
-
-from fullrecall import Gate, IdRecall, Report, TextRecall, compare, evaluate
 from fullrecall.distributed.parquet import manifest
 from fullrecall.distributed.parquet.directory import Writer
 from fullrecall.distributed.parquet.manifest import Manifest
+from tests.distributed.parquet.made import parts_of, samples
+
+from fullrecall import Gate, IdRecall, Report, TextRecall, compare, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
 from fullrecall.report.signature import MANIFEST

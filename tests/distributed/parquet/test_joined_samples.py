@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fullrecall.distributed.parquet import stored_rows
+from fullrecall.distributed.parquet.keys import keys_of
 from tests.distributed.parquet.made import RUNS, FirstLetter, again, run, said, samples, stored
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
-from fullrecall.distributed.parquet import stored_rows
-from fullrecall.distributed.parquet.keys import keys_of
 from fullrecall.measures import Recall, nDCG
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")

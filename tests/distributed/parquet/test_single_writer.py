@@ -12,12 +12,12 @@ from pathlib import Path
 from time import sleep
 
 import pytest
-from tests.distributed.parquet.made import RUNS
-
-from fullrecall import Gate, Report, Sample
 from fullrecall.distributed.parquet import manifest, staging
 from fullrecall.distributed.parquet.directory import Writer
 from fullrecall.distributed.parquet.manifest import Manifest
+from tests.distributed.parquet.made import RUNS
+
+from fullrecall import Gate, Report, Sample
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
 from fullrecall.table.row import Row

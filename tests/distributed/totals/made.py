@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from fullrecall import BatchScorer, IdRecall, Report, Sample, evaluate
 from fullrecall.distributed.tables import table_of as table_of_batch
 from fullrecall.distributed.totals.summed_rows import columns_of
+
+from fullrecall import BatchScorer, IdRecall, Report, Sample, evaluate
 from fullrecall.measures import AP, Measure, Recall, nDCG
 
 ROWS = 48

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fullrecall.distributed import batches
 from tests.distributed.totals.made import ROWS, figures, plain, scorer, table
 
 from fullrecall import BatchScorer, IdRecall
-from fullrecall.distributed import batches
 from fullrecall.errors import InputError
 
 

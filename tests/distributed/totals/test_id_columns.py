@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fullrecall.distributed.tables import table_of as table_of_batch
+from fullrecall.distributed.totals.summed_rows import SummedRows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.distributed.totals.made import scorer
 
 from fullrecall import BatchScorer, IdRecall, TextRecall
-from fullrecall.distributed.tables import table_of as table_of_batch
-from fullrecall.distributed.totals.summed_rows import SummedRows
 
 
 class TestColumns:

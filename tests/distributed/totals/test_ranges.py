@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, runs_of, without
+from fullrecall.distributed.totals.whole import planned_runs
 from hypothesis import given
 from hypothesis import strategies as st
-
-from fullrecall.distributed.totals.whole import planned_runs
 
 
 class TestRanges:
