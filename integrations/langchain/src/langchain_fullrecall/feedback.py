@@ -9,7 +9,6 @@ from langsmith.evaluation.evaluator import EvaluationResult
 
 from fullrecall import Context, Retrieval, Sample
 from fullrecall.errors import FullrecallError
-from fullrecall.findings import contexts_within
 from fullrecall.measures import Measure, Recall
 from fullrecall.records import MethodRecord, RowRecord, plain_method, plain_row
 from fullrecall.result import Method, Result, Status
@@ -117,7 +116,7 @@ def _reason(result: Result, k: int | None) -> str:
         return result.reason
     found = sum(finding.found_at(k) for finding in findings)
     partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
-    seen = contexts_within(findings, result.retrieved, k)
+    seen = result.contexts_within(k)
     sentence = f"{found} of {len(findings)} found{' in full' if partly else ''} in {seen} retrieved"
     return f"{sentence}; {result.note}" if result.note else sentence
 
