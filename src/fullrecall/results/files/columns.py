@@ -357,6 +357,10 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
         None if ranks is None else _lists(ranks, rows),
     )
     _check(found, status, name)
+    if ranks is not None:
+        told = _lists(read(f"{name}_first"), rows).values
+        if not np.array_equal(told, _first_ranks(found)):
+            raise ReportError(f"{name}_first must have the ranks of {name}_place")
     return ScoreColumns(status, found)
 
 
