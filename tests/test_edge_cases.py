@@ -170,12 +170,6 @@ class TestCutOffs:
         assert isinstance(caught.value, ValueError)
         assert repr(value) in str(caught.value)
 
-    def test_unsorted_ks_are_columns_in_order(self) -> None:
-        """Columns of recall come in ascending k, each once, and a bad k is named."""
-        assert IdRecall().score_columns([["a"]], [["a"]], ks=(5, 1, 5)).ks == (1, 5, None)
-        with pytest.raises(ParameterError, match="ks must be a whole number"):
-            IdRecall().score_columns([["a"]], [["a"]], ks=(0, 1))
-
 
 class TestGradedReferences:
     """Row: graded references."""

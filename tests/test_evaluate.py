@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tracemalloc
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import pytest
@@ -22,8 +21,8 @@ from fullrecall import (
 from fullrecall.dataframes import Backend
 from fullrecall.errors import InputError, MissingExtraError, ParameterError, ReportError
 from fullrecall.measures import RR, Precision, Recall, nDCG
-from fullrecall.results.files.json_lines import Writer
 from fullrecall.result import Status
+from fullrecall.results.files.json_lines import Writer
 from fullrecall.retrieval import Retrieval
 
 if TYPE_CHECKING:
@@ -115,30 +114,6 @@ class TestEvaluate:
         """Classes, twins and names are refused with the way out."""
         with pytest.raises(ParameterError, match=message):
             evaluate(SAMPLES, scorers)
-
-    def test_summary_only_keeps_memory_flat(self) -> None:
-        """With `keep="summary"` no row stays in memory."""
-
-        def peak(keep: Literal["rows", "summary"]) -> int:
-            rows = (
-                {"retrieved_ids": [f"d{n}", "x"], "expected_ids": [f"d{n}", "y"]}
-                for n in range(5_000)
-            )
-            evaluate([], IdRecall())  # loads what it needs
-            tracemalloc.start()
-            evaluate(rows, IdRecall(), progress=False, keep=keep)
-            _, most = tracemalloc.get_traced_memory()
-            tracemalloc.stop()
-            return most
-
-        assert peak("summary") < 0.1 * peak("rows")
-
-    def test_summary_only_gives_the_same_summary_and_no_rows(self) -> None:
-        """Totals are the same; asking for rows says how to keep them."""
-        totals = evaluate(SAMPLES, IdRecall(), progress=False, keep="summary")
-        assert str(totals.summary()) == str(report_of().summary())
-        with pytest.raises(ReportError, match='keep="rows"'):
-            _ = totals.rows
 
     def test_progress_is_shown_on_a_terminal_only(self, capfd: pytest.CaptureFixture[str]) -> None:
         """No bar goes to a log file."""
@@ -279,7 +254,6 @@ class TestFrames:
             compare(compared, compared).to_frame,
             diagnosis.to_frame,
             diagnosis.changes_to_frame,
-            IdRecall().score_columns([] if empty else [["a"]], [] if empty else [["a"]]).to_frame,
         ):
             made = make(backend=backend)
             assert type(made).__module__.partition(".")[0] == backend

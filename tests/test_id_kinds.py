@@ -74,11 +74,6 @@ def test_each_kind_tells_the_same(library: str) -> None:
             means = [report.summary(*READ)[0][measure].mean for measure in READ]
             assert means == EXPECTED[: len(READ)]
             assert tuple(report[0].results[0].findings) == EXPECTED[len(READ) + 3]
-            given = sample()
-            columns = IdRecall().score_columns(
-                [given["retrieved_ids"]], [given["expected_ids"]], ks=(2,)
-            )
-            assert columns.recall == [[EXPECTED[1], EXPECTED[0]]]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +88,10 @@ def test_references_without_an_order(references: Any) -> None:
     """Sets, mappings and groups of one give what lists give."""
     sample = Sample(retrieved_ids=texts(FOUND), expected_ids=references)
     assert [IdRecall().score(sample)[measure] for measure in READ] == EXPECTED[: len(READ)]
-    columns = IdRecall().score_columns([texts(FOUND)], [references], ks=(2,))
-    assert columns.recall == [[EXPECTED[1], EXPECTED[0]]]
+    report = evaluate([sample, sample], IdRecall(), progress=False)
+    assert [[row.results[0][one] for row in report] for one in READ] == [
+        [value] * 2 for value in EXPECTED[: len(READ)]
+    ]
 
 
 def test_grades_count_where_a_measure_reads_them() -> None:
@@ -129,23 +126,6 @@ def test_large_numbers() -> None:
     sample = Sample(retrieved_ids=[2**70, -5, 1], expected_ids=[-5, 2**70, 3])
     assert sample.retrieved_context_ids == (str(2**70), "-5", "1")
     assert IdRecall().score(sample).missed == ("3",)
-
-
-def test_columns_of_arrow() -> None:
-    """Lists with a dictionary, in chunks, and of every width of number."""
-    pa = pytest.importorskip("pyarrow")
-    rows = [FOUND, [], [3]]
-    expected = IdRecall().score_columns(rows, [WANTED] * 3, ks=(2,))
-    wanted = pa.array([WANTED] * 3)
-    plain = pa.array([texts(row) for row in rows])
-    coded = pa.ListArray.from_arrays(plain.offsets, plain.values.dictionary_encode())
-    for kind in (pa.int64(), pa.int32(), pa.uint8(), pa.uint64()):
-        column = pa.array(rows, pa.list_(kind))
-        assert IdRecall().score_columns(column, wanted, ks=(2,)) == expected
-    for column in (plain, coded, pa.chunked_array([plain[:1], plain[1:]])):
-        references = pa.array([texts(WANTED)] * 3)
-        assert IdRecall().score_columns(column, references, ks=(2,)) == expected
-        assert IdRecall().score_columns(column, [WANTED] * 3, ks=(2,)) == expected
 
 
 def through_pickle(sample: Sample) -> Sample:

@@ -126,13 +126,6 @@ def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
     assert (len(loaded), loaded.stopped) == (1, "the run was stopped: broken")
 
 
-def test_parts_of_which_one_is_partial(partial: Report) -> None:
-    """A whole of parts lacks what a part lacks, with rows and with totals."""
-    assert Report.merged([whole(), partial]).stopped == partial.stopped
-    assert Report.of_totals([whole().totals("1"), partial.totals("2")]).stopped == partial.stopped
-    assert Report.merged([whole(), whole()]).complete
-
-
 def test_the_summary_says_it(partial: Report) -> None:
     """In text, in Markdown, in JSON, in JUnit's XML."""
     text = " ".join(str(partial.summary()).split())

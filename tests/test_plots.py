@@ -203,3 +203,23 @@ def test_a_k_beyond_all_numbers_is_drawn() -> None:
     sample = Sample(retrieved_ids=["a"], expected_ids=["a"])
     ax = evaluate([sample] * 3, IdRecall(), progress=False).plot(ks=(1, 10**30))
     assert list(ax.lines[0].get_xdata()) == [1.0, 1e30]
+
+
+def test_reports_on_one_figure_keep_their_colors(pyplot: Any) -> None:
+    """What is drawn again, on other axes too, looks alike; another report does not."""
+    _, (left, right) = pyplot.subplots(1, 2)
+    before, after = report_of(), report_of(1)
+    before.plot(ax=left, scores=["again"], label="before")
+    after.plot(ax=left, scores=["again"], label="after")
+    after.plot(ax=right, scores=["again"], label="after")
+    looks = [
+        {line.get_label(): (line.get_color(), line.get_marker()) for line in ax.get_lines()}
+        for ax in (left, right)
+    ]
+    first, second = (f"{name}: again (12 of 13 scored)" for name in ("before", "after"))
+    assert looks[0][first] != looks[0][second]
+    assert looks[1] == {second: looks[0][second]}
+    before.plot(ax=left, scores=["again"])
+    after.plot(ax=left, scores=["again"])
+    colors = {line.get_color() for line in left.get_lines()}
+    assert len(colors) == 4, "without a label each report has its own"

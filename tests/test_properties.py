@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fullrecall import IdRecall, Sample, TextRecall
-from fullrecall.measures import MEASURES, Recall, nDCG
+from fullrecall import IdRecall, Sample, TextRecall, evaluate
+from fullrecall.measures import AP, MEASURES, Recall, nDCG
 from fullrecall.measures.measure import GradedMeasure
-from fullrecall.scorers import list_columns
 
 IDS = st.integers(0, 12).map(lambda n: n if n % 3 else str(n))
 RANKED = st.lists(IDS, max_size=15)
@@ -185,18 +184,22 @@ ROWS = st.lists(
 )
 
 
-@given(ROWS, st.lists(KS, max_size=4))
+@given(ROWS, st.lists(KS, max_size=4), st.sampled_from([Sample, dict]))
 @settings(max_examples=300)
-def test_columns_give_what_samples_give(rows: list[tuple[Any, Any]], ks: list[int]) -> None:
-    """`score_columns` equals `score` on every row, status and reason included."""
+def test_chunks_give_what_samples_give(
+    rows: list[tuple[Any, Any]], ks: list[int], form: Any
+) -> None:
+    """`evaluate` scores many at a time what `score` scores by itself: values, status, reason."""
     scorer = IdRecall()
-    columns = scorer.score_columns([ids for ids, _ in rows], [refs for _, refs in rows], ks=ks)
-    for position, (ids, references) in enumerate(rows):
-        result = scorer.score(Sample(retrieved_context_ids=ids, reference_context_ids=references))
-        expected = [result[Recall if cut is None else Recall @ cut] for cut in columns.ks]
-        assert [columns.at(cut)[position] for cut in columns.ks] == expected
-        gap = columns.gaps.get(position)
-        assert gap == (None if result.score is not None else (result.status, result.reason))
+    mappings = [{"retrieved_ids": ids, "expected_ids": refs} for ids, refs in rows]
+    samples = [Sample(**row) for row in mappings]
+    report = evaluate(samples if form is Sample else mappings, scorer, progress=False)
+    for row, sample in zip(report, samples, strict=True):
+        result, expected = row.results[0], scorer.score(sample)
+        assert (result.status, result.reason) == (expected.status, expected.reason)
+        assert tuple(result.findings) == tuple(expected.findings)
+        for measure in (Recall, AP, nDCG, *(Recall @ k for k in ks)):
+            assert result[measure] == expected[measure]
 
 
 SOME = (
@@ -211,48 +214,29 @@ COLUMNS = st.one_of([
 ])  # fmt: skip
 
 
-@given(COLUMNS, st.lists(KS, max_size=4), st.sampled_from([3, 20_000]), st.sampled_from([9, 10**5]))
+@given(COLUMNS, st.lists(KS, max_size=4), st.sampled_from([0, 400]))
 @settings(max_examples=200)
 def test_columns_of_any_kind_give_what_samples_give(
-    rows: list[tuple[list[Any], list[Any]]], ks: list[int], compared: int, cells: int
+    rows: list[tuple[list[Any], list[Any]]], ks: list[int], few: int
 ) -> None:
-    """Lists, tuples, and Arrow columns, of whole numbers and of texts: the same as `score`."""
+    """Lists, tuples, and tables of Arrow, of whole numbers and of texts: the same as `score`."""
     import pyarrow as pa
 
-    scorer = IdRecall()
-    ids, references = [row[0] for row in rows], [row[1] for row in rows]
-    expected = [
-        scorer.score(Sample(retrieved_context_ids=one, reference_context_ids=other))
-        for one, other in rows
-    ]
-    cuts = sorted(set(ks))
-    values = [[result[Recall @ k] for k in cuts] for result in expected]
+    names = ("retrieved_ids", "expected_ids")
+    expected = [IdRecall().score(Sample(**dict(zip(names, row, strict=True)))) for row in rows]
+    mappings = [dict(zip(names, row, strict=True)) for row in rows]
+    tuples = [{name: tuple(value) for name, value in row.items()} for row in mappings]
+    columns = [[row[name] for row in mappings] for name in names]
+    forms: list[Any] = [mappings, tuples, iter(mappings)]
+    if rows:
+        forms.append(pa.table(dict(zip(names, map(pa.array, columns), strict=True))))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(list_columns, "_MOST_COMPARED", compared)
-        patched.setattr(list_columns, "_CELLS", cells)
-        for column in (
-            list,
-            lambda lists: list(map(tuple, lists)),
-            pa.array,
-            lambda lists: pa.chunked_array([lists[:3], lists[3:]], pa.array(lists).type),
-        ):
-            found = scorer.score_columns(column(ids), column(references), ks=ks)
-            assert [[found.at(k)[n] for k in cuts] for n in range(len(rows))] == values
-            gaps = {n: (r.status, r.reason) for n, r in enumerate(expected) if r.score is None}
-            assert found.gaps == gaps
-
-
-def test_arrow_columns_of_whole_numbers_make_no_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are counted as arrays: nothing is read row by row."""
-    import pyarrow as pa
-
-    def refused(*_: object) -> None:
-        raise AssertionError("a row was read")
-
-    monkeypatch.setattr("fullrecall.scorers.columns._rows", refused)
-    for lists in ([[1, 2], [3]], [["a", "b"], ["c"]]):
-        column = pa.array(lists)
-        assert IdRecall().score_columns(column, column, ks=(1,)).recall == [[0.5, 1.0], [1.0, 1.0]]
+        patched.setattr("fullrecall.table.ids._FEW", few)
+        for form in forms:
+            report = evaluate(form, IdRecall(), progress=False)
+            for k in ks:
+                values = [row.results[0][Recall @ k] for row in report]
+                assert values == [result[Recall @ k] for result in expected]
 
 
 TEXTS = st.text(alphabet="abc ", min_size=1, max_size=12).filter(str.strip)

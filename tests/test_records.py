@@ -277,35 +277,6 @@ class TestTampered:
         assert message in told
         assert len(told) < 900
 
-    def test_totals_of_a_part_are_checked(self) -> None:
-        """What a worker sends is read as a file is."""
-        plain = report().totals()
-        assert Report.of_totals([plain]).summary()[0].mean == report().summary()[0].mean
-        tally = plain["tallies"][0]
-        totals = tally["measures"]["recall"]
-        for change, message in [
-            ({**plain, "samples": 3}, "must be 3 in total"),
-            ({**plain, "tallies": []}, "tallies"),
-            ({"samples": 2}, "expected fullrecall totals in version 1"),
-            ({"kind": plain["kind"], "version": 1, "samples": 2}, "is missing"),
-            ({**plain, "parts": []}, "parts"),
-            ({**plain, "version": 0}, "in version 0"),
-            ({**plain, "tallies": [{**tally, "counts": {"great": 2}}]}, "counts must be of"),
-            (
-                {
-                    **plain,
-                    "tallies": [{**tally, "measures": {"recall": {**totals, "total": 2**62}}}],
-                },
-                "must not add up",
-            ),
-            (
-                {**plain, "tallies": [{**tally, "measures": {"recall": {**totals, "count": 2}}}]},
-                "values must be 2",
-            ),
-        ]:
-            with pytest.raises(ReportError, match=message):
-                Report.of_totals([change])
-
 
 class Color(IntEnum):
     """A number that JSON keeps as a number that is equal."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fullrecall.batches import BatchScorer
     from fullrecall.evaluation import aevaluate, evaluate
     from fullrecall.evaluation.budget import Budget
+    from fullrecall.evaluation.contest import choose
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
     from fullrecall.report import Report, compare
@@ -57,6 +58,7 @@ __all__ = [
     "aevaluate",
     "aevaluate_stages",
     "calibrate",
+    "choose",
     "compare",
     "diagnose",
     "evaluate",
@@ -87,6 +89,7 @@ _MODULES = {
     "aevaluate": "evaluation",
     "aevaluate_stages": "evaluation.stages",
     "calibrate": "calibration",
+    "choose": "evaluation.contest",
     "compare": "report",
     "diagnose": "diagnosis",
     "evaluate": "evaluation",

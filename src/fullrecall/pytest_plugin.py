@@ -32,7 +32,7 @@ _OPTION = "--recall-cannot-tell"
 _CHOICES = ("fail", "warn", "skip")
 _PROPERTY = "recall_gate"
 _CALLED = pytest.StashKey[bool]()
-_PARAMETERS = ("margin", "baseline", "scores", "confidence", "min_coverage", "point")
+_PARAMETERS = ("margin", "baseline", "scores", "slices", "confidence", "min_coverage", "point")
 
 RecallGate = Callable[..., "GateResult"]
 """Called with a `Report`, or the path of one, then rules and parameters of a gate."""
@@ -171,9 +171,10 @@ def _rule(rule: Rule | str) -> Rule:
 
     if not isinstance(rule, str):
         return rule
-    if ">" not in rule and "=" in rule.rpartition(")")[2]:
+    is_threshold = ">" in rule or "<" in rule
+    if not is_threshold and "=" in rule.rpartition(")")[2]:
         raise ParameterError(f"expected a rule such as 'recall@10>=0.9', got {rule!r}")
-    return parse_threshold(rule) if ">" in rule else parse(rule)
+    return parse_threshold(rule) if is_threshold else parse(rule)
 
 
 def _properties(result: GateResult) -> Iterator[tuple[str, object]]:

@@ -423,9 +423,7 @@ def plain_row(
     return {"sample": plain, "results": [plain_result(result) for result in results]}
 
 
-def plain_sample(
-    sample: Sample, *, default: Callable[[Any], Any] | None = None
-) -> dict[str, Any]:
+def plain_sample(sample: Sample, *, default: Callable[[Any], Any] | None = None) -> dict[str, Any]:
     """Return a sample as plain JSON values; raises what `plain_row` does."""
     plain = sample.to_dict()
     try:

@@ -15,10 +15,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-
-from fullrecall.results.sign_flips import sign_flips
 from fullrecall.report.value_counts import ValueCounts
+
 from fullrecall.results.bounds import groups_needed, interval, lower_bound, mean_above
+from fullrecall.results.sign_flips import sign_flips
 
 
 def score_sets(samples: int) -> dict[str, list[float]]:

@@ -386,6 +386,16 @@ def test_bounds_are_timed(script: Any) -> None:
         assert len(re.findall(r"\d\.\d(?= \|)", script.row(title, scores, 1))) == 5
 
 
+@with_script("verdicts")
+def test_verdicts_are_counted(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every law and every race makes a row, at tiny size."""
+    script.print_compare(sizes=(10,), draws=20)
+    assert capsys.readouterr().out.count("\n") == 2 + len(script.NULLS) + 3 + len(script.GAINS)
+    assert script.raced("typical", [0.9, 0.2], 60, 1, draws=20).best > 0.5
+    for law, mean in script.RACES.items():
+        assert script.raced(law, [mean] * 3, 10, 2, draws=20).worse <= 0.2
+
+
 @with_script("power")
 def test_powers_are_printed(script: Any) -> None:
     """The smallest n is found, with all of a saw's teeth above the mark."""

@@ -370,5 +370,3 @@ class TestRefusals:
             calibrate(report, labeled(report), confidence=95)
         with pytest.raises(ReportError, match="no score 'claims'"):
             calibrate(report, labeled(report), score="claims")
-        with pytest.raises(ReportError, match="keeps no rows"):
-            calibrate(Report.of_totals([report.totals()]), [])

@@ -21,7 +21,7 @@ from fullrecall import (
     TextRecall,
     evaluate,
 )
-from fullrecall.diagnosis import Change, ChangeKind, Diagnosis, diagnose
+from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
 from fullrecall.results.bounds import Counts, lower_bound, upper_bound
 from fullrecall.retrieval import Call
@@ -236,10 +236,39 @@ def test_exports() -> None:
     assert "<b>" not in text
     assert "\n@" not in text
     assert sum(line.startswith("- ") for line in text.splitlines()) == 2
-    assert "**" not in found.to_markdown(misses=0)
+    assert found.to_markdown(misses=0).count("\n| ") < text.count("\n| ")
     with pytest.raises(ParameterError, match="misses must be"):
         found.to_markdown(misses=-1)
     frame = found.changes_to_frame()
     assert frame["gain"].tolist() == [0.5]
     assert frame["contexts_after"].tolist() == [4.0]
     assert found.to_frame()["cause"].tolist() == ["beyond_k", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "retrieved", "told"),
+    [
+        ("faq-{}", "faq-{}.md", "'.md'"),
+        ("{}-faq", "kb:{}-faq", "prefix 'kb:'"),
+        ("faq {}", "faq_{}", "separators"),
+    ],
+)
+def test_ids_spelled_otherwise_are_named_and_not_called_missing(
+    reference: str, retrieved: str, told: str
+) -> None:
+    """30 of 30: what was "not in the corpus" is the same document under another spelling."""
+    samples = [
+        Sample(
+            query=f"q{n}",
+            expected_ids=[reference.format(n)],
+            retrieved_ids=[retrieved.format(n)] if n % 3 else [retrieved.format(n + 100)],
+        )
+        for n in range(30)
+    ]
+    corpus = [Context(f"text {n}", id=retrieved.format(n)) for n in range(200)]
+    found = diagnose(evaluate(samples, IdRecall(), progress=False), corpus=corpus)
+    assert found.counts() == {Cause.ID_MISMATCH: 30}
+    assert all(told in miss.detail for miss in found)
+    (change,) = [each for each in found.changes if each.kind is ChangeKind.NORMALIZE_IDS]
+    assert told in change.action
+    assert change.gain == pytest.approx(20 / 30)

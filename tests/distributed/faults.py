@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fullrecall.distributed.ranges import Runs, joined
+from fullrecall.distributed.ranges import count as count_of
 from tests.distributed.loopback import Endpoint
 
 from fullrecall import (
@@ -29,8 +31,6 @@ from fullrecall import (
 )
 from fullrecall.datasets import read
 from fullrecall.distributed.quarantine import unscored
-from fullrecall.distributed.ranges import Runs, joined
-from fullrecall.distributed.ranges import count as count_of
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.table.row import Row

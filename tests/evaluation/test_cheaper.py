@@ -103,9 +103,7 @@ def test_the_report_says_how_much_was_settled() -> None:
     assert settled == (4, {"verbatim": 2}, 1)
     assert "2 of 4 targets in claim_recall settled without the last judge" in str(made.summary())
     assert made.summary().to_dict()["scores"][0]["settled"]["samples"] == 1
-    parts = [json.loads(json.dumps(made.totals(part))) for part in "ab"]
-    both = Report.of_totals(parts).summary()[0].settled
-    assert both == (8, {"verbatim": 4}, 2)
+    assert Report.merged([made, made]).summary()[0].settled == (8, {"verbatim": 4}, 2)
     assert list(made.findings_to_frame()["judge"].fillna("")) == ["verbatim", "verbatim", "", ""]
 
 

@@ -74,7 +74,7 @@ class TestOrder:
 
         model = DelayedModel()
         report = evaluate(
-            stream(), scorer(model), max_concurrency=4, progress=False, keep="summary",
+            stream(), scorer(model), max_concurrency=4, progress=False,
             on_progress=count,
         )  # fmt: skip
         assert (len(report), finished) == (60, 60)
@@ -222,5 +222,5 @@ def test_memory_stays_flat_however_long_the_stream() -> None:
                 alive.append(sum(isinstance(thing, Sample) for thing in gc.get_objects()))
             yield Sample(reference_claims=[f"One {number}."], retrieved_contexts=["c"])
 
-    evaluate(stream(), scorer(model), progress=False, keep="summary", max_concurrency=4)
+    evaluate(stream(), scorer(model), progress=False, max_concurrency=4)
     assert max(alive) - min(alive) < 20

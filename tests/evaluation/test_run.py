@@ -99,12 +99,11 @@ class TestOptions:
 class TestSink:
     """Rows as they come, for files and displays of one's own."""
 
-    @pytest.mark.parametrize("keep", ["rows", "summary"])
-    def test_each_row_once_and_in_order(self, keep: Any) -> None:
-        """Before progress is told of it; also where the report keeps no rows."""
+    def test_each_row_once_and_in_order(self) -> None:
+        """Before progress is told of it."""
         events: list[Any] = []
         run(
-            Model(), 20, keep=keep, sink=events.append,
+            Model(), 20, sink=events.append,
             on_progress=lambda progress: events.append(progress.done),
         )  # fmt: skip
         rows = [event for event in events if isinstance(event, Row)]

@@ -16,11 +16,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall import ContextPrecision, IdRecall, Report, Sample, TextRecall, evaluate, measures
 from fullrecall.cli import app
 from fullrecall.cli.gate import HELP
 from fullrecall.errors import ParameterError, ReportError
-from fullrecall.measures import RR, Measure, Recall, nDCG
+from fullrecall.measures import RR, Recall, nDCG, parse_threshold
 from fullrecall.results import Gate, Outcome
 
 PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
@@ -30,9 +30,6 @@ def report_of(
     found: int,
     missed: int = 0,
     unscored: int = 0,
-    *,
-    keep: Any = "rows",
-    measures: tuple[Measure, ...] = (),
 ) -> Report:
     """Return a report of this many samples that found their one target, at rank 3, or did not."""
     retrieved = [["x", "y", "a"]] * found + [["x", "y"]] * missed + [None] * unscored
@@ -110,13 +107,6 @@ class TestThresholds:
         assert one.p_fail_adjusted == pytest.approx(3 * one.p_fail)
         assert Gate(*rules).check(report_of(171, 29)).outcome is not FAIL
         assert Gate(rules[0]).check(report_of(171, 29)).outcome is FAIL
-
-    def test_totals_without_rows(self) -> None:
-        """They have the measures that were counted; another is named."""
-        totals = report_of(100, keep="summary", measures=(Recall @ 3,))
-        assert Gate(Recall @ 3 >= 0.9).check(totals).outcome is PASS
-        with pytest.raises(ReportError, match=r"has not counted Recall @ 2: name it in measures="):
-            Gate(Recall @ 2 >= 0.9).check(totals)
 
     def test_confidence(self) -> None:
         """Less confidence passes what more does not."""
@@ -279,7 +269,7 @@ class TestWritten:
     def test_markdown(self) -> None:
         """A head with the verdict and a row for each check, with as many cells as the head."""
         lines = self.RESULT.to_markdown().splitlines()
-        assert lines[0] == "### ❌ Recall gate: FAIL"
+        assert lines[0].startswith("### ❌ Recall gate: FAIL\\: change of id\\_recall is at most")
         rows = [line for line in lines if line.startswith("|")]
         assert len(rows) == 4
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
@@ -392,7 +382,7 @@ class TestCommand:
         summary.write_text("# Job\n\n")
         self.run(saved["main"], "--require", "recall>=0.1", "--markdown", summary)
         written = summary.read_text("utf-8")
-        assert written.startswith("# Job\n\n### ✅ Recall gate: PASS\n")
+        assert written.startswith("# Job\n\n### ✅ Recall gate: PASS")
 
     def test_junit_replaces_no_file_of_others(
         self, saved: Mapping[str, Path], tmp_path: Path
@@ -430,3 +420,143 @@ class TestCommand:
         assert result.exit_code == 2
         assert said in " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
         assert "Traceback" not in result.output
+
+
+def kinds(**found: tuple[int, int]) -> Report:
+    """Return a report whose samples have a kind: of each so many found and missed."""
+    samples = [
+        Sample(
+            id=f"{kind}{n}",
+            retrieved_ids=["a"] if n < hits else ["x"],
+            expected_ids=["a"],
+            metadata={"kind": kind},
+        )
+        for kind, (hits, misses) in found.items()
+        for n in range(hits + misses)
+    ]
+    return evaluate(samples, IdRecall(), progress=False)
+
+
+class TestAtMost:
+    """`Gate(Recall <= 0.1)`, as `Leak @ 10 <= 0.01`."""
+
+    @pytest.mark.parametrize(
+        ("found", "missed", "outcome", "said"),
+        [
+            (5, 195, PASS, "id_recall is at most 0.052 (95% confidence, 200 samples); allowed"),
+            (60, 140, FAIL, "id_recall is at least 0.246 (95% confidence, 200 samples); allowed"),
+            (20, 180, CANNOT_TELL, "id_recall is from 0.067 to 0.142"),
+        ],
+    )
+    def test_it_mirrors_at_least(
+        self, found: int, missed: int, outcome: Outcome, said: str
+    ) -> None:
+        """An upper bound passes, a lower bound fails, and the sentence says which."""
+        (check,) = Gate(Recall <= 0.1).check(report_of(found, missed)).checks
+        assert (check.outcome, check.rule) == (outcome, "id_recall <= 0.1")
+        assert check.reason.startswith(said)
+
+    def test_unscored_samples_count_as_one_for_pass(self) -> None:
+        """What is not measured may be all that leaks."""
+        assert Gate(Recall <= 0.1).check(report_of(0, 200)).outcome is PASS
+        assert Gate(Recall <= 0.1).check(report_of(0, 200, 40)).outcome is CANNOT_TELL
+
+    def test_one_is_always_kept(self) -> None:
+        """No mean exceeds 1, none falls below 0."""
+        report = report_of(3, 2)
+        assert Gate(Recall <= 1, Recall >= 0).check(report).outcome is PASS
+
+    def test_by_means_alone(self) -> None:
+        """`point` compares the mean, and the threshold itself passes."""
+        assert Gate(Recall <= 0.5, point=True).check(report_of(5, 5)).outcome is PASS
+        assert Gate(Recall <= 0.5, point=True).check(report_of(6, 5)).outcome is FAIL
+
+
+class TestSlices:
+    """`Gate(Recall >= 0.9, slices="kind")`."""
+
+    def test_each_value_of_a_field_must_pass(self) -> None:
+        """A kind that is bad fails the gate, whatever the whole is."""
+        report = kinds(text=(400, 0), table=(20, 40))
+        assert Gate(Recall >= 0.8).check(report).outcome is PASS
+        result = Gate(Recall >= 0.8, slices="kind").check(report)
+        assert [(check.rule, check.outcome) for check in result.checks] == [
+            ("id_recall >= 0.8", PASS),
+            ("id_recall [kind=table] >= 0.8", FAIL),
+            ("id_recall [kind=text] >= 0.8", PASS),
+        ]
+        assert result.sentence.startswith("FAIL: id_recall [kind=table] is at most")
+
+    def test_fails_are_corrected_for_the_number_of_slices(self) -> None:
+        """What one slice alone would fail is no evidence among twenty."""
+        bad = {"bad": (20, 8)}
+        others = {f"k{n}": (28, 0) for n in range(19)}
+        alone = Gate(Recall >= 0.9).check(kinds(**bad))
+        assert alone.outcome is FAIL
+        together = Gate(Recall >= 0.9, slices="kind").check(kinds(**bad, **others))
+        (check,) = [each for each in together.checks if "bad" in each.rule]
+        assert check.outcome is CANNOT_TELL
+        assert check.p_fail_adjusted is not None
+        assert check.p_fail is not None
+        assert check.p_fail_adjusted > check.p_fail
+
+    def test_changes_are_decided_in_each_slice_too(self) -> None:
+        """No drop on the whole may hide one in a slice."""
+        before = kinds(text=(300, 0), table=(60, 0))
+        after = kinds(text=(300, 0), table=(20, 40))
+        result = Gate(Recall, margin=0.2, slices="kind").check(after, before)
+        outcomes = {check.rule.split(" >=")[0]: check.outcome for check in result.checks}
+        assert outcomes["change of id_recall [kind=table]"] is FAIL
+        assert outcomes["change of id_recall [kind=text]"] is PASS
+
+    def test_a_field_that_no_sample_has(self) -> None:
+        """It is named, with those that there are."""
+        with pytest.raises(ReportError, match="'sort' to slice by: choose one of kind"):
+            Gate(Recall >= 0.8, slices="sort").check(kinds(text=(3, 0)))
+
+
+class TestWhatIsNoThreshold:
+    """Comparisons that Python would turn into something else."""
+
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda: (Recall @ 5 >= 0.9) and (RR >= 0.7),
+            lambda: (Recall @ 5 >= 0.9) or (RR >= 0.7),
+            lambda: not (Recall @ 5 >= 0.9),
+            lambda: 0.5 <= Recall @ 5 <= 0.9,
+            lambda: bool(Recall <= 0.1),
+        ],
+    )
+    def test_a_threshold_has_no_truth_value(self, write: Any) -> None:
+        """`and` between two would drop one of them silently: it raises and says what to write."""
+        with pytest.raises(ParameterError, match="no truth value: pass each rule by itself"):
+            write()
+
+    def test_strict_comparisons_say_what_to_write(self) -> None:
+        """`>` is not what a confidence bound can show."""
+        with pytest.raises(ParameterError, match=r"write Recall @ 5 >= 0.9"):
+            Gate(Recall @ 5 > 0.9)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match=r"write Recall @ 5 <= 0.9"):
+            Gate(Recall @ 5 < 0.9)  # type: ignore[arg-type]
+
+    def test_what_is_already_true_or_false_is_no_rule(self) -> None:
+        """A comparison of numbers is not a rule."""
+        with pytest.raises(ParameterError, match="is not a measure"):
+            Gate(True)  # type: ignore[arg-type]  # noqa: FBT003
+
+    @pytest.mark.parametrize("text", ["recall@5>=0.9", "precision <= 0.25", "ndcg@3<=1"])
+    def test_text_and_threshold_are_the_same(self, text: str) -> None:
+        """Both signs parse, and print as they are written in Python."""
+        threshold = parse_threshold(text)
+        assert threshold.at_most == ("<=" in text)
+        assert eval(repr(threshold), vars(measures)) == threshold  # noqa: S307 - our own
+
+
+def test_the_first_line_of_a_comment_is_the_verdict() -> None:
+    """Who reads one line of it knows the outcome and its reason."""
+    passed = Gate(Recall >= 0.5, Recall @ 3 >= 0.5).check(report_of(200))
+    assert passed.to_markdown().splitlines()[0].startswith("### ✅ Recall gate: PASS\\: 2 rules")
+    unsure = Gate(Recall >= 0.9).check(report_of(9, 1))
+    assert "CANNOT TELL" in unsure.to_markdown().splitlines()[0]
+    assert unsure.sentence.startswith("CANNOT TELL: id_recall is from")

@@ -11,6 +11,7 @@ from tests.page.page_source import Parsed, block, cells_of, rows_of
 from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import Recall, nDCG
 from fullrecall.report import Comparisons
+from fullrecall.views.text import signed, signed_between
 
 
 def test_a_comparison_has_the_causes_of_both_sides(
@@ -45,14 +46,14 @@ def test_a_comparison_has_both_sides(report: Report, after: Report) -> None:
     assert [len(side["c"]) for side in first] == [3, 4]
     difference = comparison["id_recall"].main.difference
     assert difference is not None
-    assert f"+{difference:.3f}" in page
+    assert signed(difference) in page
     assert compare(report, after).to_html() == page
 
 
 def test_a_comparison_shows_the_measures_that_it_was_asked_for(
     report: Report, after: Report
 ) -> None:
-    """Difference, both intervals, p and Holm's p of each, and every sample's values."""
+    """Difference, interval, p and Holm's p of each, and every sample's values."""
     measures = (Recall @ 1, nDCG @ 2)
     comparison = compare(report, after, *measures)
     page = comparison.to_html()
@@ -60,16 +61,10 @@ def test_a_comparison_shows_the_measures_that_it_was_asked_for(
         for score, line in zip(comparison, lines, strict=True):
             one = score[measure]
             assert one.interval is not None
-            assert one.guaranteed is not None
             assert score.method.label(measure) in line
-            for low, high in (one.interval[:2], one.guaranteed[:2]):
-                ends = [
-                    f"{'+' if end > 0 else '−' if end < 0 else ''}{abs(end):.3f}"
-                    for end in (low, high)
-                ]
-                assert " to ".join(ends) in line
-            assert f"{one.p:.3f} {one.p_adjusted:.3f}" in line
-            assert f"{one.wins} / {one.ties} / {one.losses} {one.samples}" in line
+            assert f"{signed(one.difference)} {signed_between(one.interval)}" in line
+            assert f"{one.p:.4f} {one.p_adjusted:.4f}" in line
+            assert f"{one.wins}/{one.ties}/{one.losses} {one.samples}" in line
     for side, reports in enumerate((report, after)):
         cells = cells_of(page, side)
         for row in reports:
@@ -129,7 +124,7 @@ def test_samples_of_one_report_alone_are_on_the_page(report: Report, fewer: Repo
 
 @pytest.mark.parametrize("page_of", [compare, lambda a, b: Comparisons({"a": a, "b": b})])
 def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
-    """What fails now that did not, the changes by gain, and slices of the change come first."""
+    """The verdict, what it costs, what broke, what is mended, and slices of the change."""
 
     def made(failing: range) -> Report:
         samples = [
@@ -153,10 +148,12 @@ def test_pages_of_several_reports_answer_first(page_of: Any) -> None:
 
     html = page_of(made(range(4)), made(range(2, 9))).to_html()
     text = " ".join(" ".join(Parsed(html).text).split())
-    assert text.index("What fails now that did not") < text.index("id_recall")
+    assert "CANNOT TELL id_recall fell from 0.800 to 0.650: -.150 (95% interval" in text
+    assert "Cost of a question: the same before and after: 6 contexts." in text
+    assert text.index("CANNOT TELL") < text.index("What broke") < text.index("What is mended")
     assert "5 of 20 questions miss something" in text
     assert "q4 What of 4?" in text
-    assert "2 mended ; 2 still fail" in text or "2 mended; 2 still fail" in text
-    assert "What to change" in text
+    assert "2 questions missed something" in text
+    assert "and miss nothing now; 2 still do q0 What of 0? q1 What of 1?" in text
     assert "language id_recall Compared" in text
     assert "95% intervals that hold for all 2 means looked at together" in text

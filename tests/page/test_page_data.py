@@ -86,7 +86,7 @@ def test_misses_are_those_within_the_k_of_the_measure(report: Report) -> None:
                 assert not any(missed)
                 continue
             for measure, count in zip(MEASURES, missed, strict=True):
-                counted = measure.counted(result.findings)
+                counted = measure.countable(result.findings)
                 within = [f for f in counted if f.rank is not None and f.rank <= (measure.k or 99)]
                 assert count == len(counted) - len(within)
     assert cells["tower"][0][2] == [2, 2, 1, 2, 1, 2, 0, 1]

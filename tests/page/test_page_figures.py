@@ -11,6 +11,7 @@ from tests.page.page_source import Parsed, block, cells_of, rows_of
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
 from fullrecall.views.page.charts import Curve, Figure, chart
+from fullrecall.views.text import between
 
 
 def test_undefined_is_counted_for_each_measure() -> None:
@@ -34,7 +35,7 @@ def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
             one = score[measure]
             assert one.interval is not None
             assert f" {score.method.label(measure)} {one.mean:.3f} " in line
-            assert f" {one.interval.low:.3f}–{one.interval.high:.3f} " in line
+            assert f" {between(one.interval)} " in line
             assert line.split(" of ")[1].split()[1:4] == [
                 str(n) for n in (one.samples, one.undefined, score.unscored)
             ]
@@ -96,7 +97,7 @@ def test_slices_stand_with_intervals_for_all_of_them(report: Report) -> None:
     text = " ".join(" ".join(Parsed(page).text).split())
     for one in made.slices("kind"):
         assert one.interval is not None
-        shown = f"{one.value} {one.mean:.3f} {one.interval.low:.3f}–{one.interval.high:.3f}"
+        shown = f"{one.value} {one.mean:.3f} {between(one.interval)}"
         assert shown in text
     assert "hold for all 2 means looked at together" in text
     assert "Slices" not in " ".join(Parsed(report.to_html()).text).split("Samples")[0]
@@ -135,7 +136,7 @@ def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
     summary, page = report.summary()["id_recall"], report.to_html()
     for measure in (Recall, Recall @ 1):
         low, high = summary[measure].bounds or (None, None)
-        assert f"{low:.3f}–{high:.3f}" in page
+        assert f"{low:.3f} to {high:.3f}" in page
 
 
 def test_a_chart_needs_two_ks() -> None:

@@ -34,7 +34,9 @@ def test_what_turned_is_counted_and_filtered(opened: Any, *, several: bool) -> N
         return evaluate(samples, IdRecall(), progress=False)
 
     before, after = made(1), made(3)
-    pages = Comparisons({"a": before, "b": made(2), "c": after}) if several else compare(before, after)
+    pages = (
+        Comparisons({"a": before, "b": made(2), "c": after}) if several else compare(before, after)
+    )
     one = opened(pages.to_html())
     for measure in ("Recall, all retrieved", "Recall @ 3", "Recall @ 1"):
         one.measure(measure)

@@ -260,24 +260,22 @@ class TestEdges:
 class TestCompare:
     """Its interval is the inversion of its test."""
 
-    def test_p_and_interval_never_disagree(self) -> None:
-        """In 500 runs with ties and groups: p <= 0.05 exactly where 0 is outside."""
+    def test_the_outcome_and_the_interval_never_disagree(self) -> None:
+        """In 500 runs with ties and groups: better or worse exactly where 0 is outside."""
         rng = random.Random(11)
-        rejected = 0
-        for run in range(500):
-            n = rng.randrange(6, 16)
+        decided = 0
+        for _ in range(500):
+            n = rng.randrange(20, 40)
             groups = [f"g{rng.randrange(10)}" if rng.random() < 0.4 else None for _ in range(n)]
             before = [rng.choice([0.0, 0.5, 0.5, 1.0]) for _ in range(n)]
             after = [b if rng.random() < 0.4 else rng.choice([0.5, 1.0]) for b in before]
-            one = compare(
-                report_of(before, groups), report_of(after, groups), Recall, resamples=199, seed=run
-            )["id_recall"].main
-            assert one.p is not None
-            assert one.interval is not None
-            outside = not one.interval.low <= 0 <= one.interval.high
-            assert (one.p <= 0.05) == outside
-            rejected += outside
-        assert 25 < rejected < 475
+            one = compare(report_of(before, groups), report_of(after, groups), Recall)
+            main = one["id_recall"].main
+            assert main.interval is not None
+            outside = not main.interval.low <= 0 <= main.interval.high
+            assert (main.outcome != "cannot_tell") == outside
+            decided += outside
+        assert 25 < decided < 475
 
     def test_unlike_measures_share_their_flips(self) -> None:
         """Measures over the same samples have the p-values that they have alone."""
@@ -361,19 +359,6 @@ class TestIdentity:
         assert len(set(groups[:4])) == 1
         assert groups[4] == groups[5] != groups[0]
         assert groups[6] is None
-
-    @pytest.mark.parametrize("merge", [False, True])
-    def test_repeats_without_rows_are_refused(self, *, merge: bool) -> None:
-        """Without rows nobody knows which samples are one: in one stream, and in parts."""
-        samples = [Sample(id=n, retrieved_ids=["a"], expected_ids=["a"]) for n in range(3_000)]
-        streams = [samples, samples[:50]] if merge else [samples + samples[:50]]
-        parts = [
-            evaluate(each, IdRecall(), progress=False, keep="summary").totals() for each in streams
-        ]
-        with pytest.raises(ValueError, match=r"IDs occur more than once.*set their group"):
-            Report.of_totals(parts).summary()
-        whole = evaluate(samples, IdRecall(), progress=False, keep="summary")
-        assert whole.summary()[0].scored == 3_000
 
     def test_statuses_of_what_is_made_here(self) -> None:
         """The results above are what they are taken for."""

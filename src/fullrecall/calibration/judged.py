@@ -14,10 +14,10 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.errors import ReportError
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
-from fullrecall.results.scores import index_of
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
+from fullrecall.results.scores import index_of
+from fullrecall.table.row import Row
 
 
 class JudgedClaim(NamedTuple):

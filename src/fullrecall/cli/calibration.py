@@ -100,7 +100,6 @@ def label(
     from fullrecall.datasets import read_labels
     from fullrecall.errors import FullrecallError, InputError, ParameterError
     from fullrecall.report import Report
-    from fullrecall.views import terminal
 
     if (n is None) == (width is None):
         raise typer.BadParameter("expected either -n or --width")

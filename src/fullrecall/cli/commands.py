@@ -34,6 +34,10 @@ COMMANDS: Mapping[str, Entry] = {
         "comparison",
         "Compare two saved reports of the same questions: was a change an improvement?",
     ),
+    "choose": Entry(
+        "choice",
+        "Choose among retrievers: ask them the same questions until one is known to be the best.",
+    ),
     "gate": Entry(
         "gate",
         "Decide in CI whether a report is good enough: exit code 0 pass, 1 fail, 3 cannot tell.",

@@ -62,12 +62,12 @@ def gate(
     require: Annotated[
         list[Threshold] | None,
         typer.Option(
-            metavar="MEASURE>=0…1",
+            metavar="MEASURE>=0…1|MEASURE<=0…1",
             parser=threshold,
             show_default=False,
             rich_help_panel=_RULES,
-            help="Required mean of any measure, in quotes: 'recall@10>=0.9'; repeatable, and all "
-            "must pass.",
+            help="Required mean of any measure, at least or at most, in quotes: 'recall@10>=0.9'; "
+            "repeatable, and all must pass.",
         ),
     ] = None,
     baseline: Annotated[
@@ -105,6 +105,15 @@ def gate(
             rich_help_panel=_RULES,
             help="Score to decide on, such as id_recall; repeatable, and all must pass. "
             "Default: the only one, or the only recall.",
+        ),
+    ] = None,
+    slices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            show_default=False,
+            rich_help_panel=_RULES,
+            help="Also require every rule within each value of a field, such as kind or source.",
         ),
     ] = None,
     confidence: Annotated[
@@ -187,6 +196,7 @@ def gate(
             *(measure or ([Recall @ k] if k is not None and min_recall is None else ())),
             margin=margin,
             scores=score or (),
+            slices=slices,
             confidence=confidence,
             min_coverage=min_coverage,
             point=point,

@@ -93,7 +93,7 @@ def run_evaluation(request: Request) -> None:
         samples, joined = _samples(request)
         asked = None if request.retriever is None else retriever_of(request.retriever)
         first = next(samples)
-        scorers = _scorers(request, first if asked is None else _unretrieved(first))
+        scorers = _scorers(request, first if asked is None else unretrieved(first))
         if request.output is not None:
             inputs = [*request.files, request.run, request.references]
             check_output(request.output, inputs, replace=request.replace)
@@ -189,7 +189,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(one["old"], one["new"]) for one in re.finditer(_NAMED_PAIR, text)]
 
 
-def _unretrieved(sample: Sample) -> Sample:
+def unretrieved(sample: Sample) -> Sample:
     """Return a sample as it is before a retriever is asked, whatever its file has."""
     retrieved = ("retrieved_contexts", "retrieved_context_ids", "retrieval")
     return Sample(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullrecall.views.terminal import indented, one_line
+from fullrecall.views.terminal import indented
+from fullrecall.views.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -477,9 +477,9 @@ def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> 
 def _show_wording(audit: Any) -> None:
     """Print how near the questions are to their sources, beside people's."""
     from fullrecall.cli.console import show
+    from fullrecall.testset.audit import PEOPLES
     from fullrecall.views.sheet import Section, Sheet, lines_of
     from fullrecall.views.terminal import Grid
-    from fullrecall.testset.audit import PEOPLES
 
     if audit.wording is None:
         return

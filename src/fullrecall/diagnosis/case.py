@@ -13,11 +13,11 @@ from fullrecall.diagnosis.corpus import Corpus, Held
 from fullrecall.diagnosis.id_evidence import Alias
 from fullrecall.diagnosis.likeness import difference, lengths_alike, may_be_alike, similarity
 from fullrecall.findings import Finding
-from fullrecall.table.row import Row
 from fullrecall.result import Result
 from fullrecall.retrieval import Stage
 from fullrecall.scorers.alignment import Overlap, covered, total
 from fullrecall.scorers.passages import Passage
+from fullrecall.table.row import Row
 
 Find = Callable[[Sequence[Context]], int | None]
 """The rank at which a list of contexts holds the item whole, None if it does not."""

@@ -163,4 +163,3 @@ class Diagnosis:
     def __repr__(self) -> str:
         missed = f"{counted(len(self.misses), 'target')} missed"
         return f"Diagnosis({missed} in {counted(self.samples, 'sample')})\n{self}"
-

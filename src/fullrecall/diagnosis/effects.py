@@ -13,11 +13,11 @@ from fullrecall.diagnosis.case import retrieved
 from fullrecall.diagnosis.change import Change, ChangeKind, Cost, Effect
 from fullrecall.measures import Measure, Recall
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
-from fullrecall.results.smallest_k import CHARACTERS_PER_TOKEN
-from fullrecall.results.totals import Totals
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
+from fullrecall.results.smallest_k import CHARACTERS_PER_TOKEN
+from fullrecall.results.totals import Totals
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     import numpy as np

@@ -23,8 +23,9 @@ from fullrecall.diagnosis.id_forms import (
     unlabeled,
     unnumbered,
 )
+from fullrecall.rewrites import rewrites
 
-Relation: TypeAlias = Literal["form", "path", "named", "source", "chunk", "document"]
+Relation: TypeAlias = Literal["form", "path", "named", "source", "chunk", "document", "rewrite"]
 
 _FEWEST = 3
 """So many samples must fit before a bare number at the end of an ID is that of a chunk."""
@@ -92,6 +93,7 @@ class IdEvidence:
                     self._chunks.setdefault(parent, set()).add(one)
         self._trusted = self._trusted_numbers(direct, wanted)
         self._named = self._fields()
+        self._renamed = self._rewritten(retrieved, wanted - known, direct)
         self._options = {one: found for one in wanted if (found := tuple(self._others(one)))}
 
     def alias(self, position: int, wanted: str) -> Alias | None:
@@ -107,14 +109,14 @@ class IdEvidence:
             ranks = {context.id: rank for rank, context in enumerate(lookup.contexts, start=1)}
             for relation, found in options:
                 if found in ranks:
-                    return _alias(relation, wanted, found, ranks[found])
+                    return self._alias(relation, wanted, found, ranks[found])
         return None if wanted in self._corpus else self._in_corpus(wanted, options)
 
     def _in_corpus(self, wanted: str, options: Iterable[tuple[Relation, str]]) -> Alias | None:
         """Return the ID under which only the corpus has an expected one."""
         for relation, found in options:
             if found in self._corpus:
-                alias = _alias(relation, wanted, found, None)
+                alias = self._alias(relation, wanted, found, None)
                 return alias._replace(
                     indexed_only=self._levels_meet and relation in ("chunk", "document")
                 )
@@ -129,6 +131,14 @@ class IdEvidence:
                 alias = self.alias(position, wanted)
                 if alias is not None:
                     yield position, wanted, alias
+
+    def _alias(self, relation: Relation, wanted: str, found: str, rank: int | None) -> Alias:
+        where = ""
+        if relation == "form":
+            where = " and ".join(forms_between(wanted, found))
+        elif relation == "rewrite" and self.rewrite is not None:
+            where = self.rewrite.what
+        return Alias(relation, found, rank, where)
 
     def _others(self, wanted: str) -> Iterator[tuple[Relation, str]]:
         """Yield the known IDs that may stand for an expected one, with how they are related."""
@@ -147,6 +157,19 @@ class IdEvidence:
             document = unnumbered(wanted)
             if document is not None and document in self._known and wanted not in self._known:
                 yield "document", document
+        for found in sorted(self._renamed.get(wanted, ())):
+            yield "rewrite", found
+
+    def _rewritten(
+        self, retrieved: set[str], missing: set[str], direct: int
+    ) -> Mapping[str, frozenset[str]]:
+        """Return the IDs that stand for expected ones by what the IDs of all samples tell."""
+        lists = [[context.id for context in lookup.contexts] for lookup in self._lookups.values()]
+        references = [lookup.wanted for lookup in self._lookups.values()]
+        found = rewrites([*lists, sorted(retrieved)], [*references, ()], direct=direct)
+        self.rewrite = found
+        """What rewrites one side's IDs into the other's; None where nothing does."""
+        return {} if found is None else found.matched(missing, sorted(self._known))
 
     def _labels(self, missing: set[str]) -> frozenset[str]:
         """Return the words that number parts of what several samples expect, and none is known."""
@@ -218,11 +241,6 @@ class IdEvidence:
 
 _SHORT = 4
 _source, _metadata = attrgetter("source"), attrgetter("metadata")
-
-
-def _alias(relation: Relation, wanted: str, found: str, rank: int | None) -> Alias:
-    where = " and ".join(forms_between(wanted, found)) if relation == "form" else ""
-    return Alias(relation, found, rank, where)
 
 
 def _forms(known: set[str], wanted: set[str]) -> dict[str, str]:

@@ -26,8 +26,9 @@ def id_proposals(
     for position, wanted, alias in ids.aliases():
         if alias.rank is None:
             continue
-        if alias.relation in ("form", "path"):
-            forms |= dict.fromkeys(alias.where.split(" and ") if alias.where else ["leading path"])
+        if alias.relation in ("form", "path", "rewrite"):
+            told = [alias.where] if alias.relation == "rewrite" else alias.where.split(" and ")
+            forms |= dict.fromkeys(told if alias.where else ["leading path"])
             same[position, wanted] = alias.rank
         elif alias.relation in ("named", "source"):
             fields[alias.where] = None

@@ -24,10 +24,10 @@ from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.parameters import check_k, check_share
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.scorers.passages import Passage, label_of
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
 
 Retriever: TypeAlias = Callable[[str, int], Sequence[ContextLike]]
 """Takes a question and how many contexts to bring, and returns them, best first."""

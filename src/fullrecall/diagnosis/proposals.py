@@ -10,8 +10,8 @@ from fullrecall.diagnosis.change import ChangeKind
 from fullrecall.diagnosis.effects import Baseline, Lists, Proposal
 from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.rescoring import Rescored
-from fullrecall.table.row import Row
 from fullrecall.retrieval import Stage
+from fullrecall.table.row import Row
 
 RANK_CONSTANT = 60
 """Of reciprocal rank fusion: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion", SIGIR 2009."""

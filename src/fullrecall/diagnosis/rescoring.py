@@ -16,10 +16,10 @@ from fullrecall.context import Context
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.scorers import EntityRecall, FindingScorer, IdRecall, SpanRecall, TextRecall
 from fullrecall.scorers.scorer import DeterministicScorer, Scorer
+from fullrecall.table.row import Row
 
 _KINDS: tuple[type[FindingScorer], ...] = (IdRecall, TextRecall, SpanRecall, EntityRecall)
 _CHECKED = 20

@@ -147,6 +147,8 @@ def other_id(case: Case) -> Explained | None:
         match alias.relation:
             case "form":
                 detail = f"{at} is {alias.found!r}: the same but for {alias.where}"
+            case "rewrite":
+                detail = f"{at} is {alias.found!r}: the IDs of both sides differ in {alias.where}"
             case "path":
                 detail = f"{at} is {alias.found!r}: the same path, cut short on one side"
             case "named":

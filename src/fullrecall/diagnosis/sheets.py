@@ -45,15 +45,21 @@ def examples(diagnosis: Diagnosis, most: int) -> Sheet:
 
 
 def _changes(diagnosis: Diagnosis) -> Sheet:
+    several = len(diagnosis.scores) > 1
     lines = [
         Line(
             change.action,
-            [change.gain_text, "" if change.cost is None else change.cost.text, change.score],
+            [
+                change.gain_text,
+                "" if change.cost is None else change.cost.text,
+                *[change.score] * several,
+            ],
         )
         for change in diagnosis.changes
     ]
-    heads = ["gain", "cost", "score"]
-    return Sheet(heads, [Section("", lines)], (), "What to change", "what to change", "trll")
+    heads = ["gain", "cost", *["score"] * several]
+    sides = f"trl{'l' * several}"
+    return Sheet(heads, [Section("", lines)], (), "What to change", "what to change", sides)
 
 
 def _causes(diagnosis: Diagnosis, said: list[str]) -> Sheet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullrecall.evaluation.work import score_one
@@ -14,7 +15,6 @@ from fullrecall.scorers.scorer import Scorer
 from fullrecall.scorers.text import TextRecall
 
 if TYPE_CHECKING:
-    from fullrecall.table.ids import IdColumns
     from fullrecall.table.part import MemoryPart, Results, ScoreColumns
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -25,9 +25,6 @@ _SECONDS = 0.05
 
 _OFTEN = 16
 """Samples that are read between two looks at the clock."""
-
-_MOST_IDS = 2_000_000
-"""Distinct IDs that chunks share."""
 
 _PLAIN = {"id", "user_input", "retrieved_context_ids", "reference_context_ids", "group"}
 """The fields of samples that are scored without an object for each."""
@@ -41,8 +38,12 @@ def takes_chunks(scorers: Sequence[Scorer]) -> bool:
     )
 
 
-def chunks(items: Iterable[SampleLike]) -> Iterator[list[SampleLike]]:
+def chunks(items: Iterable[SampleLike]) -> Iterator[Sequence[SampleLike]]:
     """Yield what `items` yields, some at a time; what it raises comes after what it yielded."""
+    if type(items) is list:
+        for start in range(0, len(items), _LARGEST):
+            yield items[start : start + _LARGEST]
+        return
     chunk: list[SampleLike] = []
     began = time.monotonic()
     try:
@@ -61,22 +62,15 @@ def chunks(items: Iterable[SampleLike]) -> Iterator[list[SampleLike]]:
 
 
 class ChunkScorer:
-    """Scores chunks of samples; all share one vocabulary of IDs."""
+    """Scores chunks of samples."""
 
     def __init__(
         self,
         scorers: Sequence[Scorer],
         as_sample: Callable[[object, int], Sample],
-        *,
-        to_arrow: bool = False,
     ) -> None:
-        """Score by `scorers`; `to_arrow` where nothing stays in memory, but goes to Parquet."""
-        from fullrecall.table.ids import Vocabulary
-
         self._scorers = scorers
         self._as_sample = as_sample
-        self._to_arrow = to_arrow
-        self._vocabulary = Vocabulary()
         self._only_ids = all(type(scorer) is IdRecall for scorer in scorers)
 
     def part(self, chunk: Sequence[SampleLike], first: int) -> MemoryPart:
@@ -84,17 +78,14 @@ class ChunkScorer:
 
         Raises `InputError`, naming the position, for an item that is not a sample.
         """
-        from fullrecall.table.ids import Vocabulary
         from fullrecall.table.part import MemoryPart, SampleObjects
 
-        if len(self._vocabulary) > _MOST_IDS:  # in a stream there is no end of them
-            self._vocabulary = Vocabulary()
         if self._only_ids:
-            part = self._of_mappings(chunk) if not self._to_arrow else self._as_arrow(chunk)
+            part = self._of_mappings(chunk)
             if part is not None:
                 return part
         samples = [self._as_sample(item, first + nth) for nth, item in enumerate(chunk)]
-        ids = self._id_columns(samples) if any(self._is_by_id(s) for s in self._scorers) else None
+        ids = _id_scores(samples) if any(self._is_by_id(s) for s in self._scorers) else None
         columns = [self._columns(scorer, samples, ids) for scorer in self._scorers]
         return MemoryPart(
             SampleObjects(samples),
@@ -116,65 +107,19 @@ class ChunkScorer:
         return Rescored(lambda sample: score_one(scorer, sample), follows)
 
     def _columns(
-        self, scorer: Scorer, samples: Sequence[Sample], ids: IdColumns | None
+        self, scorer: Scorer, samples: Sequence[Sample], ids: ScoreColumns | None
     ) -> ScoreColumns:
         from fullrecall.table.part import ScoreColumns
 
         if isinstance(scorer, TextRecall) and all(s.retrieval is None for s in samples):
             return scorer.columns(samples)
         if ids is not None and self._is_by_id(scorer):
-            return ids.scores
+            return ids
         return ScoreColumns.of([score_one(scorer, sample) for sample in samples])
-
-    def _id_columns(self, samples: Sequence[Sample]) -> IdColumns | None:
-        """Return the IDs of samples as columns; None where a row has to be looked at by itself."""
-        import numpy as np
-
-        from fullrecall.table.ids import IdColumns
-
-        if any(sample.retrieval is not None for sample in samples):
-            return None
-        retrieved = [sample.listed_ids for sample in samples]
-        single = [sample.single_ids for sample in samples]
-        if None in retrieved or None in single:
-            return None
-        lists = [_as_texts(ids) for ids in retrieved]
-        references = [_as_texts(wanted.ids) for wanted in single]
-        if not all(chain.from_iterable(lists)):
-            return None
-        grades = None
-        if any(wanted.grades is not None for wanted in single):
-            grades = np.fromiter(
-                chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
-            )
-        return IdColumns.of(self._vocabulary, lists, references, grades)
-
-    def _as_arrow(self, chunk: Sequence[SampleLike]) -> MemoryPart | None:
-        """Return the part of mappings as Arrow arrays; None for any others."""
-        from fullrecall.table.arrow_ids import ArrowSamples, id_lists
-        from fullrecall.table.part import MemoryPart
-
-        fields = _columns_of(chunk)
-        if fields is None:
-            return None
-        retrieved = id_lists(fields.pop("retrieved_context_ids"))
-        references = id_lists(fields.pop("reference_context_ids"))
-        if retrieved is None or references is None:
-            return None
-        try:
-            samples = ArrowSamples.of(retrieved, references, **fields)
-        except UnicodeEncodeError:  # half an emoji
-            return None
-        scores = samples.codes.scores
-        return MemoryPart(
-            samples,
-            tuple(scores for _ in self._scorers),
-            tuple(self._later(scorer, follows=True) for scorer in self._scorers),
-        )
 
     def _of_mappings(self, chunk: Sequence[SampleLike]) -> MemoryPart | None:
         """Return the part of mappings of texts and lists of texts; None for any others."""
-        from fullrecall.table.ids import IdColumns, IdSamples
+        from fullrecall.table.ids import IdSamples, Names, distinct, score_ids
         from fullrecall.table.part import MemoryPart
 
         fields = _columns_of(chunk)
@@ -184,21 +129,43 @@ class ChunkScorer:
         references = _texts(fields["reference_context_ids"])
         if retrieved is None or references is None:
             return None
-        ids = IdColumns.of(self._vocabulary, retrieved, references)
+        references = distinct(references)
         samples = IdSamples(
-            self._vocabulary,
-            ids.retrieved,
-            ids.references,
+            Names.of(retrieved),
+            Names.of(references),
             fields.get("id") or [None] * len(chunk),
             fields.get("user_input", ()),
             fields.get("group", ()),
         )
-        scores = ids.scores
+        scores = score_ids(retrieved, references)
         return MemoryPart(
             samples,
             tuple(scores for _ in self._scorers),
             tuple(self._later(scorer, follows=True) for scorer in self._scorers),
         )
+
+
+def _id_scores(samples: Sequence[Sample]) -> ScoreColumns | None:
+    """Return what `IdRecall` scores; None where a row has to be looked at by itself."""
+    import numpy as np
+
+    from fullrecall.table.ids import score_ids
+
+    if any(sample.retrieval is not None for sample in samples):
+        return None
+    retrieved = [sample.listed_ids for sample in samples]
+    single = [sample.single_ids for sample in samples]
+    if None in retrieved or None in single:
+        return None
+    lists = [_as_texts(ids) for ids in retrieved]
+    if not all(chain.from_iterable(lists)):
+        return None
+    grades = None
+    if any(wanted.grades is not None for wanted in single):
+        grades = np.fromiter(
+            chain.from_iterable(w.grades or [1.0] * len(w.ids) for w in single), np.float64
+        )
+    return score_ids(lists, [_as_texts(wanted.ids) for wanted in single], grades)
 
 
 def _columns_of(chunk: Sequence[SampleLike]) -> dict[str, list[Any]] | None:
@@ -214,13 +181,17 @@ def _columns_of(chunk: Sequence[SampleLike]) -> dict[str, list[Any]] | None:
         return None
     if len(set(fields)) < len(fields):
         return None
-    if any(type(row) is not dict or row.keys() != keys for row in chunk):
+    # With as many keys, and all of these, a mapping has no other.
+    if set(map(type, chunk)) != {dict} or set(map(len, chunk)) != {len(keys)}:
         return None
-    columns = {
-        field: [row[key] for row in chunk]  # type: ignore[index]
-        for field, key in zip(fields, keys, strict=True)
-        if field is not None
-    }
+    try:
+        columns = {
+            field: list(map(itemgetter(key), chunk))
+            for field, key in zip(fields, keys, strict=True)
+            if field is not None
+        }
+    except KeyError:
+        return None
     texts = frozenset({str, type(None)})
     plain = all(texts.issuperset(map(type, columns.get(name, ()))) for name in _TEXT_FIELDS)
     return columns if plain else None
@@ -233,12 +204,14 @@ def _texts(column: Sequence[Any]) -> Sequence[Sequence[str]] | None:
     """Return lists of IDs as texts; None where one is of another form, or an ID is blank."""
     if not frozenset({list, tuple}).issuperset(map(type, column)):
         return None
-    kinds = set(map(type, chain.from_iterable(column)))
-    if kinds == {int}:
-        return [[str(number) for number in row] for row in column]
-    if not kinds <= {str} or not all(chain.from_iterable(column)):
+    every = list(chain.from_iterable(column))
+    try:
+        "".join(every)  # the fastest way to see that all are texts
+    except TypeError:
+        if set(map(type, every)) == {int}:
+            return [list(map(str, row)) for row in column]
         return None
-    return column
+    return None if "" in every else column
 
 
 def _as_texts(ids: Sequence[Any]) -> Sequence[str]:

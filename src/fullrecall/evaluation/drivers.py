@@ -28,9 +28,9 @@ from fullrecall.evaluation.interruption import Interruption
 from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import as_sample_at
 from fullrecall.evaluation.work import Work, late, prepared, score_one
-from fullrecall.table.row import Row
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     from fullrecall.evaluation.cache import AnyStore, Cache

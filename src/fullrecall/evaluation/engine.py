@@ -16,8 +16,8 @@ from fullrecall.evaluation.cache import Cache
 from fullrecall.evaluation.requests import Requests
 from fullrecall.evaluation.work import Begun, Work, raised, unscored
 from fullrecall.judges.flow import NotAsked, Tally, arun
-from fullrecall.table.row import Row
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
 from fullrecall.usage import Usage
 
 _AHEAD = 64

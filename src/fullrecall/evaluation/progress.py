@@ -9,8 +9,8 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 from fullrecall.counts import counted
 from fullrecall.evaluation.budget import Account
-from fullrecall.table.row import Row
 from fullrecall.result import Status
+from fullrecall.table.row import Row
 from fullrecall.usage import Spent
 
 T = TypeVar("T")

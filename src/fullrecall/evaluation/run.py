@@ -18,6 +18,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
 from fullrecall.evaluation.interruption import interruptible
 from fullrecall.evaluation.limits import Limits
@@ -92,10 +93,11 @@ def evaluate(
 ) -> Report:
     """Score every sample with every scorer and return the report, in the samples' order.
 
-    `samples` may be any iterable of `Sample`s or of mappings with the fields of one, and is read
-    once. Where scorers ask models, many samples are in flight at a time; the report is the same
-    whatever `max_concurrency` is. Works in a running event loop too, as in a notebook or a
-    server, which it blocks: `aevaluate` does not.
+    `samples` may be any iterable of `Sample`s or of mappings with the fields of one, or a data
+    frame of any library that narwhals reads, and is read once. Where scorers ask models, many
+    samples are in flight at a time; the report is the same whatever `max_concurrency` is. Works
+    in a running event loop too, as in a notebook or a server, which it blocks: `aevaluate` does
+    not.
 
     - `retriever`: is asked each sample's `user_input`, up to `max_concurrency` at a time, each
       within `timeout`; what it returns is scored. A function of the question, sync or async, or
@@ -147,8 +149,8 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored) -> N
     """Score samples many at a time; all that were read are scored, whatever ends the run."""
     from fullrecall.evaluation.chunks import ChunkScorer, chunks
 
-    scorer = ChunkScorer(run.scorers, as_sample_at, to_arrow=scored.to_arrow)
-    for chunk in chunks(_items(samples)):
+    scorer = ChunkScorer(run.scorers, as_sample_at)
+    for chunk in chunks(samples if type(samples) is list else _items(samples)):
         first = scored.count + 1
         try:
             part = scorer.part(chunk, first)
@@ -258,11 +260,6 @@ class _Scored:
         self._output = options.output
         self._writer: Writer | None = None
 
-    @property
-    def to_arrow(self) -> bool:
-        """Whether rows become Arrow arrays."""
-        return self._output is not None and Path(self._output).suffix == ".parquet"
-
     def add(self, row: Row) -> None:
         """Add one row."""
         if self._writer is None:
@@ -349,6 +346,11 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
+    if is_frame(samples):
+        from fullrecall.datasets import from_rows
+
+        yield from from_rows(samples)
+        return
     yield from samples
 
 

@@ -12,11 +12,11 @@ from fullrecall.evaluation.run import SampleLike, aevaluate, as_samples, evaluat
 from fullrecall.findings import Finding
 from fullrecall.measures import Recall
 from fullrecall.report.report import Report
-from fullrecall.table.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     from fullrecall.views.sheet import Sheet

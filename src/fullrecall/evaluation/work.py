@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fullrecall.evaluation.limits import LATE
-from fullrecall.table.row import Row
 from fullrecall.result import Result, Status
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
     import asyncio

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeAlias, dataclass_transform
 
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Findings
@@ -123,6 +123,15 @@ class Measure:
     def __ge__(self, least: float) -> Threshold:
         return Threshold(self, check_share(least, "a threshold"))
 
+    def __le__(self, most: float) -> Threshold:
+        return Threshold(self, check_share(most, "a threshold"), at_most=True)
+
+    def __gt__(self, least: object) -> NoReturn:
+        raise ParameterError(f"{self!r} > {least} is not a threshold: write {self!r} >= {least}")
+
+    def __lt__(self, most: object) -> NoReturn:
+        raise ParameterError(f"{self!r} < {most} is not a threshold: write {self!r} <= {most}")
+
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, `k` apart."""
@@ -148,14 +157,30 @@ class Measure:
         return f"{written}({inside}){cut}" if inside else f"{written}{cut}"
 
 
-class Threshold(NamedTuple):
-    """A measure that must reach `least`, as `Recall @ 10 >= 0.9` makes it."""
+@dataclass(frozen=True, repr=False)
+class Threshold:
+    """What a mean must reach, as `Recall @ 10 >= 0.9` makes it, or not exceed (`<=`).
+
+    It has no truth value, so that `and` between two, which would drop one of them, raises.
+    """
 
     measure: Measure
-    least: float
+    bound: float
+    at_most: bool = False
+
+    def __bool__(self) -> NoReturn:
+        raise ParameterError(
+            f"{self!r} has no truth value: pass each rule by itself, without `and`, `or`, `not`, "
+            "or a chain: Gate(Recall @ 10 >= 0.9, RR >= 0.7)"
+        )
 
     def __repr__(self) -> str:
-        return f"{self.measure!r} >= {self.least:g}"
+        return f"{self.measure!r} {self.sign} {self.bound:g}"
+
+    @property
+    def sign(self) -> str:
+        """`>=` or `<=`."""
+        return "<=" if self.at_most else ">="
 
 
 class GradedMeasure(Measure):
@@ -210,7 +235,7 @@ def _check_class(kind: type[Measure]) -> None:
     text = getattr(kind, "text", None)
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise ParameterError(
-            f"{kind.__name__}.text must be a name such as \"found_first\", in lowercase letters, "
+            f'{kind.__name__}.text must be a name such as "found_first", in lowercase letters, '
             f"digits and _, got {text!r}"
         )
     taken = next((own for own in kind.__mro__[1:] if getattr(own, "text", None) == text), None)

@@ -139,7 +139,7 @@ class NDCGMeasure(Measure):
         return keys // width, keys % width, np.bincount(which, gains, len(keys))
 
     def _best(self, found: FoundColumns, rows: Integers, gains: Floats) -> Floats:
-        """Return the gain of the ideal order: the largest first, what is missing at its own rank."""
+        """Return the gain of the ideal order: largest first, what is missing at its own rank."""
         import numpy as np
 
         from fullrecall.table.found import discounts

@@ -38,14 +38,16 @@ def parse(text: str) -> Measure:
 
 
 def parse_threshold(text: str) -> Threshold:
-    """Return the threshold that `text` states, such as `recall@10 >= 0.9`.
+    """Return the threshold that `text` states, such as `recall@10 >= 0.9` or `leak@10 <= 0.01`.
 
     Raises `ParameterError` where it states none.
     """
-    measure, sign, least = text.partition(">=")
-    if not sign:
+    sign = next((sign for sign in (">=", "<=") if sign in text), None)
+    if sign is None:
         raise ParameterError(f"expected a threshold such as recall@10>=0.9, got {text!r}")
-    return Threshold(parse(measure), check_share(_number(least.strip(), float), "a threshold"))
+    measure, _, bound = text.partition(sign)
+    share = check_share(_number(bound.strip(), float), "a threshold")
+    return Threshold(parse(measure), share, at_most=sign == "<=")
 
 
 def _parameters(measure: Measure, inside: str) -> dict[str, Any]:

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.results.comparison import Comparison, ScoreComparison, compare
-    from fullrecall.results.difference import Difference, Flip
     from fullrecall.report.report import Report
-    from fullrecall.results.missed import Missed
-    from fullrecall.table.row import Row
+    from fullrecall.results.comparison import Comparison, ScoreComparison, compare
     from fullrecall.results.comparisons import Comparisons
+    from fullrecall.results.difference import Difference, Flip
+    from fullrecall.results.missed import Missed
     from fullrecall.results.slices import Slice, Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
+    from fullrecall.table.row import Row
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "Difference",
     "Estimate",
     "Flip",
     "Missed",
     "Report",
     "Row",
-    "Comparisons",
     "ScoreComparison",
     "ScoreSummary",
     "Slice",

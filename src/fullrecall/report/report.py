@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
@@ -14,9 +14,9 @@ from fullrecall.errors import ReportError
 from fullrecall.garbage import uncollected
 from fullrecall.measures import DEFAULT_KS, Measure, Recall
 from fullrecall.parameters import check_k
-from fullrecall.results.draws import drawn_places
 from fullrecall.result import Method
 from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.draws import drawn_places
 from fullrecall.results.missed import Missed
 from fullrecall.results.summary import Summary
 from fullrecall.table.row import Row
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.calibration import HumanLabels, Strata, ToLabel
-    from fullrecall.views.diagnosed import Diagnosis
-    from fullrecall.table.lists import Floats, Integers
-    from fullrecall.table.table import Table
     from fullrecall.results.slices import By, Slices
     from fullrecall.results.smallest_k import SmallestK
+    from fullrecall.table.lists import Floats, Integers
+    from fullrecall.table.table import Table
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 _CLOSE = 10_000
@@ -82,7 +82,7 @@ class Report:
         Raises `KeyError` for an ID that no sample or several have, `IndexError` for a place.
         """
         if isinstance(key, slice):
-            return self._with(range(len(self))[key])
+            return self.taken(range(len(self))[key])
         if not isinstance(key, str):
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample at place {key}: there are {len(self):,}")
@@ -100,7 +100,19 @@ class Report:
 
         Its means are those of these samples alone.
         """
-        return self._with(index for index, row in enumerate(self) if keep(row))
+        return self.taken(index for index, row in enumerate(self) if keep(row))
+
+    def taken(self, rows: Iterable[int]) -> Report:
+        """Return a report of the rows at these indices, in the order given.
+
+        It lacks what this one lacks.
+        """
+        import numpy as np
+
+        numbers: Integers = np.fromiter(rows, np.int64)
+        part = Report(self.methods, table=self.table.taken(numbers))
+        part.stopped = self.stopped
+        return part
 
     def drawn(self, n: int, *, seed: int = 0) -> Report:
         """Return a report of `n` samples drawn at random, in their order; all if there are fewer.
@@ -109,8 +121,8 @@ class Report:
         `ParameterError` for an `n` below 1.
         """
         if check_k(n, "n") >= len(self):
-            return self._with(range(len(self)))
-        return self._with(drawn_places(len(self), n, seed))
+            return self.taken(range(len(self)))
+        return self.taken(drawn_places(len(self), n, seed))
 
     def slices(
         self,
@@ -154,9 +166,7 @@ class Report:
     def values(self, measure: Measure, /, *, score: str | None = None) -> Floats: ...
     @overload
     def values(self, *measures: Measure, score: str | None = None) -> dict[str, Floats]: ...
-    def values(
-        self, *measures: Measure, score: str | None = None
-    ) -> Floats | dict[str, Floats]:
+    def values(self, *measures: Measure, score: str | None = None) -> Floats | dict[str, Floats]:
         """Return a measure of each sample as an array of floats in [0, 1], in the samples' order.
 
         NaN where a sample is unscored, or the measure is undefined: `table.status` says which.
@@ -433,8 +443,8 @@ class Report:
 
         One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
         nothing is shown or saved. `label` names the report where several are drawn: lines of one
-        name have one color on all axes of a figure, others have their own. Raises `ReportError` where none has a mean, `MissingExtraError`
-        without Matplotlib.
+        name have one color on all axes of a figure, others have their own. Raises `ReportError`
+        where none has a mean, `MissingExtraError` without Matplotlib.
         """
         from fullrecall.views.plots import curves
 
@@ -477,9 +487,7 @@ class Report:
         return files.load(path)
 
     @classmethod
-    def open(
-        cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None
-    ) -> Report:
+    def open(cls, path: str | Path | Iterable[str | Path], *, rows: int | None = None) -> Report:
         """Open a saved report: one of Parquet files is read as it is asked, piece by piece.
 
         It has the methods of any report. One JSON Lines file is read into memory, as by `load`,
@@ -506,15 +514,6 @@ class Report:
     def _labels(self) -> Iterator[str]:
         """Yield the label of each row; see `Row.label`."""
         return (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
-
-    def _with(self, rows: Iterable[int]) -> Report:
-        """Return a report of some of the rows, which lacks what this one lacks."""
-        import numpy as np
-
-        numbers: Integers = np.fromiter(rows, np.int64)
-        part = Report(self.methods, table=self.table.taken(numbers))
-        part.stopped = self.stopped
-        return part
 
 
 def diagnosed(report: Report, measures: Sequence[Measure]) -> Diagnosis:

@@ -184,12 +184,12 @@ class Comparison(Sequence[ScoreComparison]):
     @property
     def only_before(self) -> Sequence[str]:
         """The labels of the samples that only the report before has."""
-        return [self.before.table.label(row) for row in self.pairing.only_before.tolist()]
+        return tuple(map(self.before.table.label, self.pairing.only_before.tolist()))
 
     @property
     def only_after(self) -> Sequence[str]:
         """The labels of the samples that only the report after has."""
-        return [self.after.table.label(row) for row in self.pairing.only_after.tolist()]
+        return tuple(map(self.after.table.label, self.pairing.only_after.tolist()))
 
     @property
     def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
@@ -392,8 +392,7 @@ def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[Sco
     ]
     together = corrected([change for _, _, change in asked])
     changes = {
-        (nth, measure): change
-        for (nth, measure, _), change in zip(asked, together, strict=True)
+        (nth, measure): change for (nth, measure, _), change in zip(asked, together, strict=True)
     }
 
     def replaced(nth: int, each: Difference) -> Difference:

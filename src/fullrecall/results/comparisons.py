@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 from fullrecall.errors import ParameterError
 from fullrecall.garbage import uncollected
@@ -15,8 +15,8 @@ from fullrecall.results.comparison import Comparison, adjusted
 from fullrecall.results.difference import Difference
 
 if TYPE_CHECKING:
-    from fullrecall.views.diagnosed import Diagnosis
     from fullrecall.table.row import Row
+    from fullrecall.views.diagnosed import Diagnosis
 
 
 @overload
@@ -70,14 +70,24 @@ def compare(
     `ParameterError` for a value out of range and for changes beyond `range`.
     """
     if isinstance(before, Mapping):
-        own = measures if after is None else (after, *measures)
+        first = [] if after is None else [after]
         return Comparisons(
-            before, *own, baseline=baseline, confidence=confidence, margin=margin, range=range
+            before,
+            *cast("Sequence[Measure]", [*first, *measures]),
+            baseline=baseline,
+            confidence=confidence,
+            margin=margin,
+            range=range,
         )
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
     return Comparison(
-        before, after, *measures, confidence=confidence, margin=margin, range=range
+        before,
+        cast("Report", after),
+        *measures,
+        confidence=confidence,
+        margin=margin,
+        range=range,
     )
 
 
@@ -158,9 +168,7 @@ class Comparisons(Mapping[str, Report]):
         new: dict[str, list[Row | None]] = {}
         for name, each in self.comparisons.items():
             pairing = each.pairing
-            others[name] = dict(
-                zip(pairing.before.tolist(), pairing.after.tolist(), strict=True)
-            )
+            others[name] = dict(zip(pairing.before.tolist(), pairing.after.tolist(), strict=True))
             for row in pairing.only_after.tolist():
                 view = self[name].table.row(row)
                 new.setdefault(view.label, [None] * len(names))[names.index(name)] = view

@@ -14,7 +14,6 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from fullrecall.counts import counted
-from fullrecall.results.totals import Totals
 from fullrecall.results.bounds import (
     Counts,
     alpha_of,
@@ -25,6 +24,7 @@ from fullrecall.results.bounds import (
     upper_bound,
 )
 from fullrecall.results.multiplicity import holm
+from fullrecall.results.totals import Totals
 
 _ROUNDING = 1e-9
 """A mean that misses its threshold by less misses it by rounding."""
@@ -92,7 +92,7 @@ CHANGES = Scale(-1.0, 1.0, "+.3f", "allowed")
 
 
 class Question(NamedTuple):
-    """One rule: is the mean of what `label` names at least `threshold`?
+    """One rule: is the mean of what `label` names at least, or `at_most`, `threshold`?
 
     `measured` are the totals without gaps, `worst` and `best` with a value for each, `coverage`
     the share of samples without a gap; None where there is no sample.
@@ -105,11 +105,17 @@ class Question(NamedTuple):
     worst: Side
     best: Side
     coverage: float | None
+    at_most: bool = False
 
     @property
     def rule(self) -> str:
         """The rule as it is written."""
-        return f"{self.label} >= {self.threshold:g}"
+        return f"{self.label} {'<=' if self.at_most else '>='} {self.threshold:g}"
+
+    @property
+    def bounded(self) -> str:
+        """What the threshold is called."""
+        return "allowed" if self.at_most else self.scale.required
 
 
 class Side(NamedTuple):
@@ -146,11 +152,17 @@ class Strictness:
         if self.point:
             return _Answer(low_mean, high_mean, None, None)
         threshold, alpha = question.threshold, alpha_of(self.confidence)
+        p_above = mean_above(low, threshold, least=least)
+        p_below = mean_below(high, threshold, most=most)
+        if question.at_most:
+            p_pass, p_fail = 0.0 if threshold >= most else p_below, p_above
+        else:
+            p_pass, p_fail = 0.0 if threshold <= least else p_above, p_below
         return _Answer(
             lower_bound(low, alpha, least=least),
             upper_bound(high, alpha, most=most),
-            mean_above(low, threshold, least=least) if threshold > least else 0.0,
-            mean_below(high, threshold, most=most),
+            p_pass,
+            p_fail,
         )
 
     def _check(
@@ -180,8 +192,7 @@ class Strictness:
         if answer.lower is None or answer.upper is None:
             passes = fails = False
         elif answer.p_pass is None or p_fail is None:
-            least = question.threshold - _ROUNDING
-            passes, fails = answer.lower >= least, answer.upper < least
+            passes, fails = _by_means(question, answer.lower, answer.upper)
         else:
             passes, fails = answer.p_pass <= alpha, p_fail <= alpha
         return Outcome.PASS if passes else Outcome.FAIL if fails else Outcome.CANNOT_TELL
@@ -193,15 +204,15 @@ class Strictness:
         # Bounds are rounded outwards: they must not look better than they are.
         at_least, at_most = ("", "") if self.point else ("at least ", "at most ")
         low, high = scale.shown(rounded_down(lower)), scale.shown(-rounded_down(-upper))
-        said = {
-            Outcome.PASS: f"{at_least}{low}",
-            Outcome.FAIL: f"{at_most}{high}",
-            Outcome.CANNOT_TELL: f"from {low} to {high}",
-        }[outcome]
+        if outcome is Outcome.CANNOT_TELL:
+            said = f"from {low} to {high}"
+        else:
+            is_high = (outcome is Outcome.PASS) != question.at_most
+            said = f"{at_least}{low}" if is_high else f"{at_most}{high}"
         sure = "" if self.point else f"{100 * self.confidence:g}% confidence, "
         return (
             f"{question.label} is {said} ({sure}{counted(question.measured.samples, 'sample')}); "
-            f"{scale.required}: {scale.shown(question.threshold)}{missing and f'; {missing}'}"
+            f"{question.bounded}: {scale.shown(question.threshold)}{missing and f'; {missing}'}"
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
@@ -213,7 +224,7 @@ class Strictness:
         above = (measured.mean or 0.0) >= threshold
         side, mean = question.worst if above else question.best
         # Holm's method takes the full level for one rule, and no less than this for any.
-        alpha = alpha_of(self.confidence) / (1 if above else rules)
+        alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         if coverage < 1 and (
             self.point
             or ((mean or 0.0) >= threshold) != above
@@ -248,6 +259,15 @@ class _Answer(NamedTuple):
     upper: float | None
     p_pass: float | None
     p_fail: float | None
+
+
+def _by_means(question: Question, lower: float, upper: float) -> tuple[bool, bool]:
+    """Return whether means alone pass the rule, and whether they fail it."""
+    if question.at_most:
+        most = question.threshold + _ROUNDING
+        return upper <= most, lower > most
+    least = question.threshold - _ROUNDING
+    return lower >= least, upper < least
 
 
 def _p(measured: Totals, question: Question, *, above: bool) -> float:

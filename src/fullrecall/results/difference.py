@@ -13,7 +13,7 @@ from fullrecall.measures import Measure
 from fullrecall.results.bounds import Interval
 from fullrecall.results.change import Change, Direction, change
 from fullrecall.results.pairs import Pairing, ScorePairs, turned
-from fullrecall.results.pairs import change as changed
+from fullrecall.results.pairs import changes as changes_of
 from fullrecall.results.totals import Totals
 from fullrecall.table.lists import Floats, Integers
 from fullrecall.table.table import Table
@@ -63,7 +63,7 @@ class PairedValues:
     @cached_property
     def changes(self) -> Floats:
         """The value after less the value before, 0.0 where they differ by rounding."""
-        return changed(self.before, self.after)
+        return changes_of(self.before, self.after)
 
     @cached_property
     def flipped(self) -> Integers:

@@ -11,21 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.counts import counted
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold
 from fullrecall.parameters import check_share
-from fullrecall.results.scores import index_of
-from fullrecall.results.comparison import Comparison
-from fullrecall.results.comparisons import compare
 from fullrecall.report.report import Report
 from fullrecall.results.bounds import CONFIDENCE
+from fullrecall.results.comparison import Comparison
+from fullrecall.results.comparisons import compare
 from fullrecall.results.decision import CHANGES, SCORES, Check, Outcome, Question, Side, Strictness
+from fullrecall.results.scores import index_of
+from fullrecall.results.slices import parted, parted_by
 
 Rule: TypeAlias = Threshold | Measure
-"""A threshold such as `Recall @ 10 >= 0.9`, or a measure to be compared with the baseline's."""
+"""A threshold such as `Recall @ 10 >= 0.9` or `Leak @ 10 <= 0.01`, or a measure to be compared with
+the baseline's."""
 
 
 @dataclass(frozen=True, init=False)
@@ -34,6 +36,7 @@ class Gate:
 
         Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)
         Gate(Recall @ 10, margin=0.02).check(report, baseline)
+        Gate(Recall @ 10 >= 0.8, slices="kind").check(report)
 
     - `rules`: thresholds, and measures that are only compared with the baseline; with a margin
       alone, each score's headline is.
@@ -41,6 +44,8 @@ class Gate:
       holds for every measure that is named.
     - `scores`: names of scores that must each pass; may be left out where there is one, or one
       recall.
+    - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
+      each of its values.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
     - `min_coverage`: required share of scored samples; only these count then. None: unscored
       samples count as 0 for PASS and as 1 for FAIL.
@@ -56,6 +61,7 @@ class Gate:
     rules: tuple[Rule, ...]
     margin: float | None
     scores: tuple[str, ...]
+    slices: str | None
     confidence: float
     min_coverage: float | None
     point: bool
@@ -65,6 +71,7 @@ class Gate:
         *rules: Rule,
         margin: float | None = None,
         scores: Sequence[str] = (),
+        slices: str | None = None,
         confidence: float = CONFIDENCE,
         min_coverage: float | None = None,
         point: bool = False,
@@ -81,7 +88,7 @@ class Gate:
             raise ParameterError(
                 f"scores must be a list of names, got {scores!r}: pass [{scores!r}]"
             )
-        given = (tuple(rules), margin, tuple(scores), confidence, min_coverage, point)
+        given = (tuple(rules), margin, tuple(scores), slices, confidence, min_coverage, point)
         for name, value in zip(self.__dataclass_fields__, given, strict=True):
             object.__setattr__(self, name, value)
 
@@ -95,14 +102,41 @@ class Gate:
         if (self.margin is None) != (baseline is None):
             raise ParameterError("a baseline and a margin go together: pass both or none")
         places = [index_of(report, score) for score in self.scores or (None,)]
-        questions = [q for place in places for q in self._thresholds(report, place)]
-        if baseline is not None:
-            named = [measure for place in places for measure in self._compared(report, place)]
-            comparison = compare(baseline, report, *dict.fromkeys(named))
-            questions += [q for place in places for q in self._changes(comparison, place)]
+        questions: list[Question] = []
+        for part in self._parts(report, baseline):
+            questions += [
+                question._replace(label=f"{question.label}{part.suffix}")
+                for question in self._questions(part.report, part.baseline, places)
+            ]
         strictness = Strictness(self.confidence, self.min_coverage, self.point)
         checks = strictness.checks(questions)
         return GateResult(tuple(_undecided(checks, report, baseline)))
+
+    def _parts(self, report: Report, baseline: Report | None) -> Iterator[_Part]:
+        """Yield the whole report, then the samples of each value of `slices`."""
+        yield _Part("", report, baseline)
+        if self.slices is None:
+            return
+        by = self.slices
+        rows = parted(report.table, by).rows
+        others = {} if baseline is None else parted_by(baseline.table, by).rows
+        for value in sorted(rows):
+            yield _Part(
+                f" [{by}={value}]",
+                report.taken(rows[value].tolist()),
+                None if baseline is None else baseline.taken(others.get(value, ())),
+            )
+
+    def _questions(
+        self, report: Report, baseline: Report | None, places: Sequence[int]
+    ) -> Iterator[Question]:
+        for place in places:
+            yield from self._thresholds(report, place)
+        if baseline is not None:
+            named = [measure for place in places for measure in self._compared(report, place)]
+            comparison = compare(baseline, report, *dict.fromkeys(named))
+            for place in places:
+                yield from self._changes(comparison, place)
 
     def _compared(self, report: Report, place: int) -> list[Measure]:
         """Return the measures of a score that are compared with the baseline's."""
@@ -114,18 +148,20 @@ class Gate:
         if not rules:
             return
         summary = report.summary(*(rule.measure for rule in rules))[place]
-        for measure, least in rules:
+        for rule in rules:
+            measure = rule.measure
             totals = summary[measure].totals
             due = totals.samples + summary.unscored
             worst, best = (None, None) if self.min_coverage is not None else (0.0, 1.0)
             yield Question(
                 summary.method.label(measure),
-                least,
+                rule.bound,
                 SCORES,
                 totals,
                 Side(totals.counts(worst).low, totals.mean_with(worst)),
                 Side(totals.counts(best).high, totals.mean_with(best)),
                 totals.samples / due if due else None,
+                rule.at_most,
             )
 
     def _changes(self, comparison: Comparison, place: int) -> Iterator[Question]:
@@ -154,6 +190,16 @@ class GateResult:
     checks: tuple[Check, ...]
 
     @property
+    def sentence(self) -> str:
+        """The outcome, with the first rule that decides it and how many others do."""
+        outcome = self.outcome
+        deciding = [check for check in self.checks if check.outcome is outcome]
+        if outcome is Outcome.PASS:
+            return f"PASS: {counted(len(deciding), 'rule')} at the required confidence"
+        more = f" (and {len(deciding) - 1:,} more)" if len(deciding) > 1 else ""
+        return f"{outcome.words}: {deciding[0].reason}{more}"
+
+    @property
     def outcome(self) -> Outcome:
         """The worst of all checks: fail, then cannot tell, then pass."""
         outcomes = {check.outcome for check in self.checks}
@@ -171,16 +217,16 @@ class GateResult:
 
     def to_markdown(self) -> str:
         """Return a table in GitHub's Markdown."""
-        from fullrecall.report import markdown
+        from fullrecall.views.gates import gate_markdown
 
-        return markdown.of_gate(self)
+        return gate_markdown(self)
 
     def to_junit(self, path: str | Path | None = None) -> str:
         """Return, and write to `path`, JUnit's XML: one test case for each rule.
 
         CANNOT TELL is an error there, as a test that could not be run.
         """
-        from fullrecall.report import exports, junit
+        from fullrecall.views import exports, junit
 
         return exports.written(junit.of_gate(self), path)
 
@@ -189,6 +235,14 @@ class GateResult:
 
     def __str__(self) -> str:
         return "\n".join(f"{check.outcome.words}: {check.reason}" for check in self.checks)
+
+
+class _Part(NamedTuple):
+    """A report and its baseline, or the samples of one slice of both, and how rules name it."""
+
+    suffix: str
+    report: Report
+    baseline: Report | None
 
 
 def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None) -> Sequence[Check]:
@@ -212,6 +266,11 @@ def _undecided(checks: Sequence[Check], report: Report, baseline: Report | None)
 def _check_rule(rule: object, margin: float | None) -> None:
     if isinstance(rule, Threshold):
         return
+    if isinstance(rule, bool):
+        raise ParameterError(
+            f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}: what was compared to make "
+            "it is not a measure"
+        )
     if not isinstance(rule, Measure):
         raise ParameterError(f"a rule must be such as Recall @ 10 >= 0.9, got {rule!r}")
     if margin is None:

@@ -73,7 +73,9 @@ def paired(before: Table, after: Table) -> Pairing:
 class ScorePairs:
     """One score in both tables, over paired rows: which are compared, and their values."""
 
-    def __init__(self, before: Table, after: Table, pairing: Pairing, scores: tuple[int, int]):
+    def __init__(
+        self, before: Table, after: Table, pairing: Pairing, scores: tuple[int, int]
+    ) -> None:
         self._tables = (before, after)
         self._pairing = pairing
         self._scores = scores
@@ -103,8 +105,8 @@ class ScorePairs:
         (before, after), (score, other) = self._tables, self._scores
         old, new = self._statuses
         rows = self._pairing
-        unlike = before.target_digests(score)[rows.before] != (
-            after.target_digests(other)[rows.after]
+        unlike = (
+            before.target_digests(score)[rows.before] != (after.target_digests(other)[rows.after])
         )
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & unlike)
         return {
@@ -168,7 +170,7 @@ class ScorePairs:
         anywhere; where both are missing, the change may be -1 or 1. NaN where recall is undefined.
         """
         old, new = self.values(measure)
-        low = change(old, new)
+        low = changes(old, new)
         high = low.copy()
         open_ = np.not_equal(self.gaps, None) & np.not_equal(self.gaps, "undefined")
         raw = self._raw(measure)
@@ -235,7 +237,13 @@ def turned(
     return tuple(sorted(new - old)), tuple(sorted(old - new))
 
 
-def change(before: Floats, after: Floats) -> Floats:
+def change(before: float, after: float) -> float:
+    """Return the value after less the value before; 0.0 where they differ by rounding."""
+    difference = after - before
+    return 0.0 if abs(difference) <= _NO_CHANGE else difference
+
+
+def changes(before: Floats, after: Floats) -> Floats:
     """Return the values after less the values before; 0.0 where they differ by rounding."""
     difference = after - before
     return np.where(np.abs(difference) <= _NO_CHANGE, 0.0, difference)

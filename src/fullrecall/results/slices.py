@@ -110,21 +110,27 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
     between 0 and 1.
     """
     check_share(confidence, "confidence", whole=False)
-    parted = parted_by(table, by)
+    found = parted(table, by)
     name = by if isinstance(by, str) else _name(by)
-    if not parted.rows:
-        known = ", ".join(fields(table.sample(row) for row in range(min(len(table), LOOKED_AT))))
-        way_out = (
-            f"choose one of {known}" if known else "set the metadata or the group of each sample"
-        )
-        raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
-    level = 1 - (1 - confidence) / len(parted.rows)
+    level = 1 - (1 - confidence) / len(found.rows)
     slices = [
-        slice_of(table, value, rows, score, measure, level) for value, rows in parted.rows.items()
+        slice_of(table, value, rows, score, measure, confidence=level)
+        for value, rows in found.rows.items()
     ]
     label = table.methods[score].label(measure)
     ordered = tuple(sorted(slices, key=lowest_first))
-    return Slices(name, label, ordered, parted.without, confidence)
+    return Slices(name, label, ordered, found.without, confidence)
+
+
+def parted(table: Table, by: By) -> Parted:
+    """Return the rows of a table by a field; raise `ReportError` where no row has it."""
+    found = parted_by(table, by)
+    if found.rows:
+        return found
+    name = by if isinstance(by, str) else _name(by)
+    known = ", ".join(fields(table.sample(row) for row in range(min(len(table), LOOKED_AT))))
+    way_out = f"choose one of {known}" if known else "set the metadata or the group of each sample"
+    raise ReportError(f"no sample has {name!r} to slice by: {way_out}")
 
 
 LOOKED_AT = 10_000
@@ -185,6 +191,7 @@ def slice_of(
     rows: Integers,
     score: int,
     measure: Measure,
+    *,
     confidence: float | None,
 ) -> Slice:
     """Return one slice by a measure, without an interval where `confidence` is None."""

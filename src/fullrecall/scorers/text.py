@@ -128,11 +128,13 @@ class TextRecall(DeterministicScorer):
     def _finding(self, group: tuple[str, ...], places: dict[str, int]) -> Finding:
         """Return the finding of an any-of group, with each text that is similar enough."""
         highest = self.bounded.highest(group, list(places))
-        evidence = tuple([
-            Evidence(place, similarity=similarity)
-            for place, similarity in zip(places.values(), highest, strict=True)
-            if similarity >= self.least
-        ])
+        evidence = tuple(
+            [
+                Evidence(place, similarity=similarity)
+                for place, similarity in zip(places.values(), highest, strict=True)
+                if similarity >= self.least
+            ]
+        )
         ranks = tuple([item.rank for item in evidence])
         return Finding(Target(group), (Step(ranks[0], 1.0),) if ranks else (), ranks, evidence)
 

@@ -81,9 +81,7 @@ class FoundColumns:
             finding.steps[-1].rank if finding.steps and finding.steps[-1].credit >= 1.0 else 0
             for finding in every
         ]
-        whole = all(
-            not finding.steps or (finding.steps[0].credit >= 1.0) for finding in every
-        )
+        whole = all(not finding.steps or (finding.steps[0].credit >= 1.0) for finding in every)
         single = all(
             finding.ranks == ((place,) if place else ())
             for finding, place in zip(every, first, strict=True)
@@ -215,9 +213,7 @@ class FoundColumns:
         united = np.ones(len(self), np.int64)
         if self.ranks is not None and len(self.ranks.values):
             width = int(self.ranks.values.max()) + 1
-            keys, often = np.unique(
-                self.ranks.rows * width + self.ranks.values, return_counts=True
-            )
+            keys, often = np.unique(self.ranks.rows * width + self.ranks.values, return_counts=True)
             np.maximum.at(united, keys // width, often)
         return united
 
@@ -259,7 +255,7 @@ class FoundColumns:
         return row_maxima(within, self.steps.places.offsets)
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
-        """Return the credit of each row within the first `k` ranks, each target's times its weight."""
+        """Return the credit of each row within the first `k` ranks, targets by their weights."""
         if self.steps is None and weights is None:
             return self.found_within(k).astype(np.float64)
         credits_ = self.credits(k)
@@ -355,10 +351,12 @@ def _joined_weights(
 ) -> Floats | None:
     if all(one is None for one in weights):
         return None
-    return np.concatenate([
-        np.ones(len(part.first.values)) if own is None else own
-        for part, own in zip(parts, weights, strict=True)
-    ])
+    return np.concatenate(
+        [
+            np.ones(len(part.first.values)) if own is None else own
+            for part, own in zip(parts, weights, strict=True)
+        ]
+    )
 
 
 def _no_lists(rows: int) -> Lists:

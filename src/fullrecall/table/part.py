@@ -352,16 +352,33 @@ def digests_of(findings: Sequence[Findings]) -> NDArray[np.uint64]:
 
 def target_hashes(targets: Sequence[Target]) -> NDArray[np.uint64]:
     """Return a number for each target, which holds within one process only."""
-    hashes = np.fromiter(map(hash, targets), np.int64, len(targets)).astype(np.uint64)
-    # Hashes are added up: without this, those of two pairs of numbers could add up alike.
-    hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    return hashes ^ (hashes >> np.uint64(29))
+    return _mixed(
+        [
+            hash(
+                target.any_of[0] if target[1:] == (1.0, 1.0) and len(target.any_of) == 1 else target
+            )
+            for target in targets
+        ]
+    )
+
+
+def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
+    """Return the same for targets of one name, of grade and size 1."""
+    return _mixed(list(map(hash, names)))
+
+
+def _mixed(hashes: Sequence[int]) -> NDArray[np.uint64]:
+    """Return hashes to be added up: without this, those of two pairs could add up alike."""
+    mixed = np.array(hashes, np.int64).astype(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(29))
 
 
 def hash_sums(hashes: NDArray[np.uint64], offsets: Integers) -> NDArray[np.uint64]:
     """Return the sum of each row's hashes; sums overflow."""
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])[offsets]
     return np.diff(sums)
+
 
 def retrievals_of(samples: Iterable[Sample]) -> Counter[str]:
     """Return of how many samples the retrieval was "united" of calls, or had a "failed" one."""

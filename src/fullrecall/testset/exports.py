@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 from fullrecall.context import Context, ContextLike, as_context
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
-from fullrecall.views.exports import written
 from fullrecall.sample import Sample
+from fullrecall.views.exports import written
 
 Alternatives: TypeAlias = Literal["all", "first"]
 """What becomes of an any-of group: every alternative a demand of its own, or the first alone."""

@@ -15,8 +15,8 @@ from fullrecall.views.text import chance, first_of, one_line, shown, signed, sig
 
 if TYPE_CHECKING:
     from fullrecall.results.comparison import Comparison, ScoreComparison
-    from fullrecall.results.difference import Difference
     from fullrecall.results.comparisons import Comparisons
+    from fullrecall.results.difference import Difference
 
 _NAMED = 5
 """How many samples or targets a sentence names of many."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+
 class Diagnosed(Protocol):
     """Why one target was missed, as a diagnosis says it."""
 
@@ -99,5 +100,3 @@ class Diagnosis(Protocol):
     def fixes(self) -> Mapping[Any, str]:
         """What each cause suggests to do."""
         ...
-
-

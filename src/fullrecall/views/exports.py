@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullrecall.measures import Measure
-    from fullrecall.results.comparison import Comparison
     from fullrecall.report.report import Report
+    from fullrecall.results.comparison import Comparison
 
 
 def as_json(report: Report, measures: Sequence[Measure] = ()) -> str:

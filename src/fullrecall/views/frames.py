@@ -15,9 +15,9 @@ from fullrecall.results.summary import default_measures
 if TYPE_CHECKING:
     from fullrecall.findings import Finding
     from fullrecall.measures import Measure
-    from fullrecall.results.comparison import Comparison
     from fullrecall.report.report import Report
     from fullrecall.result import Method
+    from fullrecall.results.comparison import Comparison
 
 
 def scores(report: Report, measures: Sequence[Measure], backend: Backend) -> Any:

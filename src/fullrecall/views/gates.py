@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from fullrecall.results.decision import Check
-from fullrecall.results.gate import GateResult
+    from fullrecall.results.gate import GateResult
 
 SIGNS = {"pass": "✅", "fail": "❌", "cannot_tell": "⚠️"}
 """What stands before an outcome in Markdown."""
@@ -54,4 +54,6 @@ def _cells(check: Check) -> list[Cell]:
 def gate_markdown(result: GateResult) -> str:
     """Return what a gate decides in GitHub's Markdown, the outcome in its first line."""
     outcome = result.outcome
-    return markdown.text_of(f"{SIGNS[outcome]} Recall gate: {outcome.words}", gate_sheet(result))
+    return markdown.text_of(
+        f"{SIGNS[outcome]} Recall gate: {markdown.escaped(result.sentence)}", gate_sheet(result)
+    )

@@ -135,9 +135,9 @@ def _line(line: Line, sheet: Sheet, swatch: Markup | None) -> Markup:
     cells = (
         _data(cell_of(cell), side) for cell, side in zip(line.cells, sheet.aligned[1:], strict=True)
     )
-    return _markup(
-        '<tr role="row"><th scope="row" role="rowheader">{}{}{}</th>{}</tr>\n'
-    ).format(swatch or "", letter, _inner(label), _joined(cells))
+    return _markup('<tr role="row"><th scope="row" role="rowheader">{}{}{}</th>{}</tr>\n').format(
+        swatch or "", letter, _inner(label), _joined(cells)
+    )
 
 
 def _data(cell: Cell, side: str) -> Markup:
@@ -167,9 +167,11 @@ def _whisker(bar: Bar) -> Markup:
         share = (min(max(value, bar.low), bar.high) - bar.low) / (bar.high - bar.low)
         return round(4 + share * _AXIS, 1)
 
-    middle = "M120 2L120 22" if bar.low < 0 else "M120 8L120 16"
-    drawn = [f'<path class="grid" d="M4 8L4 16M236 8L236 16M4 12L236 12"/><path class="'
-             f'{"rule" if bar.low < 0 else "grid"}" d="{middle}"/>']  # fmt: skip
+    kind, middle = ("rule", "M120 2L120 22") if bar.low < 0 else ("grid", "M120 8L120 16")
+    drawn = [
+        '<path class="grid" d="M4 8L4 16M236 8L236 16M4 12L236 12"/>',
+        f'<path class="{kind}" d="{middle}"/>',
+    ]
     if bar.ends is not None:
         low, high = map(at, bar.ends)
         ends = f"M{low} 12L{high} 12M{low} 7L{low} 17M{high} 7L{high} 17"

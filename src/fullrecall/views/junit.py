@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from fullrecall.measures import Measure
     from fullrecall.report.report import Report
-    from fullrecall.table.row import Row
-    from fullrecall.results.summary import ScoreSummary
     from fullrecall.results.decision import Check
     from fullrecall.results.gate import GateResult
+    from fullrecall.results.summary import ScoreSummary
+    from fullrecall.table.row import Row
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no place for."""

@@ -16,7 +16,7 @@ _RULES = {"r": "---:"}
 
 def text_of(title: str, *sheets: Sheet) -> str:
     """Return sheets below a heading: tables with bold titles of their sections, then lists."""
-    return f"### {title}\n\n{written(sheets, lambda sheet: _one(sheet))}"
+    return f"### {title}\n\n{written(sheets, _one)}"
 
 
 def folded(sheet: Sheet, summary: str) -> str:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullrecall.measures import Measure
+    from fullrecall.report.report import Report
     from fullrecall.results.comparison import Comparison, ScoreComparison
     from fullrecall.results.difference import Difference
     from fullrecall.views.diagnosed import Diagnosis
-    from fullrecall.report.report import Report
 
 _STYLES = (
     ("#0072b2", "o", "-"),

@@ -16,12 +16,12 @@ from fullrecall.views.text import NOTHING, between, one_line, shown
 if TYPE_CHECKING:
     from fullrecall.findings import Evidence, Finding
     from fullrecall.measures import Measure
-    from fullrecall.results.comparison import ScoreComparison
     from fullrecall.report.report import Report
+    from fullrecall.result import Result
+    from fullrecall.results.comparison import ScoreComparison
     from fullrecall.results.slices import Slices
     from fullrecall.results.smallest_k import SmallestK
     from fullrecall.results.summary import Estimate, ScoreSummary, Summary
-    from fullrecall.result import Result
 
 TARGETS_SHOWN = 50
 """Targets of one result that its sheet lists."""
@@ -168,7 +168,10 @@ def stages_sheet(
 def smallest_k_sheet(found: SmallestK) -> Sheet:
     """Return the smallest k with its reason, and each k that was tested, ascending."""
     lines = [
-        Line(Cell(str(one.k), "strong" if one.k == found.k else ""), [shown(one.mean), f"{one.p:.4f}"])
+        Line(
+            Cell(str(one.k), "strong" if one.k == found.k else ""),
+            [shown(one.mean), f"{one.p:.4f}"],
+        )
         for one in reversed(found.tested)
     ]
     k = "none" if found.k is None else f"{found.k:,}"

@@ -97,7 +97,8 @@ def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
     for line in sheet.lines:
         yield ""
         first, *others = map(cell_of, line.cells)
-        yield Text.assemble((cell_of(line.label).text, "bold cyan"), f"  {first.text}")
+        label, text = _printable(cell_of(line.label).text), _printable(first.text)
+        yield Text.assemble((label, "bold cyan"), f"  {text}")
         for side, head, cell in zip(sheet.aligned[2:], sheet.heads[1:], others, strict=True):
             if cell.text:
                 name = f"{cell_of(head).text}: " if side == "t" else ""
@@ -116,7 +117,7 @@ class Grid:
     """A table whose columns go into another below it where there is no room: no number is cut."""
 
     def __init__(self, sheet: Sheet) -> None:
-        self._heads = [cell_of(head).text.replace("_", "\n", 1) for head in sheet.heads]
+        self._heads = [_printable(cell_of(head).text.replace("_", "\n", 1)) for head in sheet.heads]
         self._sections = [_Rows(section) for section in sheet.sections]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -175,15 +176,26 @@ class _Rows:
     """A section with the small parts of its cells as rows of their own, below the others."""
 
     def __init__(self, section: Section) -> None:
-        self.title = section.title
+        self.title = _printable(section.title)
         self.inset = 2 if section.title else 0
         self.rows: list[tuple[str, Sequence[Cell]]] = []
         for line in section.lines:
-            cells = list(map(cell_of, line.cells))
-            self.rows.append((cell_of(line.label).text, cells))
+            cells = [_plain(cell_of(cell)) for cell in line.cells]
+            self.rows.append((_plain(cell_of(line.label)).text, cells))
             small = [Cell(cell.small or NOTHING) for cell in cells]
             if any(cell.small for cell in cells):
                 self.rows.append((f"  {line.small}", small))
+
+
+def _plain(cell: Cell) -> Cell:
+    return cell._replace(text=_printable(cell.text), small=_printable(cell.small))
+
+
+def _printable(text: str) -> str:
+    """Return a text without what a terminal obeys; its lines stay lines."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
 
 
 def _text(cell: Cell) -> Text:

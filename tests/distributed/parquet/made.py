@@ -16,9 +16,9 @@ from fullrecall.distributed.parquet import manifest
 from fullrecall.errors import ReportError
 from fullrecall.findings import Evidence, Finding, Findings, Step, Target
 from fullrecall.measures import AP, Measure, Recall, nDCG
-from fullrecall.table.row import Row
 from fullrecall.result import Method, Result, Status
 from fullrecall.retrieval import Call, Retrieval
+from fullrecall.table.row import Row
 from fullrecall.usage import Usage
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")

@@ -11,9 +11,9 @@ from tests.distributed.parquet.made import again, run, samples, stored
 
 from fullrecall import compare
 from fullrecall.diagnosis import diagnose
-from fullrecall.report import Runs
-from fullrecall.views.page import selection
+from fullrecall.report import Comparisons
 from fullrecall.table.row import Row
+from fullrecall.views.page import census
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 
@@ -26,11 +26,10 @@ def test_the_page_of_many_says_what_it_holds(
     opened = stored(report, tmp_path / "r.parquet")
     assert opened.to_html() == report.to_html()
     assert "The table below holds" not in report.to_html()
-    for module in (selection, import_module("fullrecall.views.page.comparison_page")):
+    for module in (census, import_module("fullrecall.views.page.page")):
         monkeypatch.setattr(module, "MOST_ROWS", 100)
-        monkeypatch.setattr(module, "LOWEST", 20)
-    monkeypatch.setattr(selection, "DRAWN", 10)
-    monkeypatch.setattr(selection, "UNSCORED", 3)
+    for name, most in {"WORST": 20, "DRAWN": 10, "UNSCORED": 3}.items():
+        monkeypatch.setattr(census, name, most)
     page = opened.to_html()
     assert page == report.to_html()
     failing = {one.sample for one in report.missed()}
@@ -40,20 +39,15 @@ def test_the_page_of_many_says_what_it_holds(
     changed = run([again(random.Random(5), row.sample, other_targets=0) for row in report])
     said = compare(report, changed).to_html()
     assert said == compare(opened, stored(changed, tmp_path / "c.parquet")).to_html()
-    assert "of 150 that both reports have" in said
-    assert "drawn at random" not in said
+    assert "that changed most of the" in said
     turned = [
         any(result.missed for result in row.results) if scored(row) else None
         for row in (*report, *changed)
     ]
     both = list(zip(turned[:150], turned[150:], strict=True))
     assert f'id="newly-samples">{both.count((False, True)):,}</b>' in said
-    assert f'id="mended-samples">{both.count((True, False)):,}</span>' in said
-    assert f'id="still-samples">{both.count((True, True)):,}</span>' in said
-    monkeypatch.setattr(import_module("fullrecall.views.page.comparison_page"), "MOST_TURNED", 50)
-    drawn = compare(report, changed).to_html()
-    assert drawn == compare(opened, stored(changed, tmp_path / "d.parquet")).to_html()
-    assert "What fails now, was mended or still fails is of 50 drawn at random." in drawn
+    assert f'id="mended-samples">{both.count((True, False)):,}</b>' in said
+    assert f'id="still-samples">{both.count((True, True)):,}</b>' in said
 
 
 def scored(row: Row) -> bool:
@@ -66,7 +60,7 @@ def test_several_runs_stand_beside_each_other(tmp_path: Path) -> None:
     report = run(samples(random.Random(3), 40, repeats=0, groups=0))
     opened = stored(report, tmp_path / "r.parquet")
     runs, same = ({"a": one, "b": one, "c": one} for one in (report, opened))
-    assert Runs(same).to_html() == Runs(runs).to_html()
+    assert Comparisons(same).to_html() == Comparisons(runs).to_html()
 
 
 def test_a_diagnosis_of_many_is_of_some(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from fullrecall import Gate, Report, compare
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import Hit, Recall, nDCG
-from fullrecall.report import Runs
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pytest.importorskip("pandas", reason="needs the pandas extra")
@@ -129,7 +128,7 @@ CASES = [
     Case("compare", asked(lambda r: compare(r, r[5:], *ASKED).to_dict())),
     Case("diagnose", asked(lambda r: diagnose(r).to_dict())),
     Case("gate", asked(lambda r: Gate(Recall >= 0.2, scores=["id_recall"]).check(r).to_dict())),
-    Case("runs", asked(lambda r: Runs({"one": r, "two": r[:20]}).to_html())),
+    Case("runs", asked(lambda r: Comparisons({"one": r, "two": r[:20]}).to_html())),
 ]
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fullrecall.distributed.ranges import count, in_words, runs_of, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fullrecall import BatchScorer, IdRecall, Report, Sample, TextRecall, compare, evaluate
 from fullrecall.distributed import batches
 from fullrecall.distributed.parquet import assembly, manifest, part, staging
-from fullrecall.distributed.ranges import count, in_words, runs_of, without
 from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import AP, Recall, nDCG
 from fullrecall.report.signature import MANIFEST

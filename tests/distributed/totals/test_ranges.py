@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, runs_of, without
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fullrecall.distributed.ranges import Runs, count, cut, in_words, joined, runs_of, without
 from fullrecall.distributed.totals.whole import planned_runs
 
 

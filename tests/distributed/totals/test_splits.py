@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from fullrecall.distributed.ranges import count, in_words, runs_of, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.distributed.totals.made import (
@@ -25,7 +26,6 @@ from tests.distributed.totals.made import (
     tree,
 )
 
-from fullrecall.distributed.ranges import count, in_words, runs_of, without
 from fullrecall.distributed.tables import table_of as table_of_batch
 from fullrecall.distributed.totals.parts import Parts
 from fullrecall.distributed.totals.summed_rows import columns_of

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -21,7 +22,6 @@ from fullrecall.records import plain_method, plain_result, plain_sample
 from fullrecall.report.signature import KIND
 from fullrecall.result import Method, Result, Status
 from fullrecall.sample import Sample
-from fullrecall.table.arrow_ids import ArrowSamples
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
 from fullrecall.table.lists import Lists, offsets_of
@@ -160,9 +160,8 @@ def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, not
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
     if isinstance(part, MemoryPart) and isinstance(part.samples, IdSamples):
-        return _id_samples(part.samples)
-    if isinstance(part, MemoryPart) and isinstance(part.samples, ArrowSamples):
-        return part.samples.columns
+        with suppress(UnicodeEncodeError):
+            return _id_samples(part.samples)
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
     for row in range(len(part)):
         sample = part.sample(row)
@@ -213,25 +212,15 @@ def _readable(value: Any) -> Any:
 
 
 def _id_samples(samples: IdSamples) -> dict[str, Any]:
-    """Return the columns of samples that are columns already."""
-    names = samples.vocabulary.names
-    columns: dict[str, Any] = {
-        "id": pa.array(samples.ids, pa.string()),
-        "retrieved_context_ids": _named(samples.retrieved, names),
-        "reference_context_ids": _named(samples.references, names),
-    }
-    if samples.questions:
-        columns["user_input"] = pa.array(samples.questions, pa.string())
+    """Return the columns of samples that are columns already; `UnicodeEncodeError` for no UTF-8."""
+    columns: dict[str, Any] = {"id": pa.array(samples.ids, pa.string())}
+    for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
+        columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)
+    if samples.named_questions:
+        columns["user_input"] = pa.array(samples.named_questions, pa.string())
     if samples.named_groups:
         columns["group"] = pa.array(samples.named_groups, pa.string())
     return columns
-
-
-def _named(codes: Lists, names: Sequence[str]) -> pa.Array:
-    """Return lists of codes as lists of names."""
-    used, indices = np.unique(codes.values, return_inverse=True)
-    texts = pa.array([names[code] for code in used.tolist()], pa.string())
-    return _list_array(texts.take(pa.array(indices)), codes.offsets)
 
 
 def _list_array(values: Any, offsets: Any, missing: Any = None) -> pa.Array:

@@ -13,8 +13,8 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullrecall.counts import counted
-from fullrecall.results.pairs import change
 from fullrecall.result import Status
+from fullrecall.results.pairs import change
 from fullrecall.views.page.choices import Rows, Subject
 from fullrecall.views.page.readings import Figures, Misses, Reading
 
@@ -146,7 +146,8 @@ class Census:
 
     def chosen(self) -> tuple[list[Rows], str]:
         """Return the samples that a page of too many holds, in their order, and what they are."""
-        worst, drawn, gaps = self._worst.by_position(), {}, self._gaps.by_position()
+        worst, gaps = self._worst.by_position(), self._gaps.by_position()
+        drawn: dict[int, Rows] = {}
         for position, rows in self._others.by_position().items():
             if position not in worst and len(drawn) < DRAWN:
                 drawn[position] = rows
@@ -174,10 +175,19 @@ def order(readings: Sequence[Reading], choice: int, last: int) -> _Key | None:
     if last:
         moved = [one for reading in readings if (one := moved_by(reading, choice, last))]
         return (-max(map(abs, moved)),) if moved else None
-    figures = [reading.cells[0].figures for reading in readings if 0 in reading.cells]
-    values = [value for one in figures if (value := one.values[choice]) is not None]
-    missed = max((one.misses[choice].missed for one in figures), default=0)
-    return (min(values), -missed) if values and missed else None
+    worst = worst_of(readings, choice, 0)
+    return worst if worst is not None and worst[1] else None
+
+
+def worst_of(readings: Sequence[Reading], choice: int, side: int) -> tuple[float, int] | None:
+    """Return the lowest value of a sample, and how much it misses below 0; None if unscored."""
+    least, most = 2.0, 0
+    for reading in readings:
+        cell = reading.cells.get(side)
+        if cell is not None:
+            value, missed = cell.figures.values[choice], cell.figures.misses[choice].missed
+            least, most = least if value is None else min(least, value), max(most, missed)
+    return (least, -most) if least <= 1 else None
 
 
 def moved_by(reading: Reading, choice: int, last: int) -> float | None:

@@ -10,8 +10,8 @@ from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.result import Method
 
 if TYPE_CHECKING:
-    from fullrecall.results.difference import Difference
     from fullrecall.report.report import Report
+    from fullrecall.results.difference import Difference
     from fullrecall.table.row import Row
 
 Rows: TypeAlias = "tuple[Row | None, ...]"

@@ -22,8 +22,8 @@ from fullrecall.views.page.texts import (
 if TYPE_CHECKING:
     from fullrecall.context import Context
     from fullrecall.findings import Evidence, Finding, Target
-    from fullrecall.table.row import Row
     from fullrecall.sample import Sample
+    from fullrecall.table.row import Row
     from fullrecall.views.diagnosed import Diagnosed
     from fullrecall.views.page.causes import Causes
     from fullrecall.views.page.choices import Rows
@@ -155,8 +155,13 @@ class Details:
             more = marks[nth] if marks else ""
             if label in misses:
                 more += self._cause(misses[label], reading.nth, causes)
-            if more or finding.evidence or not _is_whole(finding):
+            if finding.evidence or ranked is not findings or not _is_whole(finding):
                 targets.append(self._target(finding, ranked[nth], sample, more))
+            elif more:
+                found = (
+                    f',"s":[[{ranks[0]},1]],"r":{ranks[0]},"n":{as_json(ranks)}' if ranks else ""
+                )
+                targets.append(f'{{"t":{self._texts.number(label)}{found}{more}}}')
             else:
                 targets.append(f"[{','.join(map(str, (self._texts.number(label), *ranks)))}]")
         return targets
@@ -221,11 +226,12 @@ def _marks(reading: Reading, cell: Cell) -> list[str]:
     findings = cell.findings
     left_out: list[list[str]] = [[] for _ in findings]
     for nth, measure in enumerate(reading.measures):
-        counted = measure.counted(findings)
+        counted = measure.countable(findings)
         if counted is not findings:
             known = {finding.target for finding in counted}
-            for finding, choices in zip(findings, left_out, strict=True):
-                choices += [str(nth)] * (finding.target not in known)
+            for place, finding in enumerate(findings):
+                if finding.target not in known:
+                    left_out[place].append(str(nth))
     # Results are narrowed for a comparison where their targets differ, and then alone.
     compared: set[Target] | None = None if cell.read is cell.result else set(cell.read.targets)
     return [

@@ -15,10 +15,10 @@ from fullrecall.views.sheet import Emphasis
 from fullrecall.views.text import between, shown, signed, signed_between
 
 if TYPE_CHECKING:
-    from fullrecall.results.difference import Difference
     from fullrecall.report.report import Report
-    from fullrecall.table.row import Row
+    from fullrecall.results.difference import Difference
     from fullrecall.results.summary import Estimate, Summary
+    from fullrecall.table.row import Row
     from fullrecall.views.page.census import Turns
     from fullrecall.views.page.choices import Subject
 
@@ -61,7 +61,7 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
     for label, column, measure in zip(labels, subject.columns, measures, strict=True):
         change = subject.changes(column.method.name, measure)[-1]
         word = verdict_of(change)
-        said.append(Said(word, word.emphasis, _changed(label, change)))
+        said.append(Said(word, word.emphasis, _changed(label, change, subject.confidence)))
     return said[:_NAMED]
 
 
@@ -78,22 +78,21 @@ def _of_one(estimates: Mapping[str, Estimate], turns: Turns) -> list[Said]:
     return said[:_NAMED]
 
 
-def _changed(label: str, change: Difference) -> str:
+def _changed(label: str, change: Difference, confidence: float) -> str:
     if change.difference is None:
         return f"{label}: no question was compared"
     way = "rose" if change.difference > 0 else "fell" if change.difference < 0 else "stayed"
     ends = f"from {shown(change.before)} to {shown(change.after)}"
-    interval = signed_between(change.interval)
-    return (
-        f"{label} {way} {ends}: {signed(change.difference)} (interval {interval}, "
-        f"{counted(change.samples, 'question')})"
-    )
+    interval = f"{100 * confidence:g}% interval {signed_between(change.interval)}"
+    questions = counted(change.samples, "question")
+    return f"{label} {way} {ends}: {signed(change.difference)} ({interval}, {questions})"
 
 
 def cost_sentence(reports: Mapping[str, Report]) -> str:
     """Return what a question costs in the first and the last report; empty where not known."""
-    costs = [_cost(report) for report in (next(iter(reports.values())), [*reports.values()][-1])]
-    first, last = costs
+    every = list(reports.values())
+    last = _cost(every[-1])
+    first = _cost(every[0]) if len(every) > 1 else last
     if first is None or last is None:
         return ""
     if len(reports) == 1 or _alike(first, last):
@@ -114,9 +113,9 @@ def _cost(report: Report) -> Cost | None:
     samples = texts = contexts = characters = 0
     for row in islice(report.rows, _LOOKED_AT):
         if row.sample.retrieved_contexts is not None:
-            known = [one.text for one in row.sample.retrieved_contexts]
-            texts += None not in known
-            characters += sum(len(text) for text in known if text is not None)
+            known = [one.text or "" for one in row.sample.retrieved_contexts]
+            texts += "" not in known
+            characters += sum(map(len, known))
             samples, contexts = samples + 1, contexts + len(known)
         elif row.sample.retrieved_context_ids is not None:
             samples, contexts = samples + 1, contexts + len(row.sample.retrieved_context_ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import comparison_notes
@@ -20,11 +20,12 @@ from fullrecall.views.summaries import notes as summary_notes
 
 if TYPE_CHECKING:
     from fullrecall.measures import Measure
-    from fullrecall.results.comparison import Comparison
     from fullrecall.report.report import Report
+    from fullrecall.results.comparison import Comparison
     from fullrecall.results.comparisons import Comparisons
     from fullrecall.results.summary import Summary
     from fullrecall.views.diagnosed import Diagnosis
+    from fullrecall.views.page.readings import Misses
 
 
 def report_page(
@@ -78,7 +79,9 @@ def comparison_page(
     return _page(subject, diagnoses, title or "Context recall, before and after")
 
 
-def runs_page(runs: Comparisons, *, diagnosis: Diagnosis | None = None, title: str | None = None) -> str:
+def runs_page(
+    runs: Comparisons, *, diagnosis: Diagnosis | None = None, title: str | None = None
+) -> str:
     """Return the page of `runs` as HTML; see `Comparisons.to_html`."""
     names = [[method.name for method in report.methods] for report in runs.values()]
     places = [tuple(of.index(method.name) for of in names) for method in runs.scores]
@@ -126,38 +129,56 @@ def _page(
             data.add(rows, reader.read(rows))
     groupings, looked_at = slicer.groupings()
     turns = census.turns()
-    drawn = panels(subject, summary)
-    overview = changes_sheet(subject)
-    others = None
-    if summary is not None:
-        overview = scores_sheet(subject, summary, census.misses())
-        charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
-        others = others_sheet(subject, summary, first, charted)
     return rendered(
         data.blocks(turns, groupings),
         title=title,
         subject=subject,
+        first=first,
+        confidence=CONFIDENCE,
         samples=census.samples,
-        verdicts=[verdict(subject, summary, nth, turn) for nth, turn in enumerate(turns)],
-        cost=cost_sentence(subject.reports),
-        about=about(subject.last) if summary is not None else [],
-        stopped=[(name, one.stopped) for name, one in subject.reports.items() if one.stopped],
-        partly=partly,
-        turns=turns[first],
         unscored=census.unscored,
+        turns=turns[first],
+        verdicts=[verdict(subject, summary, nth, turn) for nth, turn in enumerate(turns)],
         lists=data,
+        partly=partly,
         diagnosed=diagnosis is not None,
         changes=gaining(diagnosis),
         causes=causes.lines,
-        first=first,
-        overview=overview,
-        notes=[*_notes(subject, summary, first)],
-        panels=drawn,
-        others=others,
         groupings=groupings,
         looked_at=looked_at,
-        confidence=CONFIDENCE,
+        **_tables(subject, summary, first, census.misses()),
+        **_made(subject, summary),
     )
+
+
+def _tables(
+    subject: Subject,
+    summary: Summary | None,
+    first: int,
+    misses: Sequence[Sequence[Misses]],
+) -> dict[str, Any]:
+    """Return the tables and charts of a page, by the names of the template."""
+    drawn, notes = panels(subject, summary), list(_notes(subject, summary, first))
+    if summary is None:
+        return {
+            "overview": changes_sheet(subject), "others": None, "panels": drawn, "notes": notes,
+        }  # fmt: skip
+    charted = {nth for panel in drawn for nth in panel.choices if _cut(subject.choices[nth])}
+    return {
+        "overview": scores_sheet(subject, summary, misses),
+        "others": others_sheet(subject, summary, first, charted),
+        "panels": drawn,
+        "notes": notes,
+    }
+
+
+def _made(subject: Subject, summary: Summary | None) -> dict[str, Any]:
+    """Return how the reports came about, what they cost, and what is missing in them."""
+    return {
+        "cost": cost_sentence(subject.reports),
+        "about": about(subject.last) if summary is not None else [],
+        "stopped": [(name, one.stopped) for name, one in subject.reports.items() if one.stopped],
+    }
 
 
 def _explained(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring as as_text
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.views.page.census import Turns, Worst
+from fullrecall.views.page.census import Turns, Worst, worst_of
 from fullrecall.views.page.choices import Rows, Subject
 from fullrecall.views.page.details import Details
 from fullrecall.views.page.document import ScriptJson, as_json, escaped
@@ -115,24 +115,16 @@ class Payload:
     def _note(self, rows: Rows, one: Row, readings: Sequence[Reading]) -> None:
         """Put a sample on the lists of the first screen that it belongs to."""
         position, last = len(self.rows), len(rows) - 1
-        now = self._failing(readings, last)
-        if now is None:
+        now = worst_of(readings, self._choice, last)
+        if now is not None and now[1]:
+            self.worst.add(now, position, one)
+        before = worst_of(readings, self._choice, 0) if last else None
+        if now is None or before is None:
             return
-        value, missed = now
-        if missed:
-            self.worst.add((value, missed), position, one)
-        before = self._failing(readings, 0) if last else None
-        if before is not None and missed and not before[1]:
-            self.newly.add((value, missed), position, one)
-        if before is not None and before[1] and not missed:
+        if now[1] and not before[1]:
+            self.newly.add(now, position, one)
+        if before[1] and not now[1]:
             self.mended.add(before, position, one)
-
-    def _failing(self, readings: Sequence[Reading], side: int) -> tuple[float, int] | None:
-        """Return the lowest value of a sample, and how much it misses below 0; None if unscored."""
-        nth = self._choice
-        figures = [each.cells[side].figures for each in readings if side in each.cells]
-        values = [value for one in figures if (value := one.values[nth]) is not None]
-        return (min(values), -max(one.misses[nth].missed for one in figures)) if values else None
 
 
 def _entry(rows: Rows, one: Row, readings: Sequence[Reading], causes: str) -> str:

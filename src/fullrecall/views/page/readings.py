@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.measures.sets import RecallMeasure
-from fullrecall.results.pairs import Gap, side_by_side
 from fullrecall.result import Result, Status
+from fullrecall.results.pairs import Gap, side_by_side
 from fullrecall.views.page.choices import Column, Rows, Subject
 from fullrecall.views.page.document import as_json
 
@@ -30,7 +30,7 @@ class Misses(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Figures:
-    """A score by each choice: its values and its misses.
+    """A score by each choice: its values, and its misses.
 
     `whole` says that every measure counts all targets. `json` has the status, the values and the
     misses as the page's script reads them. `reasons` are those of results with these figures, by
@@ -106,6 +106,9 @@ class _Score:
         self._figures: dict[tuple[Any, ...], Figures] = {}
 
     def read(self, rows: Rows) -> Reading:
+        if len(rows) == 1 and rows[0] is not None:  # most pages are of one report
+            result = rows[0].results[self._positions[0]]
+            return Reading(self._nth, self._measures, {0: self._cell(result, result)}, None)
         results = [
             None if row is None else row.results[place]
             for row, place in zip(rows, self._positions, strict=True)
@@ -135,8 +138,6 @@ class _Score:
 
 def _compared(results: Sequence[Result | None]) -> tuple[Gap | None, Sequence[Result | None]]:
     """Return why the first and the last are not compared, and all over the targets that are."""
-    if len(results) == 1:
-        return None, results
     gap, first, last = side_by_side(results[0], results[-1])
     if gap is not None or first is None:
         return gap, results
@@ -153,12 +154,12 @@ def _over(first: Result, between: Result | None) -> Result | None:
 
 def _figures(read: Result, measures: Sequence[Measure]) -> Figures:
     values = [read[measure] for measure in measures]
-    short = [None if value is None else round(value, 6) for value in values]
     misses, whole = [Misses(0, 0)] * len(measures), False
     if read.status is Status.SCORED:  # what was not measured was not missed
         misses, whole = _misses(read, measures)
+    short = [None if value is None else round(value, 6) for value in values]
     numbers = as_json([STATUSES.index(read.status), short, [one.missed for one in misses]])
-    return Figures(short, misses, whole, numbers)
+    return Figures(values, misses, whole, numbers)
 
 
 def _misses(read: Result, measures: Sequence[Measure]) -> tuple[list[Misses], bool]:

@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import numpy as np
+
 from fullrecall.results.bounds import CONFIDENCE, Interval, lower_bound, upper_bound
 from fullrecall.results.slices import fields, values_of
 from fullrecall.results.totals import Totals
+from fullrecall.table.groups import codes_of
 from fullrecall.views.page.census import moved_by
 from fullrecall.views.page.choices import Subject
 from fullrecall.views.sheet import Cell, Line, Section, Sheet
@@ -50,7 +53,7 @@ class Grouping:
     def numbers(self, row: Row) -> list[int]:
         """Return the numbers of the slices that a row is in, of those that are shown."""
         known = {line.value: line.number for line in self.lines}
-        return [known[value] for value in values_of(row, self.field) if value in known]
+        return [known[value] for value in values_of(row.sample, self.field) if value in known]
 
 
 class Slicer:
@@ -70,12 +73,10 @@ class Slicer:
     def add(self, row: Row, group: str | None, readings: Sequence[Reading]) -> None:
         """Add a sample by its values of each field."""
         self._samples += 1
-        known = fields((row.sample,))
-        if not known:
-            return
-        values = [self._value(reading) for reading in readings]
-        for field in known:
-            if field not in self._too_many:
+        known = [field for field in fields((row.sample,)) if field not in self._too_many]
+        if known:
+            values = [self._value(reading) for reading in readings]
+            for field in known:
                 self._count(field, row, group, values)
 
     def groupings(self) -> tuple[list[Grouping], int]:
@@ -95,13 +96,13 @@ class Slicer:
         if self._last:
             return moved_by(reading, self._choice, self._last)
         cell = reading.cells.get(0)
-        return None if cell is None else cell.result[reading.measures[self._choice]]
+        return None if cell is None else cell.figures.values[self._choice]
 
     def _count(
         self, field: str, row: Row, group: str | None, values: Sequence[float | None]
     ) -> None:
         parts = self._parts.setdefault(field, {})
-        for kind in values_of(row, field):
+        for kind in values_of(row.sample, field):
             counts = parts.setdefault(kind, [Counter() for _ in values])
             for count, value in zip(counts, values, strict=True):
                 count[value, group] += 1
@@ -145,11 +146,15 @@ def _without(counts: _Values) -> int:
 
 
 def _totals(counts: _Values) -> Totals:
-    totals = Totals()
-    for (value, group), times in counts.items():
-        if value is not None:
-            totals.add(value, group, times=times)
-    return totals
+    known = [(value, group, times) for (value, group), times in counts.items() if value is not None]
+    values, groups, times = zip(*known, strict=True) if known else ((), (), ())
+    often = np.array(times, np.int64)
+    codes = codes_of(groups)
+    return Totals.of(
+        np.repeat(np.array(values, np.float64), often),
+        due=np.zeros(int(often.sum()), np.bool_),
+        groups=None if codes is None else np.repeat(codes, often),
+    )
 
 
 def _mean(counts: _Values) -> float | None:
@@ -163,6 +168,4 @@ def _interval(counts: _Values, confidence: float, least: float) -> Interval | No
         return None
     low, high = totals.counts(least=least)
     alpha = (1 - confidence) / 2
-    return Interval(
-        lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence
-    )
+    return Interval(lower_bound(low, alpha, least=least), upper_bound(high, alpha), confidence)

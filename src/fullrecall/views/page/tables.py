@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullrecall.results.bounds import CONFIDENCE
 from fullrecall.views.comparisons import difference_cells, difference_heads
 from fullrecall.views.page.charts import STYLES, Chart, Curve, Figure, chart
-from fullrecall.views.sheet import Bar, Cell, CellLike, Line, Section, Sheet
+from fullrecall.views.sheet import Bar, Cell, Line, Section, Sheet
 from fullrecall.views.summaries import mean_cell
 from fullrecall.views.text import NOTHING, between, shown
 
@@ -27,6 +27,10 @@ _BEFORE = 5
 """The style of what was before: a quiet dashed line."""
 
 
+_Found: TypeAlias = "tuple[str, Sequence[int], list[Curve], Mapping[int, Sequence[Difference]]]"
+"""A chart before it is drawn: caption, choices, curves, and the differences by k."""
+
+
 class Panel(NamedTuple):
     """The chart of a measure over k, its numbers, and the choices with which it is shown."""
 
@@ -36,9 +40,7 @@ class Panel(NamedTuple):
     choices: Sequence[int]
 
 
-def scores_sheet(
-    subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]
-) -> Sheet:
+def scores_sheet(subject: Subject, summary: Summary, misses: Sequence[Sequence[Misses]]) -> Sheet:
     """Return the scores of one report: a section for each choice, a line for each score."""
     gaps = any(score.unscored for score in summary)
     percent = f"{CONFIDENCE:.0%} interval"
@@ -83,8 +85,10 @@ def changes_sheet(subject: Subject) -> Sheet:
     Of more than two reports each has its line, the first one too.
     """
     end, several = _end(subject), len(subject.names) > 2 or bool(_adjusted(subject) > 1)  # noqa: PLR2004 - before and after
-    before, after, *others = difference_heads(subject.confidence, several=several)
-    heads = ["Difference", f"-{end:g} to +{end:g}", others[1], "Before", "After", *others[2:]]
+    _, _, *others = difference_heads(subject.confidence, several=several)
+    percent, *counts = others[1:]
+    heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
+    heads.append("Compared")
     sections = [
         Section(
             choice.label,
@@ -108,7 +112,7 @@ def _change_lines(
     if several:
         mean = next(iter(subject.reports.values())).summary(measure)[column.method.name][measure]
         cells = [Cell(""), Cell("", bar=Bar(-end, end, None, None)), *[Cell("")] * (len(heads) - 2)]
-        cells[4] = Cell(shown(mean.mean))
+        cells[4], cells[-1] = Cell(shown(mean.mean)), Cell(f"{mean.samples:,}")
         yield Line(label._replace(text=names[0], small=label.text), _labeled(cells, heads))
     for name, one in zip(names[1:], changes, strict=True):
         told = label._replace(text=name, small=label.text) if several else label
@@ -116,10 +120,11 @@ def _change_lines(
 
 
 def _change_cells(one: Difference, heads: Sequence[str], end: float) -> list[Cell]:
-    holm = len(heads) > 7  # noqa: PLR2004 - as many without it
+    holm = "p (Holm)" in heads
     before, after, difference, interval, *others = difference_cells(one, several=holm)
     axis = Cell("", bar=_bar(one.difference, one.interval, -end, end))
-    return _labeled([difference, axis, interval, before, after, *others], heads)
+    compared = Cell(f"{one.samples:,}")
+    return _labeled([difference, axis, interval, before, after, *others, compared], heads)
 
 
 def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
@@ -128,7 +133,7 @@ def panels(subject: Subject, summary: Summary | None) -> list[Panel]:
     Of one report it has a curve for each score; of several there is one chart for each score, with
     a curve for each report.
     """
-    found = []
+    found: list[_Found] = []
     for family, places in subject.families.items():
         if summary is not None:
             curves = [
@@ -213,7 +218,8 @@ def _label(column: Column, measure: Measure) -> Cell:
 
 def _labeled(cells: Sequence[Cell], heads: Sequence[str]) -> list[Cell]:
     """Return cells that name themselves where a narrow window has no room for heads."""
-    return [cell._replace(label=head.replace("\n", "")) for cell, head in zip(cells, heads, strict=True)]
+    labels = [head.replace("\n", " ") for head in heads]
+    return [cell._replace(label=label) for cell, label in zip(cells, labels, strict=True)]
 
 
 def _bar(value: float | None, interval: Interval | None, low: float, high: float = 1.0) -> Bar:

@@ -1,0 +1,405 @@
+"""`choose`: retrievers are asked the same questions until one is known to be the best."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from inspect import iscoroutinefunction
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from fullrecall.errors import FullrecallError, ParameterError
+from fullrecall.evaluation.identity import identity_of
+from fullrecall.evaluation.retrievers import as_retriever
+from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
+from fullrecall.measures import Measure
+from fullrecall.parameters import check_share
+from fullrecall.report.text import ending
+from fullrecall.result import Status
+from fullrecall.results.bounds import CONFIDENCE, alpha_of
+from fullrecall.results.choice import Choice
+from fullrecall.results.race import Answer, Race, Record, check_handicaps, question_key
+from fullrecall.retrieval import Retriever
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    from fullrecall.evaluation.budget import Budget
+    from fullrecall.evaluation.retrievers import RetrieverLike
+    from fullrecall.evaluation.served_store import ServedStore, Server
+    from fullrecall.evaluation.store import JobFile, Store
+    from fullrecall.models.retries import Retries
+
+CHARACTERS_PER_TOKEN = 4.0
+"""What a token is taken for where nobody counts."""
+
+CountTokens = Callable[[str], int]
+
+
+class AskingOptions(TypedDict, total=False):
+    """The options of `evaluate` that `choose` passes on."""
+
+    max_concurrency: int
+    timeout: float | None
+    deadline: float | None
+    retries: Retries | int
+    store: Store | ServedStore | JobFile | Server | str | Path | None
+    budget: Budget | None
+
+
+def choose(
+    samples: Iterable[SampleLike],
+    scorer: Scorer,
+    retrievers: Mapping[str, RetrieverLike],
+    measure: Measure | None = None,
+    *,
+    file: str | Path | None = None,
+    handicaps: Mapping[str, float] | None = None,
+    versions: Mapping[str, str] | None = None,
+    confidence: float = CONFIDENCE,
+    count_tokens: CountTokens | None = None,
+    progress: bool = True,
+    **options: Unpack[AskingOptions],
+) -> Choice:
+    """Return which retriever is best by a measure, or that it cannot be told yet.
+
+    Each question is put to every retriever that is still in the race. At 16 looks, those that are
+    known to be worse than another are dropped and not asked any further; once one is left, it is
+    asked the rest, for its mean. If a retriever is named, none of the others has a higher true
+    mean: that is wrong in at most 5% of uses, for any number of retrievers, and however often you
+    call `choose` again with more questions.
+
+    - `samples`: the questions, with their references; what they have of a retrieval is not used.
+      They are put in the order of a hash of their IDs. Samples of one `group`, and of one ID, count
+      as one question, by their mean. Those without `user_input` are left out.
+    - `retrievers`: two or more by name, each a function of the question, sync or async, or a
+      `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
+    - `file`: JSON, written at each look, from which the next call goes on: with more questions, or
+      where this one was interrupted. Questions of earlier calls are not asked again. Retrievers may
+      be added, and must be the same as before otherwise.
+    - `handicaps`: by name, in [0, 1): `{"bm25": 0.05}` prefers bm25 unless another one is better by
+      more than 0.05. Declare them beforehand; they stay the same.
+    - `versions`: by name, what tells whether a retriever is the same as in the file. Default: its
+      name, code, and plain settings. An index is not looked into: name its version here.
+    - `confidence`: the name is wrong with probability 1 - confidence at most.
+    - `count_tokens`: counts the tokens of a text. Default: its characters / 4.
+    - `progress`: show a bar on standard error or, where that is no terminal, a line at each look.
+    - `options`: `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, and `budget`, as
+      `evaluate` takes them, for each retriever and look. Seconds of calls include what they wait
+      for each other: `max_concurrency=1` measures them one by one.
+
+    A question that is unscored for a retriever counts neither for nor against it, at its worst
+    where it challenges and at its best where it is challenged.
+
+    Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
+    that is not that of the file, `ReportError` for a file that is not one of `choose`. Whatever
+    ends it early carries what is known by then as `choice`; the file goes on from there.
+    """
+    check_share(confidence, "confidence", whole=False)
+    if not isinstance(scorer, Scorer):
+        raise ParameterError(f"expected a scorer such as IdRecall(), got {scorer!r}")
+    asked_for = scorer.method.headline if measure is None else measure
+    rule = {
+        "scorer": scorer.method.name,
+        "parameters": {name: repr(value) for name, value in scorer.method.parameters.items()},
+        "measure": asked_for.name,
+    }
+    entrants = _entrants(retrievers, handicaps or {}, versions or {})
+    path = None if file is None else Path(file)
+    race = None if path is None else Race.load(path)
+    if race is None:
+        race = Race.of(rule, entrants, alpha_of(confidence))
+    else:
+        _check_same(race, rule, entrants, alpha_of(confidence))
+    contest = _Contest(
+        race, scorer, asked_for, retrievers, options, count_tokens, path, shown=progress
+    )
+    return contest.run(_questions(samples))
+
+
+def _entrants(
+    retrievers: Mapping[str, RetrieverLike],
+    handicaps: Mapping[str, float],
+    versions: Mapping[str, str],
+) -> dict[str, Record]:
+    if not isinstance(retrievers, Mapping) or len(retrievers) < 2:  # noqa: PLR2004
+        raise ParameterError(
+            f"retrievers must be two or more by name, such as "
+            f'{{"bm25": search, "dense": other}}, got {retrievers!r}'
+        )
+    for retriever in retrievers.values():
+        as_retriever(retriever)
+    check_handicaps(handicaps, retrievers)
+    for name in versions:
+        if name not in retrievers:
+            raise ParameterError(f"version of {name!r}: choose one of {', '.join(retrievers)}")
+    return {
+        name: Record(
+            f"version {versions[name]}" if name in versions else identity_of(retriever),
+            float(handicaps.get(name, 0.0)),
+        )
+        for name, retriever in retrievers.items()
+    }
+
+
+def _check_same(
+    race: Race, rule: dict[str, Any], entrants: Mapping[str, Record], alpha: float
+) -> None:
+    """Let new retrievers enter a race; raise `ParameterError` where it is not the same race."""
+    held = {**race.rule, "confidence": 1 - race.accounts.alpha}
+    for name, value in {**rule, "confidence": 1 - alpha}.items():
+        if held[name] != value:
+            raise ParameterError(
+                f"the file's {name} is {held[name]!r}, not {value!r}: name another file"
+            )
+    for name in race.surviving:
+        if name not in entrants:
+            raise ParameterError(f"retriever {name!r} of the file is missing: pass it again")
+    for name, entrant in entrants.items():
+        if name in race.records:
+            _check_entrant(name, entrant, race.records[name])
+        else:
+            race.enter(name, entrant)
+
+
+def _check_entrant(name: str, entrant: Record, record: Record) -> None:
+    if entrant.identity != record.identity:
+        raise ParameterError(
+            f"retriever {name!r} is not that of the file ({record.identity}, now "
+            f"{entrant.identity}): give the new one another name beside the old one, start with "
+            "another file, or say with versions that it is the same"
+        )
+    if entrant.handicap != record.handicap:
+        raise ParameterError(
+            f"the handicap of {name!r} was declared as {record.handicap:g} and cannot change, "
+            f"got {entrant.handicap:g}"
+        )
+
+
+def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
+    """Return the samples of each question: those of one group, else of one ID, else of one text."""
+    groups: dict[str, str] = {}
+    read = [sample for sample in as_samples(samples) if sample.user_input is not None]
+    for sample in read:  # an ID that stands in a group takes along what else has the ID
+        if sample.id is not None and sample.group is not None:
+            groups.setdefault(sample.id, sample.group)
+    questions: dict[str, list[Sample]] = {}
+    for sample in read:
+        group = sample.group or groups.get(sample.id or "")
+        if group is not None:
+            name = f"group {group}"
+        else:
+            name = f"text {sample.user_input}" if sample.id is None else f"id {sample.id}"
+        questions.setdefault(question_key(name), []).append(sample)
+    return questions
+
+
+@dataclass
+class _Contest:
+    """Asks retrievers look by look, and writes the file after each."""
+
+    race: Race
+    scorer: Scorer
+    measure: Measure
+    retrievers: Mapping[str, RetrieverLike]
+    options: AskingOptions
+    count_tokens: CountTokens | None
+    path: Path | None
+    shown: bool
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, questions: Mapping[str, list[Sample]]) -> Choice:
+        """Go on with a call that was interrupted, then with the questions that are new."""
+        with self._ending(), _bar(shown=self.shown) as show:
+            self._call(questions, show)
+            if len(self.race.surviving) > 1:
+                self.race.begin(questions)
+                self._call(questions, show)
+        return self._choice()
+
+    def _call(self, questions: Mapping[str, list[Sample]], show: Callable[[Race], None]) -> None:
+        race = self.race
+        while not race.is_over and race.surviving:
+            keys = race.batch(questions)
+            if not keys:
+                break
+            for name in race.surviving:
+                self._ask(name, {key: questions[key] for key in keys})
+                self._save()
+            race.learn(keys)
+            self._save()
+            show(race)
+        if not race.surviving:
+            race.plan = race.plan[: race.position]
+        self._save()
+
+    def _ask(self, name: str, questions: Mapping[str, list[Sample]]) -> None:
+        """Put the questions to one retriever that has no answer to them yet."""
+        record = self.race.records[name]
+        missing = {key: of for key, of in questions.items() if key not in record.pending}
+        if not missing:
+            return
+        seconds: list[float] = []
+        report = evaluate(
+            [sample for samples in missing.values() for sample in samples],
+            self.scorer,
+            retriever=timed(self.retrievers[name], seconds),
+            progress=False,
+            **self.options,
+        )
+        rows = iter(report.rows)
+        for key, samples in missing.items():
+            record.pending[key] = self._answer(record, [next(rows) for _ in samples])
+        record.seconds += [round(each, 6) for each in seconds]
+
+    def _answer(self, record: Record, rows: Sequence[Row]) -> Answer:
+        """Return the mean of a question's samples, and count what they cost."""
+        values: list[float] = []
+        unscored = 0
+        for row in rows:
+            result = row.results[0]
+            value = result[self.measure] if result.status is Status.SCORED else None
+            if value is not None:
+                values.append(value)
+            elif result.status is Status.UNSCORED:
+                unscored += 1
+                record.reason = record.reason or result.reason
+            self._count(record, row)
+        record.unscored += unscored
+        if not values and not unscored:
+            return Answer(None, 0.0)
+        size, total = len(values) + unscored, sum(values)
+        return Answer(total / size, (total + unscored) / size, tuple(values))
+
+    def _count(self, record: Record, row: Row) -> None:
+        contexts = row.sample.retrieved_contexts
+        if contexts is None:
+            return
+        counted = contexts if self.measure.k is None else contexts[: self.measure.k]
+        record.samples += 1
+        record.contexts += len(counted)
+        texts = [context.text for context in counted if context.text is not None]
+        if len(texts) == len(counted):
+            count = self.count_tokens or _quarter
+            record.with_tokens += 1
+            record.tokens += sum(map(count, texts))
+
+    def _choice(self) -> Choice:
+        return self.race.choice(self.scorer.method.label(self.measure), self.notes)
+
+    def _save(self) -> None:
+        if self.path is not None:
+            self.race.save(self.path)
+
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Give whatever ends it early what is known by then."""
+        try:
+            yield
+        except (Exception, KeyboardInterrupt) as error:
+            self.notes.append(f"not all questions were asked: {ending(error)}")
+            if hasattr(error, "__dict__"):
+                error.choice = self._choice()  # type: ignore[union-attr]
+            if not isinstance(error, FullrecallError):
+                way_on = "" if self.path is None else f"; {self.path} goes on from there"
+                error.add_note(f"error.choice has what is known by then{way_on}.")
+            raise
+
+
+def _quarter(text: str) -> float:
+    return len(text) / CHARACTERS_PER_TOKEN
+
+
+def timed(retriever: RetrieverLike, seconds: list[float]) -> RetrieverLike:
+    """Return the same retriever, which appends the seconds of each call that returns.
+
+    Raises `ParameterError` for what is neither a `Retriever` nor a function.
+    """
+    as_retriever(retriever)
+    if isinstance(retriever, Retriever):
+        return _Timed(retriever, seconds)
+    called = getattr(retriever, "func", retriever)  # functools.partial
+
+    @contextmanager
+    def timing() -> Iterator[None]:
+        start = perf_counter()
+        yield
+        seconds.append(perf_counter() - start)
+
+    if iscoroutinefunction(called) or iscoroutinefunction(getattr(called, "__call__", None)):  # noqa: B004
+
+        @functools.wraps(called)
+        async def awaited(*arguments: Any, **named: Any) -> Any:
+            with timing():
+                return await retriever(*arguments, **named)
+
+        return awaited
+
+    @functools.wraps(called)
+    def function(*arguments: Any, **named: Any) -> Any:
+        with timing():
+            return retriever(*arguments, **named)
+
+    return function
+
+
+class _Timed:
+    """A `Retriever` whose calls are timed; everything else of it is its own."""
+
+    def __init__(self, retriever: Any, seconds: list[float]) -> None:
+        self._retriever = retriever
+        self._seconds = seconds
+
+    def retrieve(self, sample: Sample) -> Any:
+        """Return what it retrieves."""
+        start = perf_counter()
+        found = self._retriever.retrieve(sample)
+        self._seconds.append(perf_counter() - start)
+        return found
+
+    async def aretrieve(self, sample: Sample) -> Any:
+        """Return what it retrieves."""
+        start = perf_counter()
+        found = await self._retriever.aretrieve(sample)
+        self._seconds.append(perf_counter() - start)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._retriever, name)
+
+
+@contextmanager
+def _bar(*, shown: bool) -> Iterator[Callable[[Race], None]]:
+    """Yield what shows how far a race is after each look."""
+    if not shown:
+        yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        yield _log
+        return
+    from tqdm import tqdm
+
+    with tqdm(unit=" questions", delay=1.0, leave=False) as bar:
+
+        def show(race: Race) -> None:
+            bar.total = len(race.plan)
+            bar.n = race.position
+            bar.set_postfix_str(_left(race), refresh=True)
+
+        yield show
+
+
+def _log(race: Race) -> None:
+    sys.stderr.write(f"fullrecall: {race.position:,}/{len(race.plan):,} questions, {_left(race)}\n")
+    sys.stderr.flush()
+
+
+def _left(race: Race) -> str:
+    if race.winner is not None:
+        return f"{race.winner} is best"
+    return f"{len(race.surviving)} of {len(race.records)} retrievers left"

@@ -1,0 +1,214 @@
+"""Which of several retrievers is best: the one that is named, or CANNOT TELL, and what each costs.
+
+`fullrecall.choose` makes a `Choice`; how it decides is in `fullrecall.results.accounts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from io import StringIO
+from typing import Any
+
+from fullrecall.counts import counted
+from fullrecall.results.bounds import Interval
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One retriever in a choice.
+
+    It was asked `questions` in all calls. `mean` is over those of the last call, unscored ones left
+    out; None without any. `interval` is of the mean over all such questions, from the same, with
+    what is unscored at its worst and at its best; it holds together with those of all others,
+    whichever is named, and is None for a retriever that was dropped. `contexts` and `tokens` are
+    means per question, `seconds` the 50th and 95th percentile of a call; None where not known.
+    `is_efficient`: no other retriever is at least as good in recall, tokens, and seconds, and
+    better in one of them.
+    """
+
+    name: str
+    mean: float | None
+    interval: Interval | None
+    questions: int
+    unscored: int
+    reason: str
+    is_dropped: bool
+    handicap: float
+    contexts: float | None
+    tokens: float | None
+    seconds: tuple[float, float] | None
+    is_efficient: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        p50, p95 = self.seconds or (None, None)
+        return {
+            **self.__dict__,
+            "interval": None if self.interval is None else self.interval._asdict(),
+            "seconds": {"p50": p50, "p95": p95},
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Choice:
+    """Which retriever is best by a measure; prints as a table under one sentence.
+
+    `winner` is the name of the only retriever that is left, None where that cannot be told; it is
+    wrong, in that another one has a higher true mean, with probability 1 - confidence at most, for
+    any number of retrievers and however often more questions are added. `needed` is about how many
+    more questions would settle it if the lead stays, None where no number would. `questions` were
+    asked in `calls` calls: samples of one group are one question.
+    """
+
+    winner: str | None
+    needed: int | None
+    label: str
+    confidence: float
+    questions: int
+    calls: int
+    standings: tuple[Standing, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is chosen, with its recall and its cost, or that it cannot be told."""
+        asked = counted(self.questions, "question")
+        if self.winner is None:
+            return f"CANNOT TELL which has the best {self.label} after {asked}{self._way_out}"
+        winner = self[self.winner]
+        cost = ", ".join(_costs(winner))
+        sure = f"{self.confidence:.0%} confidence"
+        handicap = " with its handicap" if any(each.handicap for each in self.standings) else ""
+        return (
+            f"{winner.name}: no other has a better {self.label}{handicap} ({sure}, {asked})"
+            f"; {self.label} {_between(winner.interval)}{cost and f', {cost}'}"
+        )
+
+    @property
+    def front(self) -> tuple[Standing, ...]:
+        """The retrievers that no other beats in recall, tokens, and seconds at once."""
+        return tuple(each for each in self.standings if each.is_efficient)
+
+    @property
+    def _way_out(self) -> str:
+        left = sum(not each.is_dropped for each in self.standings)
+        if not left:
+            return ": all were ruled out at once; start again with new questions"
+        if self.needed is None:
+            return f": {left} are left, and no number of questions would settle their present order"
+        return f": {left} are left; about {self.needed:,} more would settle it if the lead stays"
+
+    def __getitem__(self, name: str) -> Standing:
+        for standing in self.standings:
+            if standing.name == name:
+                return standing
+        names = ", ".join(standing.name for standing in self.standings)
+        raise KeyError(f"no retriever {name!r}: choose one of {names}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "outcome": "cannot_tell" if self.winner is None else "chosen",
+            **self.__dict__,
+            "sentence": self.sentence,
+            "standings": [standing.to_dict() for standing in self.standings],
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> list[list[str]]:
+        """Return the table's cells: a row for each retriever, the best first."""
+        return [
+            [
+                each.name,
+                _number(each.mean),
+                _between(each.interval),
+                f"{each.questions:,}",
+                f"{each.unscored:,}",
+                "" if each.tokens is None else f"{each.tokens:,.0f}",
+                *(f"{second:.3g}" for second in each.seconds or ()),
+                *([""] * (0 if each.seconds else 2)),
+                _state(each, self.winner),
+            ]
+            for each in self.standings
+        ]
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of the columns of `rows`."""
+        sure = f"{self.confidence:.0%} interval"
+        return (
+            *("retriever", self.label, sure, "questions", "unscored", "tokens"),
+            *("p50 s", "p95 s", ""),
+        )
+
+    def __str__(self) -> str:
+        from fullrecall.report import terminal
+
+        sections = [terminal.Section("", [(row[0], row[1:]) for row in self.rows()])]
+        grid = terminal.table([*self.heads[1:]], sections)
+        console = terminal.console(StringIO(), width=terminal.WIDEST)
+        return terminal.printed(console, [self.sentence, "", grid, *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from markupsafe import Markup
+
+        from fullrecall.markup import visible
+
+        def row(cells: Sequence[str], tag: str) -> Markup:
+            cell = Markup("<{0}>{1}</{0}>")
+            return Markup("<tr>{}</tr>").format(
+                Markup("").join(cell.format(tag, visible(each)) for each in cells)
+            )
+
+        lines = [row(self.heads, "th"), *(row(cells, "td") for cells in self.rows())]
+        notes = (Markup("<p>{}</p>").format(visible(note)) for note in self.notes)
+        return str(
+            Markup("<div><p><b>{}</b></p><table>{}</table>{}</div>").format(
+                visible(self.sentence), Markup("").join(lines), Markup("").join(notes)
+            )
+        )
+
+
+def efficient(standings: Sequence[Standing]) -> tuple[Standing, ...]:
+    """Return standings that know whether any other is better in recall, tokens, and seconds."""
+    return tuple(
+        replace(each, is_efficient=not any(_dominates(other, each) for other in standings))
+        for each in standings
+    )
+
+
+def _dominates(other: Standing, each: Standing) -> bool:
+    """Return whether one is at least as good in all that is known of both, and better in one."""
+    if other.mean is None:
+        return False
+    pairs = [(other.mean, 0.0 if each.mean is None else each.mean)]
+    if other.tokens is not None and each.tokens is not None:
+        pairs.append((-other.tokens, -each.tokens))
+    if other.seconds is not None and each.seconds is not None:
+        pairs.append((-other.seconds[0], -each.seconds[0]))
+    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
+
+
+def _state(standing: Standing, winner: str | None) -> str:
+    efficient_ = ["efficient"] if standing.is_efficient else []
+    state = "dropped" if standing.is_dropped else "best" if standing.name == winner else "left"
+    handicap = [f"handicap {standing.handicap:+g}"] if standing.handicap else []
+    return ", ".join([state, *efficient_, *handicap])
+
+
+def _costs(standing: Standing) -> list[str]:
+    costs = [] if standing.tokens is None else [f"{standing.tokens:,.0f} tokens"]
+    if standing.seconds is not None:
+        costs.append(f"{standing.seconds[0]:.3g} s per question")
+    return costs
+
+
+def _between(interval: Interval | None) -> str:
+    return "" if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,313 @@
+"""A race of retrievers between two looks: all that `choose` must know to go on, and its file.
+
+The file is JSON. It holds no text: questions are digests of their IDs, so that none counts twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from hashlib import sha256
+from math import ceil
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from fullrecall.errors import ParameterError, ReportError
+from fullrecall.results.accounts import Accounts
+from fullrecall.results.bounds import Counts, Interval, alpha_of, lower_bound, upper_bound
+from fullrecall.results.choice import Choice, Standing, efficient
+
+LOOKS = 16
+"""Looks in each call, evenly spread: only then a retriever may be dropped."""
+
+_FORMAT = "fullrecall choice 1"
+
+
+class Answer(NamedTuple):
+    """The value of one retriever for one question, with what is unscored as 0 and as 1.
+
+    `values` are those of its scored samples, of which a question has several where they share a
+    group. `low` is None where no sample has a target: the question then counts for nobody.
+    """
+
+    low: float | None
+    high: float
+    values: tuple[float, ...] = ()
+
+
+@dataclass
+class Record:
+    """What is known of one retriever beside its account.
+
+    `identity` says whether it is the same at the next call. `total` of the `scored` questions, and
+    `low` and `high`, which count values, are of the last call in which it was asked; `pending`
+    holds the answers since the last look.
+    """
+
+    identity: str
+    handicap: float = 0.0
+    questions: int = 0
+    scored: int = 0
+    unscored: int = 0
+    total: float = 0.0
+    reason: str = ""
+    contexts: int = 0
+    samples: int = 0
+    tokens: float = 0.0
+    with_tokens: int = 0
+    seconds: list[float] = field(default_factory=list)
+    low: Counter[float] = field(default_factory=Counter)
+    high: Counter[float] = field(default_factory=Counter)
+    pending: dict[str, Answer] = field(default_factory=dict)
+
+    def add(self, answer: Answer) -> None:
+        """Count the answer to one question."""
+        if answer.low is None:
+            return
+        self.questions += 1
+        if answer.values:
+            self.scored += 1
+            self.total += sum(answer.values) / len(answer.values)
+        self.low[answer.low] += 1
+        self.high[answer.high] += 1
+
+    def forget(self) -> None:
+        """Let go of the values of earlier calls: an interval is of questions fixed beforehand."""
+        self.scored, self.total = 0, 0.0
+        for held in (self.pending, self.low, self.high):
+            held.clear()
+
+    def interval(self, confidence: float) -> Interval | None:
+        """Return the interval of the true mean from the questions of the present call."""
+        if not self.low:
+            return None
+        alpha = alpha_of(confidence) / 2
+        low, high = (
+            lower_bound(Counts.of(self.low), alpha),
+            upper_bound(Counts.of(self.high), alpha),
+        )
+        return Interval(low, high, confidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            **self.__dict__,
+            "low": sorted(self.low.items()),
+            "high": sorted(self.high.items()),
+            "pending": {key: list(answer) for key, answer in self.pending.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote."""
+        record = cls(**{each.name: plain[each.name] for each in fields(cls)})
+        record.low, record.high = Counter(dict(plain["low"])), Counter(dict(plain["high"]))
+        record.pending = {
+            key: Answer(low, high, tuple(values))
+            for key, (low, high, values) in plain["pending"].items()
+        }
+        return record
+
+
+@dataclass
+class Race:
+    """Retrievers in the order of their accounts, and the questions of the present call.
+
+    `rule` says what is measured, and how; it stays the same from call to call. `plan` has the
+    digests of the questions of the present call, in their order, `position` how many of them were
+    learned from; `done` has those of earlier calls.
+    """
+
+    rule: dict[str, Any]
+    records: dict[str, Record]
+    accounts: Accounts
+    plan: list[str] = field(default_factory=list)
+    position: int = 0
+    calls: int = 0
+    done: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rule: dict[str, Any], records: dict[str, Record], alpha: float) -> Self:
+        """Return a race that nothing is known of yet."""
+        handicaps = [record.handicap for record in records.values()]
+        return cls(rule, records, Accounts.open(handicaps, alpha))
+
+    @property
+    def surviving(self) -> list[str]:
+        """The retrievers that were not dropped."""
+        flags = self.accounts.surviving.tolist()
+        return [name for name, left in zip(self.records, flags, strict=True) if left]
+
+    @property
+    def winner(self) -> str | None:
+        """The only one that is left; None where there are several, or none."""
+        left = self.surviving
+        return left[0] if len(left) == 1 else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every question of the present call was learned from."""
+        return self.position >= len(self.plan)
+
+    def enter(self, name: str, record: Record) -> None:
+        """Let a retriever take part from now on."""
+        self.records[name] = record
+        self.accounts.enter(record.handicap)
+
+    def begin(self, keys: Iterable[str]) -> None:
+        """Start a call with the questions that were not asked in an earlier one, if there are any.
+
+        Without any, what the last call showed stays as it is.
+        """
+        seen = {*self.done, *self.plan[: self.position]}
+        new = sorted({key for key in keys if key not in seen})
+        if not new:
+            return
+        self.done += self.plan[: self.position]
+        self.plan, self.position = new, 0
+        self.calls += 1
+        self.accounts.begin()
+        for name in self.surviving:
+            self.records[name].forget()
+
+    def batch(self, available: Mapping[str, Any]) -> list[str]:
+        """Return the questions up to the next look; those that are not available leave the plan."""
+        ahead = [key for key in self.plan[self.position :] if key in available]
+        self.plan[self.position :] = ahead
+        return ahead[: max(1, ceil(len(self.plan) / LOOKS))]
+
+    def learn(self, keys: Sequence[str]) -> None:
+        """Learn from the pending answers of all survivors to these questions, then look."""
+        import numpy as np
+
+        surviving = self.surviving
+        for key in keys:
+            answers = {name: self.records[name].pending.pop(key) for name in surviving}
+            left, self.position = len(self.plan) - self.position, self.position + 1
+            if all(answer.low is None for answer in answers.values()):
+                continue
+            # A measure that is undefined for some only is unscored there.
+            answers = {
+                name: Answer(0.0, 1.0) if answer.low is None else answer
+                for name, answer in answers.items()
+            }
+            for name, answer in answers.items():
+                self.records[name].add(answer)
+            if len(surviving) > 1:
+                none = Answer(0.0, 0.0)
+                values = [answers.get(name, none) for name in self.records]
+                low, high = (np.array([value[side] for value in values], float) for side in (0, 1))
+                self.accounts.learn(low, high, left)
+        if len(surviving) > 1:
+            self.accounts.drop()
+
+    def choice(self, label: str, notes: Sequence[str] = ()) -> Choice:
+        """Return what is known by now."""
+        confidence = 1 - self.accounts.alpha
+        together = 1 - self.accounts.alpha / len(self.records)
+        left = set(self.surviving)
+        standings = [
+            self._standing(name, record, together if name in left else None)
+            for name, record in self.records.items()
+        ]
+        ordered = sorted(standings, key=lambda each: (each.is_dropped, -(each.mean or 0.0)))
+        return Choice(
+            self.winner,
+            None if self.winner is not None else self.accounts.more(),
+            label,
+            round(confidence, 12),
+            max((record.questions for record in self.records.values()), default=0),
+            self.calls,
+            efficient(ordered),
+            (*self._reasons(), *notes),
+        )
+
+    def _standing(self, name: str, record: Record, confidence: float | None) -> Standing:
+        return Standing(
+            name,
+            record.total / record.scored if record.scored else None,
+            None if confidence is None else record.interval(confidence),
+            record.questions,
+            record.unscored,
+            record.reason,
+            confidence is None,
+            record.handicap,
+            record.contexts / record.samples if record.samples else None,
+            record.tokens / record.with_tokens if record.with_tokens else None,
+            _percentiles(record.seconds),
+        )
+
+    def _reasons(self) -> list[str]:
+        return [
+            f"{record.unscored:,} unscored of {name}, for or against which nothing counts: "
+            f"{record.reason}"
+            for name, record in self.records.items()
+            if record.unscored
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "format": _FORMAT,
+            **self.__dict__,
+            "records": {name: record.to_dict() for name, record in self.records.items()},
+            "accounts": self.accounts.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote; `ReportError` for anything else."""
+        try:
+            records = {name: Record.from_dict(each) for name, each in plain["records"].items()}
+            rest = {each.name: plain[each.name] for each in fields(cls)}
+            rest |= {"records": records, "accounts": Accounts.from_dict(plain["accounts"])}
+            fits = plain["format"] == _FORMAT and len(records) == len(rest["accounts"].logs)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ReportError(f"not a file of choose, or a damaged one: {error!r}") from None
+        if not fits:
+            raise ReportError("a file of another version of choose, or a damaged one")
+        return cls(**rest)
+
+    @classmethod
+    def load(cls, path: Path) -> Self | None:
+        """Return the race that a file holds; None where there is no file."""
+        try:
+            text = path.read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        try:
+            return cls.from_dict(json.loads(text))
+        except (ValueError, ReportError) as error:
+            problem = error if isinstance(error, ReportError) else f"not JSON ({error})"
+            raise ReportError(f"{path}: {problem}; name another file to start anew") from None
+
+    def save(self, path: Path) -> None:
+        """Write the file; whatever happens meanwhile, it is the old one or the new one."""
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(self.to_dict()), "utf-8")
+        part.replace(path)
+
+
+def question_key(identity: str) -> str:
+    """Return the digest of a question's ID: its place in the order, the same in every call."""
+    return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def check_handicaps(handicaps: Mapping[str, float], names: Iterable[str]) -> None:
+    """Raise `ParameterError` for handicaps of nobody, and for those out of [0, 1)."""
+    known = list(names)
+    for name, handicap in handicaps.items():
+        if name not in known:
+            raise ParameterError(f"handicap of {name!r}: choose one of {', '.join(known)}")
+        if isinstance(handicap, bool) or not 0 <= handicap < 1:
+            raise ParameterError(f"handicap of {name!r} must be from 0 to 1, got {handicap!r}")
+
+
+def _percentiles(seconds: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 50th and the 95th percentile; None without any call."""
+    if not seconds:
+        return None
+    ordered = sorted(seconds)
+    return tuple(ordered[ceil(share * len(ordered)) - 1] for share in (0.5, 0.95))  # type: ignore[return-value]

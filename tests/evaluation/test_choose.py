@@ -1,0 +1,488 @@
+"""`choose`: which retriever is best, at what cost, over any number of calls."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from fullrecall import IdRecall, Retrieval, Sample, TextRecall, choose
+from fullrecall.errors import InputError, ParameterError, ReportError
+from fullrecall.evaluation.identity import identity_of
+from fullrecall.measures import Precision, Recall
+from fullrecall.results.race import Race
+
+Search = Callable[[str], list[Any]]
+
+
+def questions(count: int, start: int = 0) -> list[Sample]:
+    """Return questions, each with two documents to be found."""
+    return [
+        Sample(id=f"q{n}", user_input=f"question {n}", reference_context_ids=[f"d{n}", f"e{n}"])
+        for n in range(start, start + count)
+    ]
+
+
+def search_of(share: float, seed: str, asked: Counter[str] | None = None) -> Search:
+    """Return a retriever that finds each document with this probability, the same each time."""
+
+    def search(question: str) -> list[Any]:
+        number = question.split()[1]
+        if asked is not None:
+            asked[question] += 1
+        rng = Random(f"{seed} {number}")
+        hits = [kind + number for kind in "de" if rng.random() < share]
+        return [{"id": each, "text": "four " * 4} for each in hits] + [
+            {"id": "x", "text": "x" * 40}
+        ]
+
+    return search
+
+
+def test_the_better_one_is_named_with_its_recall_and_cost() -> None:
+    """The winner is asked every question; the one that lost is asked no further."""
+    asked = {name: Counter[str]() for name in ("good", "bad")}
+    found = choose(
+        questions(200),
+        IdRecall(),
+        {"bad": search_of(0.4, "b", asked["bad"]), "good": search_of(0.9, "g", asked["good"])},
+        Recall @ 5,
+        progress=False,
+    )
+    assert found.winner == "good"
+    assert len(asked["good"]) == 200
+    assert len(asked["bad"]) < 100
+    best, worse = found["good"], found["bad"]
+    assert best.interval is not None
+    assert best.interval.low < 0.9 < best.interval.high
+    assert best.interval.confidence == pytest.approx(1 - 0.05 / 2)
+    assert (worse.is_dropped, worse.interval) == (True, None)
+    assert best.tokens == pytest.approx(10 + 2 * 5 * best.mean, rel=0.01)  # type: ignore[operator]
+    assert best.seconds is not None
+    assert found.sentence.startswith("good: no other has a better id_recall@5 (95% confidence")
+    assert "questions" in str(found)
+    assert "<table>" in found._repr_html_()
+    assert json.loads(json.dumps(found.to_dict()))["winner"] == "good"
+
+
+def test_even_ones_cannot_be_told_apart() -> None:
+    """A tie is CANNOT TELL, with all intervals and about how many more questions."""
+    found = choose(
+        questions(40),
+        IdRecall(),
+        {"a": search_of(0.7, "a"), "b": search_of(0.72, "b")},
+        progress=False,
+    )
+    assert found.winner is None
+    assert found.sentence.startswith("CANNOT TELL which has the best id_recall after 40 questions")
+    assert all(each.interval is not None for each in found.standings)
+    assert found.needed is None or found.needed > 40
+
+
+def test_async_functions_and_retrievers_are_asked_too() -> None:
+    """A function, a coroutine function, and a `Retriever` take part side by side."""
+
+    async def awaited(question: str) -> list[Any]:
+        await asyncio.sleep(0)
+        return search_of(0.95, "a")(question)
+
+    class Index:
+        def retrieve(self, sample: Sample) -> Retrieval:
+            found = search_of(0.3, "i")(str(sample.user_input))
+            return Retrieval([hit["id"] for hit in found] and found)
+
+        async def aretrieve(self, sample: Sample) -> Retrieval:
+            return self.retrieve(sample)
+
+    found = choose(
+        questions(120),
+        IdRecall(),
+        {"awaited": awaited, "index": Index(), "partial": functools.partial(search_of(0.3, "p"))},
+        progress=False,
+    )
+    assert found.winner == "awaited"
+    assert all(each.seconds is not None for each in found.standings)
+
+
+def test_it_goes_on_from_its_file_with_new_questions(tmp_path: Path) -> None:
+    """Old questions are not asked again, and what they showed is kept."""
+    asked = Counter[str]()
+    file = tmp_path / "race.json"
+    retrievers = {"a": search_of(0.7, "a", asked), "b": search_of(0.8, "b")}
+    first = choose(questions(30), IdRecall(), retrievers, file=file, progress=False)
+    assert first.winner is None
+    second = choose(questions(600), IdRecall(), retrievers, file=file, progress=False)
+    assert max(asked.values()) == 1
+    assert (second.winner, second.calls) == ("b", 2)
+    again = choose(questions(600), IdRecall(), retrievers, file=file, progress=False)
+    assert again.winner == "b"
+    assert max(asked.values()) == 1
+
+
+def test_the_order_of_samples_does_not_matter() -> None:
+    """A sorted file and a shuffled one give the same answer: the IDs decide the order."""
+    samples = questions(80)
+    retrievers = {"a": search_of(0.6, "a"), "b": search_of(0.8, "b"), "c": search_of(0.5, "c")}
+    plain = choose(samples, IdRecall(), retrievers, progress=False).to_dict()
+    mixed = choose(
+        Random(1).sample(samples, 80),
+        IdRecall(),
+        retrievers,
+        progress=False,
+    ).to_dict()
+    for found in (plain, mixed):
+        del found["sentence"]
+        for standing in found["standings"]:
+            standing.update(seconds=None, is_efficient=None)
+    assert plain == mixed
+
+
+def test_samples_of_a_group_and_of_one_id_are_one_question() -> None:
+    """Each group counts once, by its mean."""
+    samples = [
+        Sample(user_input=f"question {n}", reference_context_ids=[f"d{n}"], group=f"g{n // 4}")
+        for n in range(40)
+    ]
+    doubled = [*questions(5), *questions(5)]
+    retrievers = {"a": search_of(0.5, "a"), "b": search_of(0.5, "b")}
+    assert choose(samples, IdRecall(), retrievers, progress=False).questions == 10
+    assert choose(doubled, IdRecall(), retrievers, progress=False).questions == 5
+
+
+def test_questions_without_targets_or_text_count_for_nobody() -> None:
+    """Undefined samples are left out, and so are those that cannot be asked."""
+    undefined = [
+        Sample(id=f"u{n}", user_input="question 0", reference_context_ids=[]) for n in "ab"
+    ]
+    unasked = [Sample(id="n", reference_context_ids=["d1"])]
+    retrievers = {"a": search_of(0.5, "a"), "b": search_of(0.5, "b")}
+    found = choose([*questions(7), *undefined, *unasked], IdRecall(), retrievers, progress=False)
+    assert [each.questions for each in found.standings] == [7, 7]
+
+
+def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None:
+    """Nothing is held against what was not measured; the reason stands below the table."""
+
+    def broken(question: str) -> list[Any]:
+        raise ConnectionError(f"no index for {question!r}")
+
+    found = choose(
+        questions(60), IdRecall(), {"broken": broken, "b": search_of(0.9, "b")}, progress=False
+    )
+    assert found.winner is None
+    assert (found["broken"].unscored, found["broken"].mean) == (60, None)
+    assert "60 unscored of broken" in found.notes[0]
+    assert "ConnectionError" in str(found)
+
+
+def test_cheap_ones_with_a_handicap_win_unless_they_are_clearly_worse() -> None:
+    """A declared handicap is part of the question, and of the answer."""
+    retrievers = {"cheap": search_of(0.85, "c"), "dear": search_of(0.86, "d")}
+    found = choose(
+        questions(1_500), IdRecall(), retrievers, handicaps={"cheap": 0.1}, progress=False
+    )
+    assert found.winner == "cheap"
+    assert "with its handicap" in found.sentence
+    assert "handicap +0.1" in str(found)
+
+
+def test_the_front_leaves_out_who_is_worse_and_dearer() -> None:
+    """Worse in recall and longer in text is not efficient, shorter is."""
+
+    def long(question: str) -> list[Any]:
+        return [*search_of(0.3, "l")(question), {"id": "y", "text": "y" * 4_000}]
+
+    found = choose(
+        questions(100),
+        IdRecall(),
+        {"good": search_of(0.9, "g"), "long": long, "short": lambda _: [{"id": "s", "text": "s"}]},
+        progress=False,
+    )
+    names = {each.name for each in found.front}
+    assert {"good", "short"} <= names
+    slower = found["long"].seconds > found["good"].seconds  # type: ignore[operator]
+    assert ("long" not in names) or not slower
+
+
+def test_tokens_are_counted_within_k_by_whom_you_say() -> None:
+    """`count_tokens` counts the texts that the measure counts."""
+    found = choose(
+        questions(5),
+        IdRecall(),
+        {"a": search_of(1.0, "a"), "b": search_of(1.0, "b")},
+        Recall @ 2,
+        count_tokens=lambda text: len(text.split()),
+        progress=False,
+    )
+    assert [each.tokens for each in found.standings] == [8, 8]
+    assert [each.contexts for each in found.standings] == [2, 2]
+
+
+class StopError(Exception):
+    """Ends a run from within."""
+
+
+@pytest.mark.parametrize("stop", [StopError, KeyboardInterrupt])
+@pytest.mark.parametrize("after", [1, 30, 90])
+def test_an_interrupted_call_goes_on_where_it_was(
+    tmp_path: Path, stop: type[BaseException], after: int
+) -> None:
+    """Interrupted and gone on, it ends as if nothing had happened, and says so meanwhile."""
+    counted = Counter[str]()
+
+    def counting(text: str) -> int:
+        counted["texts"] += 1
+        if counted["texts"] == after:
+            raise stop
+        return len(text)
+
+    retrievers = {"a": search_of(0.6, "a"), "b": search_of(0.8, "b")}
+    file = tmp_path / "race.json"
+    with pytest.raises(stop) as caught:
+        choose(
+            questions(50), IdRecall(), retrievers, file=file, count_tokens=counting, progress=False
+        )
+    assert "not all questions were asked" in caught.value.choice.notes[-1]  # type: ignore[attr-defined]
+    resumed = choose(questions(50), IdRecall(), retrievers, file=file, progress=False)
+    straight = choose(questions(50), IdRecall(), retrievers, progress=False)
+    assert (resumed.winner, resumed.questions, resumed.calls) == (
+        straight.winner,
+        straight.questions,
+        1,
+    )
+    assert resumed["b"].mean == pytest.approx(straight["b"].mean)
+
+
+def test_a_killed_process_loses_nothing_that_was_looked_at(tmp_path: Path) -> None:
+    """Killed in the middle of a call, the next one asks what is missing and no more."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import os, sys
+from fullrecall import IdRecall, Sample, choose
+asked = []
+def search(share):
+    def f(question):
+        with open("asked.txt", "a") as log:
+            log.write(f"{share} {question}\\n")
+        asked.append(question)
+        if sys.argv[1] == "kill" and len(asked) == 70:
+            os._exit(9)
+        n = int(question)
+        return [f"d{n}"] if n % 10 < share else []
+    return f
+samples = [Sample(id=str(n), user_input=str(n), reference_context_ids=[f"d{n}"]) for n in range(64)]
+both = {"a": search(5), "b": search(6)}
+print(choose(samples, IdRecall(), both, file="race.json", progress=False, max_concurrency=1))
+""",
+        "utf-8",
+    )
+
+    def run(how: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(program), how],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run("kill").returncode == 9
+    done = run("go on")
+    assert done.returncode == 0, done.stderr
+    asked = Counter((tmp_path / "asked.txt").read_text("utf-8").splitlines())
+    assert len(asked) == 2 * 64
+    assert sum(asked.values()) <= 2 * 64 + 4  # one retriever's questions since the last look
+    assert "after 64 questions" in done.stdout
+
+
+def test_what_changed_since_the_last_call_is_refused_by_name(tmp_path: Path) -> None:
+    """Another retriever, measure, scorer, handicap, or confidence is another race."""
+    file = tmp_path / "race.json"
+    a, b = search_of(0.6, "a"), search_of(0.65, "b")
+    choose(questions(10), IdRecall(), {"a": a, "b": b}, file=file, progress=False)
+
+    def refused(match: str, *arguments: Any, **named: Any) -> None:
+        with pytest.raises(ParameterError, match=match):
+            choose(questions(20), *arguments, file=file, progress=False, **named)
+
+    other = search_of(0.7, "b")
+    refused("'b' is not that of the file", IdRecall(), {"a": a, "b": other})
+    refused("'b' of the file is missing", IdRecall(), {"a": a, "c": b})
+    refused("measure is 'recall'", IdRecall(), {"a": a, "b": b}, Precision)
+    refused("scorer is 'id_recall'", TextRecall(), {"a": a, "b": b})
+    refused("confidence is 0.95", IdRecall(), {"a": a, "b": b}, confidence=0.9)
+    refused("handicap of 'a' was declared", IdRecall(), {"a": a, "b": b}, handicaps={"a": 0.1})
+    three = choose(
+        questions(20), IdRecall(), {"a": a, "b": b, "new": other}, file=file, progress=False
+    )
+    assert {each.name: each.questions for each in three.standings} == {"a": 20, "b": 20, "new": 10}
+
+
+def test_a_version_says_that_a_retriever_is_the_same(tmp_path: Path) -> None:
+    """Who names versions may edit the code, and must not change the version."""
+    file = tmp_path / "race.json"
+    a = search_of(0.6, "a")
+    for seed, version, fits in (("b", "1", True), ("other", "1", True), ("other", "2", False)):
+        retrievers = {"a": a, "b": search_of(0.65, seed)}
+        if fits:
+            choose(
+                questions(10), IdRecall(), retrievers, file=file, versions={"b": version},
+                progress=False,
+            )  # fmt: skip
+        else:
+            with pytest.raises(ParameterError, match="version 1, now version 2"):
+                choose(
+                    questions(10), IdRecall(), retrievers, file=file, versions={"b": version},
+                    progress=False,
+                )  # fmt: skip
+
+
+def test_an_identity_tells_settings_apart_and_not_what_a_retriever_remembers() -> None:
+    """Code, closed-over numbers and texts, and arguments count; lists and counters do not."""
+    log: list[str] = []
+
+    def make(k: int) -> Search:
+        def search(question: str) -> list[Any]:
+            log.append(question)
+            return [question] * k
+
+        return search
+
+    class Index:
+        def __init__(self, name: str) -> None:
+            self.name = name
+            self.cache: dict[str, str] = {}
+
+        def __call__(self, question: str) -> list[Any]:
+            return [self.name, question]
+
+    five = identity_of(make(5))
+    log.append("asked")
+    assert identity_of(make(5)) == five != identity_of(make(6))
+    index = Index("v1")
+    first = identity_of(index)
+    index.cache["x"] = "y"
+    assert identity_of(index) == first != identity_of(Index("v2"))
+    partial = functools.partial(make, k=5)
+    assert identity_of(partial) != identity_of(functools.partial(make, k=6))
+
+
+def test_a_file_that_is_something_else_is_left_as_it_is(tmp_path: Path) -> None:
+    """A damaged file, or another one, is refused by name."""
+    retrievers = {"a": search_of(0.6, "a"), "b": search_of(0.65, "b")}
+    for text in ("{", "[]", '{"format": "else"}'):
+        file = tmp_path / "race.json"
+        file.write_text(text, "utf-8")
+        with pytest.raises(ReportError, match="name another file"):
+            choose(questions(3), IdRecall(), retrievers, file=file, progress=False)
+        assert file.read_text("utf-8") == text
+
+
+def test_bad_arguments_are_refused_before_anything_is_asked() -> None:
+    """Each names what is wrong and what to pass."""
+    asked = Counter[str]()
+    a, b = search_of(0.5, "a", asked), search_of(0.5, "b", asked)
+    for match, retrievers, named in (
+        ("two or more", {"a": a}, {}),
+        ("retriever must be", {"a": a, "b": 3}, {}),
+        ("handicap of 'c'", {"a": a, "b": b}, {"handicaps": {"c": 0.1}}),
+        ("from 0 to 1, got 2", {"a": a, "b": b}, {"handicaps": {"a": 2}}),
+        ("confidence", {"a": a, "b": b}, {"confidence": 1}),
+        ("version of 'c'", {"a": a, "b": b}, {"versions": {"c": "1"}}),
+    ):
+        with pytest.raises(ParameterError, match=match):
+            choose(questions(3), IdRecall(), retrievers, progress=False, **named)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected a Sample"):
+        choose([3], IdRecall(), {"a": a, "b": b}, progress=False)  # type: ignore[list-item]
+    assert not asked
+
+
+def test_progress_is_told_line_by_line_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each look says how far it is and how many are left."""
+    choose(questions(32), IdRecall(), {"a": search_of(0.5, "a"), "b": search_of(0.5, "b")})
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "fullrecall: 2/32 questions, 2 of 2 retrievers left"
+    assert len(lines) == 16
+
+
+class Crashes(RuleBasedStateMachine):
+    """A race whose process dies at any moment, beside one that runs straight through."""
+
+    @initialize(shares=st.lists(st.sampled_from([0.3, 0.6, 0.65, 0.9]), min_size=2, max_size=4))
+    def start(self, shares: list[float]) -> None:
+        """Make retrievers, and a file for each of the two."""
+        self.folder = TemporaryDirectory()
+        self.crashed, self.straight = (Path(self.folder.name, name) for name in ("c", "s"))
+        self.retrievers = {f"r{n}": search_of(p, f"r{n}") for n, p in enumerate(shares)}
+        self.count = 0
+
+    @rule(more=st.integers(1, 30), crashes=st.lists(st.integers(1, 12), max_size=3))
+    def ask(self, more: int, crashes: list[int]) -> None:
+        """Ask with more questions; crash so often, each time at another moment, and go on."""
+        self.count += more
+        for moment in crashes:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Race, "save", dying(Race.save, moment))
+                try:
+                    self.choose(self.crashed)
+                except StopError:
+                    continue
+        self.choose(self.crashed)
+        self.choose(self.straight)
+
+    def choose(self, file: Path) -> None:
+        """Call `choose` with all questions so far."""
+        choose(questions(self.count), IdRecall(), self.retrievers, file=file, progress=False)
+
+    @invariant()
+    def both_are_equal(self) -> None:
+        """Accounts, answers, and calls are the same."""
+        if not getattr(self, "count", 0):
+            return
+        crashed, straight = (
+            json.loads(f.read_text("utf-8")) for f in (self.crashed, self.straight)
+        )
+        for plain in (crashed, straight):
+            for record in plain["records"].values():
+                del record["seconds"]
+        assert crashed == straight
+
+    def teardown(self) -> None:
+        """Take the files away."""
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+
+def dying(save: Callable[[Race, Path], None], moment: int) -> Callable[[Race, Path], None]:
+    """Return a `save` that raises after it was called so often: before it writes, or after it."""
+    calls: Iterator[int] = iter(range(1, 10_000))
+
+    def die(race: Race, path: Path) -> None:
+        call = next(calls)
+        if call == moment and moment % 2:
+            raise StopError
+        save(race, path)
+        if call == moment:
+            raise StopError
+
+    return die
+
+
+Crashes.TestCase.settings = settings(max_examples=6, stateful_step_count=3, deadline=None)
+TestCrashes = Crashes.TestCase

@@ -1,0 +1,230 @@
+"""What rewrites the IDs of one side into those of the other: thirty kinds of spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fullrecall.rewrites import Rewrite, rewrites
+
+RIVERS = (
+    "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana rhine seine tagus "
+    "ural volga weser xingu yukon zambezi tigris thames tiber neva murray mackenzie lena irtysh"
+).split()
+
+Spell = Callable[[str, int], str]
+
+KINDS: dict[str, tuple[Spell, Spell, str]] = {
+    "suffix .md": (lambda w, n: f"{w}-{n}", lambda w, n: f"{w}-{n}.md", "'.md'"),
+    "suffix .md on the references": (lambda w, n: f"{w}_{n}.md", lambda w, n: f"{w}_{n}", "'.md'"),
+    "extensions of several kinds": (
+        lambda w, n: f"{w}{n}",
+        lambda w, n: f"{w}{n}.{('pdf', 'html', 'txt')[n % 3]}",
+        "extension",
+    ),
+    "another extension": (lambda w, n: f"{w}{n}.pdf", lambda w, n: f"{w}{n}.txt", "'.txt'"),
+    "suffix word": (lambda w, n: f"{n}-{w}", lambda w, n: f"{n}-{w}-en", "'-en'"),
+    "prefix with a colon": (lambda w, n: f"{w}{n}", lambda w, n: f"river:{w}{n}", "'river:'"),
+    "prefix with a dash": (lambda w, n: f"{w}-{n}", lambda w, n: f"kb-{w}-{n}", "'kb-'"),
+    "prefix of the references": (lambda w, n: f"gold/{w}{n}", lambda w, n: f"{w}{n}", "'gold/'"),
+    "number with a prefix": (lambda w, n: f"{n}", lambda w, n: f"item_{n}", "'item_'"),
+    "padding": (lambda w, n: f"{w}-{n}", lambda w, n: f"{w}-{n:05}", "zero padding"),
+    "padding of bare numbers": (lambda w, n: f"{n:08}", lambda w, n: f"{n}", "zero padding"),
+    "underscores": (lambda w, n: f"{w}_{n}_x", lambda w, n: f"{w}-{n}-x", "separators"),
+    "spaces": (lambda w, n: f"{w} no {n}", lambda w, n: f"{w}_no_{n}", "separators"),
+    "dots": (lambda w, n: f"{w}.no.{n}", lambda w, n: f"{w}-no-{n}", "separators"),
+    "no separators": (lambda w, n: f"{w}-{n}", lambda w, n: f"{w}{n}", "separators"),
+    "upper case": (lambda w, n: f"{w}-{n}", lambda w, n: f"{w}-{n}".upper(), "letter case"),
+    "title case": (lambda w, n: f"{w}{n}", lambda w, n: f"{w.title()}{n}", "letter case"),
+    "camel case": (
+        lambda w, n: f"{w}-bank-{n}",
+        lambda w, n: f"{w.title()}Bank{n}",
+        "letter case",
+    ),
+    "directory": (
+        lambda w, n: f"{w}{n}.txt",
+        lambda w, n: f"data/{w[0]}/{w}{n}.txt",
+        "directory",
+    ),
+    "directory of Windows": (
+        lambda w, n: f"{w}{n}.txt",
+        lambda w, n: f"C:\\docs\\{w[0]}\\{w}{n}.txt",
+        "directory",
+    ),
+    "leading ./": (lambda w, n: f"a/{w}{n}", lambda w, n: f"./a/{w}{n}", "'./'"),
+    "URL": (lambda w, n: f"{w}/{n}", lambda w, n: f"https://example.org/{w}/{n}", "URL"),
+    "URL of varying depth": (
+        lambda w, n: f"{w}-{n}",
+        lambda w, n: f"https://example.org/{w[0]}/{w}-{n}",
+        "URL",
+    ),
+    "percent encoding": (
+        lambda w, n: f"{w} é {n}",
+        lambda w, n: quote(f"{w} é {n}"),
+        "percent encoding",
+    ),
+    "Unicode form": (lambda w, n: f"{w}-é-{n}", lambda w, n: f"{w}-e\u0301-{n}", "Unicode form"),
+    "fragment": (lambda w, n: f"{w}{n}", lambda w, n: f"{w}{n}#s{n % 7}", "fragment"),
+    "query": (lambda w, n: f"{w}{n}.html", lambda w, n: f"{w}{n}.html?v={n * 3}", "fragment"),
+    "chunks": (lambda w, n: f"{w}{n}", lambda w, n: f"{w}{n}_chunk_{n % 5}", "parts (chunk #)"),
+    "chunks in another language": (
+        lambda w, n: f"{w}{n}",
+        lambda w, n: f"{w}{n} Abs. {n % 9}",
+        "parts (abs #)",
+    ),
+    "chunks of the references": (
+        lambda w, n: f"{w}{n}::{n % 4}",
+        lambda w, n: f"{w}{n}",
+        "fragment",
+    ),
+    "bare numbers of chunks": (
+        lambda w, n: f"{w}{n}",
+        lambda w, n: f"{w}{n}-{n % 4}",
+        "parts (#)",
+    ),
+    "dashes of UUIDs": (
+        lambda w, n: str(UUID(int=Random(n).getrandbits(128))),
+        lambda w, n: UUID(int=Random(n).getrandbits(128)).hex,
+        "separators",
+    ),
+    "prefix and case": (lambda w, n: f"{w}{n}", lambda w, n: f"KB/{w.upper()}{n}", "letter case"),
+    "prefix here and suffix there": (
+        lambda w, n: f"{w}-{n}.md",
+        lambda w, n: f"wiki:{w}-{n}",
+        "'.md'",
+    ),
+    "white space": (lambda w, n: f"{w}{n}", lambda w, n: f" {w}{n} ", "white space"),
+}
+
+
+def samples(
+    reference: Spell, retrieved: Spell, seed: int = 4
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Return lists and references of forty questions; a fifth of the targets is not retrieved."""
+    rng = Random(seed)
+    documents = [(rng.choice(RIVERS), n) for n in rng.sample(range(1, 900), 120)]
+    lists, references = [], []
+    for w, n in documents[:40]:
+        found = [retrieved(*other) for other in rng.sample(documents[40:], 4)]
+        if rng.random() < 0.8:
+            found.insert(rng.randrange(5), retrieved(w, n))
+        lists.append(found)
+        references.append([reference(w, n)])
+    return lists, references
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_named_with_its_gain(kind: str) -> None:
+    """What differs is in the name, and the gain is the recall of the targets that were there."""
+    reference, retrieved, name = KINDS[kind]
+    lists, references = samples(reference, retrieved)
+    truth, _ = samples(lambda w, n: f"{w} {n}", lambda w, n: f"{w} {n}")
+    wanted = samples(lambda w, n: f"{w} {n}", lambda w, n: f"{w} {n}")[1]
+    share = sum(one[0] in found for found, one in zip(truth, wanted, strict=True)) / 40
+    found = rewrites(lists, references)
+    assert found is not None
+    assert name in found.what
+    assert found.recall == 0
+    assert found.gain == pytest.approx(share)
+    assert "was retrieved as" in found.sentence
+
+
+UNKNOWN: dict[str, tuple[Spell, Spell]] = {
+    "hashes": (
+        lambda w, n: f"{w}-{n}",
+        lambda w, n: f"{Random(f'{w}{n}').getrandbits(64):016x}",
+    ),
+    "other numbers": (lambda w, n: f"{n}", lambda w, n: f"{n + 7_001}"),
+    "reversed words": (lambda w, n: f"{w}{n}", lambda w, n: f"{w[::-1]}x{n * 31}"),
+    "numbers that are all over": (lambda w, n: f"{n % 9}", lambda w, n: f"k{n * 11}z{n * 7}"),
+}
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+@pytest.mark.parametrize("seed", range(5))
+def test_what_does_not_follow_from_the_ids_is_unknown(kind: str, seed: int) -> None:
+    """Nothing is invented where IDs have nothing in common."""
+    assert rewrites(*samples(*UNKNOWN[kind], seed=seed)) is None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ids_that_match_need_no_rewrite(seed: int) -> None:
+    """Other documents of the same names, such as versions, are not taken for the missed ones."""
+
+    def plain(w: str, n: int) -> str:
+        return f"{w}-{n}"
+
+    lists, references = samples(plain, plain, seed=seed)
+    assert rewrites(lists, references) is None
+
+
+def test_two_that_would_become_one_are_not_joined() -> None:
+    """`A1` and `a1` are two documents where both are references."""
+    references = [["A1"], ["a1"], ["B2"], ["b2"], ["C3"], ["c3"]]
+    assert rewrites([["a-1"], ["a-1"], ["b-2"], ["b-2"], ["c-3"], ["c-3"]], references) is None
+
+
+def test_versions_beside_each_other_are_other_documents() -> None:
+    """Where the index has both `policy-3` and `policy-3-draft`, the one is not the other."""
+    lists = [[f"policy-{n}-draft", f"policy-{n + 1}"] for n in range(30)]
+    assert rewrites(lists, [*([f"policy-{n}"] for n in range(1, 30)), ["policy-1"]]) is None
+
+
+def test_a_rewrite_applies_to_other_ids() -> None:
+    """What was learned from the lists finds the IDs of a corpus."""
+    found = rewrites([["kb/A1.md"], ["kb/B2.md"], ["kb/C3.md"]], [["a1"], ["b2"], ["c3"]])
+    assert found is not None
+    corpus = ["kb/D4.md", "kb/E5.md", "x/d4.txt"]
+    assert found.matched(["d4", "f6"], corpus) == {"d4": frozenset({"kb/D4.md"})}
+
+
+def test_two_fitting_ids_are_chance() -> None:
+    """An affix must recur for three references; spelling alone need not."""
+    assert rewrites([["x-a1"], ["x-b2"]], [["a1"], ["b2"]]) is None
+    assert rewrites([["A1"]], [["a1"]]) is not None
+
+
+def test_nothing_in_nothing_out() -> None:
+    """No samples, no IDs, and IDs without words are no error."""
+    assert rewrites([], []) is None
+    assert rewrites([[], [None]], [["a"], []]) is None
+    assert rewrites([["---"], ["###"]], [["…"], ["?"]]) is None
+
+
+@given(
+    st.lists(st.lists(st.text(max_size=12), max_size=4), max_size=8).flatmap(
+        lambda lists: st.tuples(
+            st.just(lists),
+            st.lists(
+                st.lists(st.text(max_size=12), max_size=3),
+                min_size=len(lists),
+                max_size=len(lists),
+            ),
+        )
+    )
+)
+@settings(max_examples=80, deadline=None)
+def test_any_ids_are_taken(both: tuple[list[list[str]], list[list[str]]]) -> None:
+    """Whatever IDs are, a rewrite never loses recall, and its pairs stand in their samples."""
+    found = rewrites(*both)
+    if found is None:
+        return
+    assert isinstance(found, Rewrite)
+    assert 0 < found.gain <= 1
+    for pair in found.pairs:
+        assert any(
+            pair.retrieved in retrieved and pair.reference in wanted
+            for retrieved, wanted in zip(*both, strict=True)
+        )
+
+
+def test_hostile_ids_cost_bounded_work() -> None:
+    """Megabytes of words in an ID are not read to their end."""
+    lists, references = [["a1 " * 300_000] * 3] * 5, [["b1 " * 300_000] * 2] * 5
+    assert rewrites(lists, references) is None
