@@ -259,9 +259,9 @@ class RowGroup:
 
     @cached_property
     def _own(self) -> list[str]:
-        """The user's own columns."""
+        """The user's own columns; those of pandas and Dask, as __index_level_0__, are left out."""
         ours = set(columns.schema(self._methods).names)
-        return [name for name in self._names if name not in ours]
+        return [name for name in self._names if name not in ours and not name.startswith("__")]
 
     def is_null(self, name: str) -> bool:
         """Whether a column is not there, or null throughout, as far as the file's footer tells.
