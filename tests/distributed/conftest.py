@@ -58,7 +58,9 @@ class Job:
 
     def documented(self, heading: str, **replaced: str) -> str:
         """Return the example under a heading of docs/distributed.md, reading this job's file."""
-        return documented(heading, {"samples.parquet": str(self.path), **replaced})
+        scores = repr(str(self.path.with_name(f"scores by {heading}")))
+        own = {"samples.parquet": str(self.path), '"scores"': scores}
+        return documented(heading, {**own, **replaced})
 
 
 def saved(report: Report, folder: Path) -> bytes:

@@ -103,7 +103,6 @@ def test_the_documented_judge(
             "http://localhost:8000/v1": endpoint.base_url,
             "redis://localhost:6379/0": redis_url,
             "rate=50.0": "rate=500.0",
-            '"scores"': repr(str(tmp_path / "scores")),
             "report.jsonl": str(tmp_path / "report.jsonl"),
         },
     )

@@ -75,15 +75,12 @@ def test_the_documented_job(
 
 
 def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
-    """Partitions that are mixed come to the same, in the rows' order; so does `mapInPandas`."""
+    """Partitions that are mixed come to the same, in the rows' order."""
     scorer = BatchScorer(job.scorers, position="row")
     samples = spark.read.parquet(str(job.path)).repartition(3)
     scores = samples.mapInArrow(scorer.over, scorer.schema(samples))
     scores.write.parquet(str(tmp_path / "scores"))
     job.check(Report.open(tmp_path / "scores", rows=SAMPLES))
-    frames = samples.mapInPandas(scorer.over, scorer.schema(samples))
-    frames.write.parquet(str(tmp_path / "frames"))
-    assert len(Report.open(tmp_path / "frames", rows=SAMPLES)) == SAMPLES
 
 
 def test_faults(spark: Any, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class BatchScorer:
     them (docs/large-reports.md lists them). Written as Parquet, `Report.open` reads it.
 
     - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
-      number them from 0 when you write the data set. `Report.open` puts the rows in its order,
+      number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the rows in its order,
       counts one that comes twice once, and with `rows=` says which are missing. Without it the
       order is that of the files, and nobody knows.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.datasets.read`.
@@ -141,7 +141,7 @@ class BatchScorer:
         raise AssertionError  # tries >= 1
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield the scores of each batch: what Spark's `mapInPandas` and `mapInArrow` call."""
+        """Yield the scores of each batch: what Spark's `mapInArrow` calls."""
         for batch in batches:
             yield self(batch)
 
@@ -230,12 +230,11 @@ class BatchScorer:
         return Columns(self.rename)
 
     def _is_ours(self, column: object) -> bool:
-        """Whether a column holds a field of a sample, or the position under our name for it."""
+        """Whether a column holds a field of a sample, or the position."""
         from fullrecall.datasets.rows import FIELDS
 
         own = self._columns.field(column)  # type: ignore[arg-type]
-        is_position = column == self.position
-        return own in FIELDS if not is_position else column in self._schema.names
+        return own in FIELDS or column == self.position
 
     def _passed_through(self, table: Batch) -> list[Any]:
         """Return the names of the user's own columns."""

@@ -25,7 +25,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
 from fullrecall.table.lists import Lists, offsets_of
-from fullrecall.table.part import SCORED, MemoryPart, Part, Rescored, ScoreColumns
+from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, Rescored, ScoreColumns
 
 VERSION = 1
 
@@ -325,13 +325,13 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     Raises `ReportError` for what no run can give.
     """
     read = source.column
+    status = np.full(rows, UNSCORED, np.int8)  # null where a batch failed
     told = read(f"{name}_status")
-    status = np.full(rows, -1, np.int8)
     if told is not None:
         known = pc.index_in(told, pa.array([str(one) for one in Status]))
-        status[:] = pc.fill_null(known, -1).to_numpy()
-    if (status < 0).any():
-        raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
+        if known.null_count > told.null_count:
+            raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
+        status[:] = pc.fill_null(known, UNSCORED).to_numpy()
     ranks = read(f"{name}_ranks")
     first = _lists(read(f"{name}_first" if ranks is None else f"{name}_place"), rows)
     retrieved = read(f"{name}_retrieved")

@@ -195,7 +195,9 @@ class RowGroup:
         special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
         if not all(map(self.is_null, special)):
             return digests_of([self.result(row, score).findings for row in range(len(self))])
-        references = self._read(["reference_context_ids"]).column(0).chunk(0)
+        references = self.column("reference_context_ids")
+        if references is None:
+            return np.zeros(len(self), np.uint64)
         codes = references.flatten().dictionary_encode()
         hashes = target_hashes([Target((name,)) for name in codes.dictionary.to_pylist()])
         offsets = offsets_of(columns.list_lengths(references))
@@ -208,7 +210,8 @@ class RowGroup:
         """Return a column of the row group as one Arrow array; None where it is null throughout."""
         if self.is_null(name):
             return None
-        return self._read([name]).column(0).chunk(0)
+        column = self._read([name]).column(0).chunk(0)
+        return None if pa.types.is_null(column.type) else column
 
     def content(self) -> pa.Table:
         """Return all columns of the rows."""
@@ -279,7 +282,11 @@ class RowGroup:
         group = self._files.file(self._path).metadata.row_group(self._group)
         columns_ = map(group.column, range(group.num_columns))
         known = ((one.path_in_schema, one.statistics) for one in columns_)
-        return {path for path, told in known if told is not None and told.null_count == 0}
+        return {
+            path
+            for path, told in known
+            if told is not None and told.has_null_count and told.null_count == 0
+        }
 
     @cached_property
     def _filled(self) -> set[str]:
