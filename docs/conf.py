@@ -52,7 +52,6 @@ nitpick_ignore = [  # parts of our own that nobody makes by hand, in signatures 
     ("py:class", "fullrecall.calibration.estimation.Design"),
     ("py:class", "fullrecall.calibration.estimation.Rates"),
     ("py:class", "fullrecall.calibration.judged.JudgedClaims"),
-    ("py:class", "fullrecall.evaluation.budget.Account"),
     ("py:class", "fullrecall.report.found_rows.FoundRows"),
     ("py:class", "fullrecall.report.tally.Tallies"),
     ("py:class", "fullrecall.results.totals.Totals"),

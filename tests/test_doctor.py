@@ -246,12 +246,12 @@ def test_a_store_that_keeps_nothing_is_broken(
     import sqlite3
 
     from fullrecall.cli import installation
-    from fullrecall.evaluation import store
+    from fullrecall.run import sqlite
 
     def full(path: Path) -> sqlite3.Connection:
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(store, "writing", full)
+    monkeypatch.setattr(sqlite, "writing", full)
     check = installation._store_in(tmp_path)
     assert check.state is installation.State.BROKEN
     assert "disk I/O error" in check.advice
@@ -261,12 +261,12 @@ def test_a_store_that_keeps_nothing_is_broken(
 def test_a_judge_without_its_tables_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is missing in the installation shows, with the way out."""
     from fullrecall.cli import installation
-    from fullrecall.judges.lexical import judge as lexical
+    from fullrecall.judges.local import judge as local
 
-    def incomplete(tier: str) -> None:
+    def incomplete() -> None:
         raise FileNotFoundError(2, "No such file or directory", "weights.json")
 
-    monkeypatch.setattr(lexical, "_model", incomplete)
+    monkeypatch.setattr(local, "weights", incomplete)
     check = installation._judge_built_in()
     assert check.state is installation.State.BROKEN
     assert "weights.json" in check.advice

@@ -88,9 +88,9 @@ report = evaluate([Sample(retrieved_context_ids=["a"], reference_context_ids=["a
 print(report.summary())
 """
     asking = {
-        "asyncio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2", "rapidfuzz",
-        "fullrecall.evaluation.engine", "fullrecall.evaluation.store",
-        "fullrecall.evaluation.requests", "fullrecall.judges.llm", "fullrecall.models.redaction",
+        "asyncio", "anyio", "sqlite3", "pydantic", "scipy", "pandas", "typer", "jinja2",
+        "rapidfuzz", "fullrecall.run.engine", "fullrecall.run.sqlite",
+        "fullrecall.run.request", "fullrecall.judges.llm", "fullrecall.models.redaction",
     }  # fmt: skip
     loaded = modules_after(program)
     assert "fullrecall.scorers.ids" in loaded
@@ -145,7 +145,7 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     unused = {
         "asyncio", "sqlite3", "scipy", "pandas", "pyarrow", "jinja2", "rapidfuzz",
         "fullrecall.calibration", "fullrecall.datasets.csv_files", "fullrecall.datasets.traces",
-        "fullrecall.distributed", "fullrecall.evaluation.engine", "fullrecall.judges.evidence",
+        "fullrecall.distributed", "fullrecall.run.engine", "fullrecall.judges.evidence",
         "fullrecall.records", "fullrecall.scorers.text", "fullrecall.traces.conventions",
     }  # fmt: skip
     assert loaded & unused == set()
@@ -210,7 +210,7 @@ ORDER = (
     ("traces",),
     ("datasets", "collections"),
     ("diagnosis",),
-    ("evaluation",),
+    ("run", "evaluation"),
     ("distributed",),
     ("testset",),
     ("testing",),

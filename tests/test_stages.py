@@ -172,7 +172,7 @@ def test_only_measured_recall_can_be_lost() -> None:
 
 
 def test_judged_claims_are_followed_through_the_stages() -> None:
-    """The embedded judge, which needs no key, reads each stage's texts."""
+    """The built-in judge, which needs no key, reads each stage's texts."""
     told = Sample(
         user_input="Which river flows through Paris?",
         retrieved_contexts=["Rome is the capital of Italy."],

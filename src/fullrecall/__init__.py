@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fullrecall.batches import BatchScorer
     from fullrecall.calibration import Label, calibrate
     from fullrecall.context import Context
     from fullrecall.diagnosis import diagnose
-    from fullrecall.batches import BatchScorer
     from fullrecall.evaluation import aevaluate, evaluate
-    from fullrecall.evaluation.budget import Budget
     from fullrecall.evaluation.contest import choose
     from fullrecall.evaluation.stages import aevaluate_stages, evaluate_stages
     from fullrecall.judges import LLMJudge
     from fullrecall.report import Report, compare
     from fullrecall.results import Gate
     from fullrecall.retrieval import Retrieval
+    from fullrecall.run.budget import Budget
     from fullrecall.sample import Claim, Reference, Sample
     from fullrecall.scorers import (
         ClaimRecall,
@@ -68,7 +68,7 @@ __all__ = [
 # Loaded when first used: the pytest plug-in is imported in every run of pytest.
 _MODULES = {
     "BatchScorer": "batches",
-    "Budget": "evaluation.budget",
+    "Budget": "run.budget",
     "Claim": "sample",
     "ClaimRecall": "scorers",
     "Context": "context",

@@ -7,22 +7,6 @@ from typing import Any, NamedTuple
 
 from fullrecall.counts import counted
 
-_MOST_TOKENS = 100_000_000
-"""No model takes so many in one request: whoever says more does not count tokens."""
-
-
-def token_count(told: object) -> int:
-    """Return the tokens that an endpoint says it counted; 0 where it says nothing to go by.
-
-    Whole numbers from 0 to 100 million count, also as floats (100.0) and as text ("100").
-    """
-    if isinstance(told, str):
-        return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0  # noqa: PLR2004
-    if isinstance(told, bool) or not isinstance(told, (int, float)):
-        return 0
-    # Compared first: what is no number fails it, and what is too large for a float never is one.
-    return int(told) if 0 <= told <= _MOST_TOKENS and told == int(told) else 0
-
 
 class Usage(NamedTuple):
     """The requests that something rests on, and the tokens that the models counted.

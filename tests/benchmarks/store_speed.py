@@ -16,10 +16,11 @@ import time
 from pathlib import Path
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
-from fullrecall.evaluation.keys import completion_key
-from fullrecall.evaluation.store import Store
 from fullrecall.judges import Ask
 from fullrecall.models import ChatRequest, Completion, Message
+from fullrecall.run.keys import completion_key
+from fullrecall.run.request import completion_of, text_of
+from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel
 
 _TEXT = "A claim that is supported, with its citation and a quote of some words. " * 8
@@ -32,12 +33,12 @@ def kept(path: Path, calls: int, in_flight: int) -> tuple[float, float, float]:
     """Return completions kept and looked up per second, and the longest stall of the loop."""
     stalls = []
 
-    async def keep(store: Store) -> None:
+    async def keep(store: SQLiteLedger) -> None:
         gate = asyncio.Semaphore(in_flight)
 
         async def one(number: int) -> None:
             async with gate:
-                done = store.keep_completion(b"%d" % number, "model", Completion(_TEXT, 900, 90))
+                done = store.put(f"{number}", text_of(Completion(_TEXT, 900, 90)), "model")
                 await asyncio.wrap_future(done)
 
         async def watch() -> None:
@@ -50,13 +51,13 @@ def kept(path: Path, calls: int, in_flight: int) -> tuple[float, float, float]:
         await asyncio.gather(*map(one, range(calls)))
         watching.cancel()
 
-    with Store(path) as store:
+    with SQLiteLedger(path) as store:
         began = time.perf_counter()
         asyncio.run(keep(store))
         writing = time.perf_counter() - began
         began = time.perf_counter()
         for number in range(calls):
-            store.completion(b"%d" % number)
+            completion_of(store.get(f"{number}").value or "")
         reading = time.perf_counter() - began
     return calls / writing, calls / reading, sorted(stalls)[int(len(stalls) * 0.99)]
 

@@ -11,13 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from tests.judges.facts import facts
 
 from fullrecall import ClaimRecall, LLMJudge, SpanRecall
 from fullrecall.judges.falsification import falsified
-from fullrecall.judges.lexical import features
 from fullrecall.models import ChatRequest
 from fullrecall.testing import ScriptedChatModel
 
@@ -270,33 +268,28 @@ def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) ->
     assert len(script.table(found, 0.5).splitlines()) == 2 + len(found)
 
 
-@with_script("settled_claims")
-def test_the_judges_are_trained_and_read_by_the_data_sets_left_out(
-    script: Any, tmp_path: Path
+@with_script("local_judge")
+def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
+    script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Weights are learned, each data set is judged by the others, and a cascade's rows are made."""
-    pytest.importorskip("wordllama")
+    """Weights are learned, each data set is judged by the others, and levers are taken out."""
     true = facts(24)
     false = [(one.false, one.contexts) for one in falsified(true) if one.detail == "name"]
-    rows = [
+    pairs = [
         {"claim": claim, "contexts": list(contexts), "label": label, "dataset": f"set {n % 3}",
-         "source_id": f"source {n // 2}", "question": ""}
-        for label, pairs in ((1, true), (0, false))
-        for n, (claim, contexts) in enumerate(pairs)
+         "source_id": f"source {n // 2}"}
+        for label, rows in ((1, true), (0, false))
+        for n, (claim, contexts) in enumerate(rows)
     ]  # fmt: skip
-    data = tmp_path / "labeled.jsonl"
-    data.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    training = script.training
-    measured, read = training.read(data)
-    signs = {name: features.SIGNS[name] for name in ("coverage", "coverage_3", "names_missing")}
-    read = read._replace(measured=np.array([[one[name] for name in signs] for one in measured]))
-    agreement = training.trained(signs, read)["agreement"]
-    assert set(agreement) == {"set 0", "set 1", "set 2", "mean"}
-    assert agreement["mean"]["balanced_accuracy"] > 0.9
-    judged = script.probabilities(training.fit_signed(list(signs.values())), read)
-    assert ((judged >= 0) & (judged <= 1)).all()
-    assert judged[read.vetoed != ""].max() < 0.5
-    assert script.row("all", judged >= 0, read).startswith(f"| all | 1.000 | {len(rows)} |")
+    rows = script.measured_rows(pairs)
+    weights = script.trained(rows)
+    assert set(weights["agreement"]) == {"set 0", "set 1", "set 2", "mean"}
+    assert weights["agreement"]["mean"]["balanced_accuracy"] > 0.8
+    script.ablation(rows)
+    script.details(pairs)
+    printed = capsys.readouterr().out
+    for told in ("without the rule number", "coverage alone", "added detail"):
+        assert told in printed
 
 
 class _Endpoint(BaseHTTPRequestHandler):

@@ -101,7 +101,7 @@ def test_the_judge_of_the_report(tmp_path: Path) -> None:
     code, output = run(path, "--corpus", corpus, "--judge", "lexical", "--json")
     assert code == 0
     assert json.loads(output)["causes"] == {"not_in_corpus": 1}
-    assert run(path, "--judge", "embedded")[0] == 2
+    assert run(path, "--judge", "embedded")[0] == 2  # no such judge
     assert run(path, "--base-url", "http://localhost")[0] == 2
 
 

@@ -26,17 +26,9 @@ class RedisServer:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        kept = ["--appendonly", "yes", "--appendfsync", "always"] if durable else []
-        self._command = [
-            binary,
-            "--port",
-            str(self.port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            *kept,
-        ]
+        kept = ["--appendonly", "yes"] if durable else []
+        own = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", *kept]
+        self._command = [binary, *own]
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -46,9 +38,10 @@ class RedisServer:
 
         return redis.Redis(port=self.port)
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        self._process = subprocess.Popen(self._command, cwd=self._folder, stdout=subprocess.DEVNULL)
+    def start(self, syncs: str = "always") -> None:
+        """Start it, and wait until it answers; `syncs` is when what it was told is on the disk."""
+        command = [*self._command, "--appendfsync", syncs]
+        self._process = subprocess.Popen(command, cwd=self._folder, stdout=subprocess.DEVNULL)
         import redis
 
         until = time.monotonic() + SECONDS_TO_START

@@ -1,6 +1,6 @@
 """The store, budget and rate of a server against a model: each answer is paid once, come what may.
 
-`ServedMachine` interleaves runs of several clients, cancelled runs, kills, leases that end, budgets
+`ServedMachine` interleaves runs of several clients, cancelled runs, kills, claims that end, budgets
 that are used up, a server that is killed and started again, and connections that break before an
 answer comes. `FULLRECALL_RUNS` says how many such histories there are.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
@@ -29,12 +30,16 @@ from tests.distributed.dropping import Dropping
 from tests.distributed.redis_server import RedisServer
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
-from fullrecall.evaluation import served_store, shared_account
-from fullrecall.evaluation.keys import completion_key
-from fullrecall.evaluation.served_store import Server
-from fullrecall.evaluation.shared_account import JobBudget
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.result import Status
+from fullrecall.run import account, ledger, redis
+from fullrecall.run.account import spent_of
+from fullrecall.run.address import Address
+from fullrecall.run.budget import Budget
+from fullrecall.run.keys import completion_key
+from fullrecall.run.ledger import AccountLostError
+from fullrecall.run.redis import name_of
+from fullrecall.usage import Spent
 
 pytestmark = pytest.mark.engines
 
@@ -48,8 +53,8 @@ TOKENS = 15
 
 BOUND = 120.0
 KEYS = st.lists(st.integers(0, 20), min_size=1, max_size=5)
-ABOUT = [None, b":pace:", b":expired:", b":lease:", b":completion:"]
-"""What the server is asked when its answer gets lost: a turn, what it took, a lease, an answer."""
+ABOUT = [None, b":account", b"settled", b"{answer:"]
+"""What the server is asked when its answer gets lost: a turn, what it took, a claim or answer."""
 
 VERDICTS = (
     '{"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": false}]}'
@@ -129,22 +134,29 @@ class ServedMachine(RuleBasedStateMachine):
     def begin(self, **bounds: Any) -> None:
         """Begin a job with a budget of its own."""
         bounds = bounds or {"calls": CALLS}
-        self.budget = JobBudget(**bounds, server=Server(self.way.url), rate=2_000.0)
+        self.budget = Budget(**bounds, rate=2_000.0)
+        self.address = Address(self.way.url)
+        with self.address.open() as opened:
+            opened.open_account(self.budget.owner)
         self.paid_before = self.paid().total()
+
+    def spent(self) -> Spent:
+        """Return what all clients of the job have spent."""
+        with self.address.open() as opened:
+            return spent_of(opened, self.budget)
 
     def run(
         self,
         numbers: list[int],
         before: Callable[[int], Any] = lambda _: None,
-        budget: JobBudget | None = None,
+        address: Address | None = None,
     ) -> Report:
         """Run in this process, as a client of the server."""
-        budget = budget or self.budget
         with bounded(), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return evaluate(
                 samples(numbers), scorer(Paid(self.ledger, before)), progress=False,
-                store=budget.server, budget=budget, max_concurrency=3,
+                store=address or self.address, budget=self.budget, max_concurrency=3,
             )  # fmt: skip
 
     def check(self, report: Report) -> None:
@@ -153,7 +165,7 @@ class ServedMachine(RuleBasedStateMachine):
             result = row.results[0]
             if result.status is not Status.SCORED:
                 assert "is used up" in (result.reason or ""), result.reason
-                spent = self.budget.spent()
+                spent = self.spent()
                 if self.budget.calls:
                     assert spent.calls == self.budget.calls
             else:
@@ -191,13 +203,13 @@ class ServedMachine(RuleBasedStateMachine):
         """A task is cancelled, some turns of the loop after a request went out, or before."""
         self.took("cancel")
 
-        calls, model = self.budget.spent().calls, Paid(self.ledger)
+        calls, model = self.spent().calls, Paid(self.ledger)
 
         async def main() -> None:
             running = asyncio.create_task(
                 aevaluate(
                     samples(numbers), scorer(model), progress=False,
-                    store=self.budget.server, budget=self.budget,
+                    store=self.address, budget=self.budget,
                 )
             )  # fmt: skip
             while model.sent < at and turns and not running.done():  # noqa: ASYNC110 - it watches
@@ -210,11 +222,11 @@ class ServedMachine(RuleBasedStateMachine):
 
         with bounded():
             asyncio.run(main())
-        assert self.budget.spent().calls - calls == model.sent
+        assert self.spent().calls - calls == model.sent
 
     @rule(numbers=KEYS, at=st.integers(1, 4), wait=st.sampled_from([False, False, False, True]))
     def kill(self, numbers: list[int], at: int, *, wait: bool) -> None:
-        """A client is killed while it asks; its leases end, by themselves or just now."""
+        """A client is killed while it asks; its claims end, by themselves or just now."""
         self.took("kill")
 
         def die(sent: int) -> None:
@@ -230,8 +242,9 @@ class ServedMachine(RuleBasedStateMachine):
         self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
         if not wait:
             with self.server.client() as client:
-                for key in client.keys("fullrecall:lease:*"):
-                    client.delete(key)
+                for key in client.keys("fullrecall:{answer:*"):
+                    if json.loads(client.get(key))[0] is None:
+                        client.delete(key)
 
     @rule(numbers=KEYS, at=st.integers(1, 3))
     def lose(self, numbers: list[int], at: int) -> None:
@@ -243,9 +256,9 @@ class ServedMachine(RuleBasedStateMachine):
             if sent == at:
                 self.server.stop()
 
-        hasty = replace(self.budget, server=replace(self.budget.server, url=self.hasty_way.url))
+        hasty = replace(self.address, url=self.hasty_way.url)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(served_store, "_RETRIES", 1)
+            patch.setattr(redis, "_RETRIES", 1)
             report = self.run(numbers, stop, hasty)
         self.server.stop()
         self.server.start()
@@ -254,7 +267,7 @@ class ServedMachine(RuleBasedStateMachine):
             reason = result.reason or ""
             assert (
                 result.status is Status.SCORED
-                or "cannot be reached" in reason
+                or "cannot be counted" in reason
                 or "used up" in reason
             )
         # What was paid is in the report, if nowhere else.
@@ -270,7 +283,7 @@ class ServedMachine(RuleBasedStateMachine):
     def interrupt(self, numbers: list[int], at: int, about: bytes | None, drops: int) -> None:
         """The server is killed and started again, or answers get lost: nobody notices."""
         self.took("drop" if about else "restart")
-        calls, paid = self.budget.spent().calls, self.paid().total()
+        calls, paid = self.spent().calls, self.paid().total()
 
         def again(sent: int) -> None:
             if sent == at:
@@ -283,7 +296,50 @@ class ServedMachine(RuleBasedStateMachine):
             self.way.calm()
         else:
             self.check(self.run(numbers, again))
-        assert self.budget.spent().calls - calls == self.paid().total() - paid
+        assert self.spent().calls - calls == self.paid().total() - paid
+
+    @rule(numbers=KEYS, at=st.integers(1, 3), how=st.sampled_from(["evicted", "rolled back"]))
+    def lose_the_account(self, numbers: list[int], at: int, how: str) -> None:
+        """The account is evicted, or is an older one after a restart: the job ends, and says so.
+
+        Answers are evicted too: they are paid for once more, by the next job.
+        """
+        self.took(how)
+        with self.address.open() as opened:
+            key = name_of(opened.account_key)
+        with self.server.client() as client:
+            before = client.get(key)
+        sent_at = []
+
+        def lose(sent: int) -> None:
+            if sent == at:
+                sent_at.append(self.paid().total())
+                with self.server.client() as client:
+                    if how == "evicted":
+                        client.delete(*client.keys("fullrecall:*"))
+                        return
+                    client.set(key, before)
+                    client.config_set("appendfsync", "everysec")
+                self.server.stop()
+                self.server.start("everysec")
+
+        report = self.run(numbers, lose)
+        paid = self.paid()
+        if sent_at:
+            assert paid.total() - sent_at[0] <= 3, "what was on its way, and no more"
+            with self.address.open() as opened, pytest.raises(AccountLostError):
+                spent_of(opened, self.budget)
+            assert {row.results[0].status for row in self.run([21, 22])} == {Status.UNSCORED}
+            assert self.paid() == paid, "nothing is sent any more"
+            self.server.stop()
+            self.server.start()
+        for row in report:
+            result = row.results[0]
+            reasons = ("is gone", "may have lost", "used up")
+            assert result.score == 0.0 or any(why in (result.reason or "") for why in reasons)
+        assert paid.total() - self.paid_before <= CALLS
+        self.lost += Counter({n: 1 for n in paid if not self.kept(n)})
+        self.begin()
 
     @rule(tokens=st.booleans())
     def new_job(self, *, tokens: bool) -> None:
@@ -313,7 +369,7 @@ class ServedMachine(RuleBasedStateMachine):
     @invariant()
     def the_budget_is_kept(self) -> None:
         """What was paid in the job is counted, and within the budget."""
-        spent, paid = self.budget.spent(), self.paid().total() - self.paid_before
+        spent, paid = self.spent(), self.paid().total() - self.paid_before
         assert paid <= spent.calls
         if self.budget.calls is not None:
             assert spent.calls <= self.budget.calls
@@ -330,7 +386,8 @@ class ServedMachine(RuleBasedStateMachine):
         """Whether the server has an answer to this claim."""
         (ask,) = next(scorer(Paid(self.ledger)).flow(samples([number])[0]))
         with self.server.client() as client:
-            return bool(client.exists(self.budget.server.key("completion", completion_key(ask))))
+            text = client.get(name_of(completion_key(ask)))
+        return text is not None and json.loads(text)[0] is not None
 
 
 ServedMachine.TestCase.settings = settings(
@@ -347,14 +404,13 @@ ServedMachine.TestCase.settings = settings(
 def durable(
     installed: Callable[..., None], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """Start a server that keeps what it is told, and have leases end soon."""
+    """Start a server that keeps what it is told, and have claims end soon."""
     installed("redis", "fullrecall[redis]")
     server = ServedMachine.server = RedisServer(tmp_path_factory.mktemp("redis"), durable=True)
     server.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(served_store, "LEASE_SECONDS", 3.0)
-        patch.setattr(served_store, "_LEASE_MS", 3_000)
-        patch.setattr(shared_account, "_HOLD_SECONDS", 3)
+        patch.setattr(ledger, "CLAIM_SECONDS", 3.0)
+        patch.setattr(account, "HOLD_SECONDS", 3.0)
         yield
     server.stop()
 
@@ -367,7 +423,8 @@ class TestServed(ServedMachine.TestCase):  # type: ignore[name-defined,misc]
         before = Counter(ServedMachine.taken)
         super().runTest()
         taken = ServedMachine.taken - before
-        kinds = {"submit", "two_clients", "cancel", "kill", "restart", "lose", "drop", "new_job"}
+        kinds = {"submit", "two_clients", "cancel", "kill", "restart", "lose", "drop", "new_job",
+                 "evicted", "rolled back"}  # fmt: skip
         assert taken.keys() <= {*kinds, "too_early"}
         assert taken.total() >= 0.8 * RUNS * STEPS, taken
         if RUNS >= 20:

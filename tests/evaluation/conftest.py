@@ -113,6 +113,12 @@ class FaultyEndpoint:
         """Answer the struck samples with the fault: always, or the first time that they ask."""
         self._fault, self._struck, self._always = fault, struck, always
 
+    def is_due(self, number: int) -> bool:
+        """Return whether the next request of this sample gets the fault."""
+        with self._lock:
+            first = self.requests[number] == 0
+        return number in self._struck and (first or self._always)
+
     def due(self, number: int) -> Fault | None:
         """Return the fault that a request of this sample gets, None for a right answer."""
         with self._lock:

@@ -45,7 +45,7 @@ def run(store: Any, script: Any = answers, samples: Any = SAMPLES, **options: An
 
 def saved(report: Report, folder: Path) -> bytes:
     """Return a report as it is saved."""
-    report.save(folder / "saved.jsonl")
+    report.save(folder / "saved.jsonl", replace=True)
     return (folder / "saved.jsonl").read_bytes()
 
 

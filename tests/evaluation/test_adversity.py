@@ -20,10 +20,10 @@ import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Sample, evaluate
 from fullrecall.errors import StoreError
-from fullrecall.evaluation.store import Store
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.chat import Failure
 from fullrecall.models.retries import Retries, sound
+from fullrecall.run.sqlite import SQLiteLedger
 
 VERDICTS = json.dumps(
     {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}
@@ -104,7 +104,7 @@ def test_an_odd_name_stops_no_store(tmp_path: Path, name: str) -> None:
     for expected in (2, 0):
         model = Model(lambda *_: Completion(VERDICTS, 10, 5))
         model.name = name
-        with Store(tmp_path / "s") as store:
+        with SQLiteLedger(tmp_path / "s") as store:
             assert scores(model, [1, 2], store) == [0.0, 0.0]
             assert not store.problem
         assert model.asked.total() == expected
@@ -176,7 +176,7 @@ def wal(path: Path) -> Path:
 def replace(path: Path) -> None:
     """Put another store in the place of one."""
     path.unlink()
-    Store(path).close()
+    SQLiteLedger(path).close()
 
 
 def overwrite(path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_run_outlives_its_store(tmp_path: Path, harm: str) -> None:
 def is_refused(path: Path) -> bool:
     """Return whether a store cannot be opened."""
     try:
-        Store(path).close()
+        SQLiteLedger(path).close()
     except StoreError:
         return True
     return False
@@ -253,13 +253,13 @@ def test_a_clock_that_jumps_pays_nothing_twice(
             shift[0] = jump
         return Completion(VERDICTS, 10, 5)
 
-    def one(store: Store | Path, seed: int) -> None:
+    def one(store: SQLiteLedger | Path, seed: int) -> None:
         numbers = list(range(12))
         random.Random(seed).shuffle(numbers)
         models.append(Model(reply))
         assert scores(models[-1], numbers, store, max_concurrency=3) == [0.0] * 12
 
-    with Store(tmp_path / "s") as store:
+    with SQLiteLedger(tmp_path / "s") as store:
         threads = [
             threading.Thread(target=one, args=(given, seed))
             for seed, given in enumerate((store, tmp_path / "s"))

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.budget import Budget, BudgetSpent, account_of
 from fullrecall.judges import Ask, Panel
 from fullrecall.models import ChatRequest, Completion, Message
+from fullrecall.run.account import Account
+from fullrecall.run.budget import Budget, BudgetSpent
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [
@@ -185,7 +186,7 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
     sizes: list[tuple[int, int]], bound: int, side_by_side: int
 ) -> None:
     """However many are in flight, at most one takes more than there is room for."""
-    account = account_of(Budget(tokens=bound))
+    account = Account(Budget(tokens=bound))
     sent: list[int] = []
     spent_before: list[int] = []
 
@@ -195,14 +196,15 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
         async def one(size: tuple[int, int]) -> None:
             request = ChatRequest((Message("user", "x" * size[0] * 3),))
             async with gate:
+                ask = Ask(ScriptedChatModel(["x"]), request)
                 try:
-                    async with account.charged(Ask(ScriptedChatModel(["x"]), request), 1) as charge:
-                        spent_before.append(account.spent.tokens)
-                        await asyncio.sleep(0)
-                        sent.append(sum(size))
-                        charge.completion = Completion("x", *size)
+                    hold = await account.hold(ask, 1)
                 except BudgetSpent:
                     return
+                spent_before.append(account.spent.tokens)
+                await asyncio.sleep(0)
+                sent.append(sum(size))
+                await account.settle(ask, hold, Completion("x", *size), 1)
 
         await asyncio.gather(*map(one, sizes))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from fullrecall import ClaimRecall, EntityRecall, LLMJudge, QuestionRecall, Report, Sample, evaluate
-from fullrecall.errors import ParameterError
-from fullrecall.judges import Cascade, EmbeddedJudge, LexicalJudge, Panel, VerbatimJudge
-from fullrecall.judges.flow import run
+from fullrecall.errors import JudgeError, ParameterError
+from fullrecall.judges import Cascade, LexicalJudge, Panel
+from fullrecall.judges.judge import Citation, Flow, Relation, Verdict
 from fullrecall.models import ChatRequest
 from fullrecall.testing import ScriptedChatModel
 
@@ -18,6 +19,36 @@ CONTEXT = (
     'Notes. The tower is in Paris. It is a myth that the tower is green. "It opened in 1889!"\n'
     "- It has two lifts\n\nIs it in Rome? Whoever says it leans is wrong."
 )
+
+
+class Exact(LexicalJudge):
+    """Finds supported what stands in a context letter by letter, and cannot tell of questions."""
+
+    @property
+    def name(self) -> str:
+        """The judge."""
+        return "exact"
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        *,
+        question: str | None = None,
+        relation: Relation = "claim",
+    ) -> Flow[Sequence[Verdict]]:
+        """Return one verdict per target, in order."""
+        yield from ()
+        if relation == "question":
+            raise JudgeError("cannot tell")
+        cited = [
+            tuple(Citation(n, target) for n, text in enumerate(contexts) if target in text)
+            for target in targets
+        ]
+        return [Verdict("supported" if one else "not_supported", one) for one in cited]
+
+
+FIRST = Exact()
 
 
 def unsupported(request: ChatRequest) -> str:
@@ -29,54 +60,17 @@ def unsupported(request: ChatRequest) -> str:
     ]})  # fmt: skip
 
 
-def labels(judge: VerbatimJudge, targets: list[str], relation: str = "claim") -> list[str | None]:
-    """Return what a judge says of targets in `CONTEXT`."""
-    verdicts, _ = run(judge.attribute(targets, ["Other.", CONTEXT], relation=relation))  # type: ignore[arg-type]
-    return [verdict.label for verdict in verdicts]
-
-
-@pytest.mark.parametrize(
-    ("claim", "found"),
-    [
-        ("The tower is in Paris.", True),
-        ("the tower  is in PARIS", True),
-        ("The tower is in Paris. It is a myth that the tower is green.", True),
-        ("It opened in 1889!", True),
-        ("It has two lifts.", True),
-        ("The tower is green.", False),  # said to be a myth
-        ("It is a myth", False),
-        ("It is in Rome.", False),
-        ("Is it in Rome?", False),  # asked, not said
-        ("It leans.", False),
-        ("The tower is in Par", False),
-        ("The tower was in Paris.", False),
-        ("tower", False),
-        ("", False),
-    ],
-)
-def test_a_claim_must_be_a_whole_sentence(claim: str, *, found: bool) -> None:
-    """Word for word, and nothing around it that could turn it into something else."""
-    assert labels(VerbatimJudge(), [claim]) == ["supported" if found else "not_supported"]
-
-
-def test_an_entity_must_be_whole_words() -> None:
-    """A mention is enough, within any sentence."""
-    assert labels(VerbatimJudge(), ["the tower is green", "Pari"], "entity") == [
-        "supported", "not_supported",
-    ]  # fmt: skip
-
-
 def test_only_what_is_left_is_asked() -> None:
     """The model sees the claims that the first judges did not find; verdicts stay in order."""
     model = ScriptedChatModel(unsupported)
     claims = ["It leans.", "The tower is in Paris.", "It is tall.", "It opened in 1889!"]
     sample = Sample(user_input="q", reference_claims=claims, retrieved_contexts=["No.", CONTEXT])
-    result = ClaimRecall(judge=Cascade([VerbatimJudge(), LLMJudge(model)])).score(sample)
+    result = ClaimRecall(judge=Cascade([FIRST, LLMJudge(model)])).score(sample)
     (request,) = model.requests
     assert [claim in request.messages[1].content.split("claims:\n")[1] for claim in claims] == [
         True, False, True, False,
     ]  # fmt: skip
-    assert [finding.judge for finding in result.findings] == ["", "verbatim", "", "verbatim"]
+    assert [finding.judge for finding in result.findings] == ["", FIRST.name, "", FIRST.name]
     assert [finding.rank for finding in result.findings] == [None, 2, None, 2]
     assert all(item.verified for finding in result.findings for item in finding.evidence)
     assert result.score == 0.5
@@ -87,10 +81,10 @@ def report(model: ScriptedChatModel) -> Report:
     samples = [
         Sample(user_input=f"q{n}", reference_claims=claims, retrieved_contexts=[CONTEXT])
         for n, claims in enumerate(
-            [["The tower is in Paris."], ["It has two lifts.", "It is tall."], ["It leans."]]
+            [["The tower is in Paris."], ["It has two lifts", "It is tall."], ["It leans."]]
         )
     ]
-    judge = Cascade([VerbatimJudge(), LLMJudge(model)])
+    judge = Cascade([FIRST, LLMJudge(model)])
     return evaluate(samples, ClaimRecall(judge=judge), progress=False)
 
 
@@ -100,11 +94,11 @@ def test_the_report_says_how_much_was_settled() -> None:
     made = report(model)
     assert len(model.requests) == 2
     settled = made.summary()[0].settled
-    assert settled == (4, {"verbatim": 2}, 1)
+    assert settled == (4, {FIRST.name: 2}, 1)
     assert "2 of 4 targets in claim_recall settled without the last judge" in str(made.summary())
     assert made.summary().to_dict()["scores"][0]["settled"]["samples"] == 1
-    assert Report.merged([made, made]).summary()[0].settled == (8, {"verbatim": 4}, 2)
-    assert list(made.findings_to_frame()["judge"].fillna("")) == ["verbatim", "verbatim", "", ""]
+    assert Report.merged([made, made]).summary()[0].settled == (8, {FIRST.name: 4}, 2)
+    assert list(made.findings_to_frame()["judge"].fillna("")) == [FIRST.name, FIRST.name, "", ""]
 
 
 def test_findings_keep_who_settled_them(tmp_path: object) -> None:
@@ -112,8 +106,8 @@ def test_findings_keep_who_settled_them(tmp_path: object) -> None:
     path = f"{tmp_path}/r.jsonl"
     report(ScriptedChatModel(unsupported)).save(path)
     loaded = Report.load(path)
-    assert loaded.rows[0].results[0].findings[0].judge == "verbatim"
-    assert loaded.summary()[0].settled == (4, {"verbatim": 2}, 1)
+    assert loaded.rows[0].results[0].findings[0].judge == FIRST.name
+    assert loaded.summary()[0].settled == (4, {FIRST.name: 2}, 1)
 
 
 def test_without_a_cascade_nothing_is_said() -> None:
@@ -134,7 +128,7 @@ def test_a_first_judge_that_cannot_tell_settles_nothing() -> None:
         return unsupported(request)
 
     model = ScriptedChatModel(answers)
-    judge = Cascade([VerbatimJudge(), LexicalJudge(threshold=0.95), LLMJudge(model)])
+    judge = Cascade([FIRST, LexicalJudge(threshold=0.95), LLMJudge(model)])
     sample = Sample(user_input="Where is it?", retrieved_contexts=[CONTEXT])
     result = QuestionRecall(judge=judge).score(sample)
     assert (result.score, len(model.requests)) == (0.0, 2)
@@ -143,7 +137,7 @@ def test_a_first_judge_that_cannot_tell_settles_nothing() -> None:
 def test_entities_are_settled_too() -> None:
     """A name that stands in a context needs no model."""
     model = ScriptedChatModel(unsupported)
-    judge = Cascade([VerbatimJudge(), LLMJudge(model)])
+    judge = Cascade([FIRST, LLMJudge(model)])
     sample = Sample(reference_entities=["The tower"], retrieved_contexts=[CONTEXT])
     assert EntityRecall(judge=judge).score(sample).score == 1.0
     assert not model.requests
@@ -155,8 +149,8 @@ def test_confidence_is_the_first_judge_s_threshold() -> None:
     sample = Sample(reference_claims=["The tower stands in Paris."], retrieved_contexts=[CONTEXT])
     scores = []
     for threshold in (0.05, 1.0):
-        judge = Cascade([EmbeddedJudge(threshold=threshold), LLMJudge(model)])
-        assert f"embedded:{threshold}" in judge.name
+        judge = Cascade([LexicalJudge(threshold=threshold), LLMJudge(model)])
+        assert f"lexical:{threshold}" in judge.name
         scores.append(ClaimRecall(judge=judge).score(sample).score)
     assert (scores, len(model.requests)) == ([1.0, 0.0], 1)
 
@@ -164,7 +158,7 @@ def test_confidence_is_the_first_judge_s_threshold() -> None:
 def test_a_cascade_of_one_is_refused() -> None:
     """There must be somebody to hand on to; a cascade may sit on a panel."""
     with pytest.raises(ParameterError, match="two judges"):
-        Cascade([VerbatimJudge()])
-    inner = Cascade([VerbatimJudge(), LexicalJudge()])
-    sample = Sample(reference_claims=["It has two lifts."], retrieved_contexts=[CONTEXT])
-    assert ClaimRecall(judge=Panel([inner, VerbatimJudge()])).score(sample).score == 1.0
+        Cascade([FIRST])
+    inner = Cascade([FIRST, LexicalJudge()])
+    sample = Sample(reference_claims=["It has two lifts"], retrieved_contexts=[CONTEXT])
+    assert ClaimRecall(judge=Panel([inner, FIRST])).score(sample).score == 1.0

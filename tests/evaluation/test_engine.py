@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,16 +13,16 @@ import pytest
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample
 from fullrecall.errors import InputError
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.evaluation.event_loop import EventLoop
 from fullrecall.models import Completion
 from fullrecall.models.chat import ChatRequest
 from fullrecall.result import Status
+from fullrecall.run.event_loop import EventLoop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from fullrecall.evaluation.progress import Progress
+    from fullrecall.run.progress import Progress
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
 
 
@@ -210,8 +211,8 @@ class TestLoops:
         assert [row.results[0].score for row in caught.value.report] == [0.0, 0.0, 1.0, 1.0, 0.0]
 
 
-def test_memory_stays_flat_however_long_the_stream() -> None:
-    """With `keep="summary"` the engine lets go of samples that were judged."""
+def test_memory_stays_flat_however_long_the_stream(tmp_path: Path) -> None:
+    """With `output=` the engine lets go of samples that were judged."""
     alive: list[int] = []
     model = DelayedModel()
 
@@ -222,5 +223,6 @@ def test_memory_stays_flat_however_long_the_stream() -> None:
                 alive.append(sum(isinstance(thing, Sample) for thing in gc.get_objects()))
             yield Sample(reference_claims=[f"One {number}."], retrieved_contexts=["c"])
 
-    evaluate(stream(), scorer(model), progress=False, max_concurrency=4)
+    output = tmp_path / "judged.jsonl"
+    evaluate(stream(), scorer(model), progress=False, max_concurrency=4, output=output)
     assert max(alive) - min(alive) < 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Sample, evaluate
 from fullrecall.cli import app
-from fullrecall.evaluation.store import Store
 from fullrecall.models import ChatRequest, Completion
+from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel
 
 SAMPLES = [
@@ -53,7 +54,7 @@ def test_a_store_is_shown(store: Path) -> None:
     shown = run("inspect", store)
     assert shown.exit_code == 0
     for told in (
-        "version 2", "3 completions", "360 tokens", "5 results", "model small",
+        "version 3", "3 completions", "360 tokens", "5 results", "model small",
         "300 prompt and 60 answer tokens", "claim_recall: 3 scored", "claim_recall: 2 scored",
         "depth = 1", "judge = llm:small",
     ):  # fmt: skip
@@ -65,7 +66,7 @@ def test_a_store_as_json(store: Path) -> None:
     """The same for programs."""
     plain = json.loads(run("inspect", store, "--json").output)
     assert (plain["kind"], plain["version"], plain["completions"], plain["results"]) == (
-        "store", 2, 3, 5,
+        "store", 3, 3, 5,
     )  # fmt: skip
     assert plain["models"] == [
         {"model": "small", "completions": 3, "prompt_tokens": 300, "completion_tokens": 60}
@@ -77,7 +78,7 @@ def test_a_store_as_json(store: Path) -> None:
 
 def test_an_empty_store(tmp_path: Path) -> None:
     """A store with nothing in it yet is one, and so is the file of a run killed at once."""
-    Store(tmp_path / "new").close()
+    SQLiteLedger(tmp_path / "new").close()
     (tmp_path / "killed").touch()
     for name in ("new", "killed"):
         shown = run("inspect", tmp_path / name)
@@ -195,3 +196,11 @@ def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], pr
     refused = run("evaluate", tmp_path / "samples.jsonl", "-s", "claim_recall", *options)
     assert refused.exit_code == 2
     assert problem in refused.output
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """Nobody waits for a writer at the other end."""
+    os.mkfifo(tmp_path / "runs.sqlite")
+    refused = run("inspect", tmp_path / "runs.sqlite")
+    assert refused.exit_code == 2
+    assert "not a regular file" in " ".join(refused.output.split())

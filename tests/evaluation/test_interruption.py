@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fullrecall.evaluation.progress import Progress
+    from fullrecall.run.progress import Progress
 from tests.evaluation.delayed_model import DelayedModel, samples, scorer
 
 

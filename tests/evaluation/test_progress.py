@@ -12,7 +12,7 @@ from fullrecall import IdRecall
 from fullrecall.evaluation import evaluate
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.progress import Progress
+    from fullrecall.run.progress import Progress
 from tests.evaluation.delayed_model import QUICK, DelayedModel, HttpError, samples, scorer
 
 

@@ -17,9 +17,9 @@ import pytest
 
 from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import InputError, Interrupted, ParameterError
-from fullrecall.evaluation.asker import Asker
-from fullrecall.evaluation.retrievers import as_retriever
 from fullrecall.retrieval import Call, Retrieval
+from fullrecall.run.asker import Asker
+from fullrecall.run.retrievers import as_retriever
 from fullrecall.testing import ScriptedChatModel
 
 Evaluate = Callable[..., Report]

@@ -16,12 +16,11 @@ import pytest
 
 from fullrecall import ClaimRecall, IdRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import Options, RunOptions
 from fullrecall.models import ChatRequest, Completion
-from fullrecall.models.retries import MOST_CHARACTERS, Retries
+from fullrecall.models.retries import MOST_CHARACTERS, Retries, token_count
+from fullrecall.run.limits import Limits
 from fullrecall.table.row import Row
-from fullrecall.usage import token_count
 
 VERDICTS = json.dumps(
     {"verdicts": [{"id": 1, "verdict": "not_supported", "citations": [], "together": False}]}

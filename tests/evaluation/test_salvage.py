@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.evaluation.ledgers import keep, kept
 
 from fullrecall.errors import StoreError
-from fullrecall.evaluation.contents import read_contents
-from fullrecall.evaluation.salvage import salvaged
-from fullrecall.evaluation.store import Store
 from fullrecall.models import Completion
+from fullrecall.run.contents import read_contents
+from fullrecall.run.salvage import salvaged
+from fullrecall.run.sqlite import SQLiteLedger
 
 ROWS = 60
 PAGE = 4096
 
 
-def key(number: int) -> bytes:
+def key(number: int) -> str:
     """Return a key as long as a store's are."""
-    return bytes([number]) * 32
+    return f"answer:{number:064x}"
 
 
 def answer(number: int) -> Completion:
@@ -35,19 +37,19 @@ def answer(number: int) -> Completion:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with answers of two models."""
     path = tmp_path_factory.mktemp("whole") / "runs.sqlite"
-    with Store(path) as store:
-        kept = [store.keep_completion(key(n), f"model {n % 2}", answer(n)) for n in range(ROWS)]
-        for each in kept:
+    with SQLiteLedger(path) as store:
+        written = [keep(store, key(n), f"model {n % 2}", answer(n)) for n in range(ROWS)]
+        for each in written:
             each.result(60)
     return path
 
 
 def found(path: Path) -> int:
     """Return how many answers a store has, each as it was."""
-    with Store(path) as store:
-        kept = {number: store.completion(key(number)) for number in range(ROWS)}
-    assert all(one == answer(number) for number, one in kept.items() if one is not None)
-    return sum(one is not None for one in kept.values())
+    with SQLiteLedger(path) as store:
+        found = {number: kept(store, key(number)) for number in range(ROWS)}
+    assert all(one == answer(number) for number, one in found.items() if one is not None)
+    return sum(one is not None for one in found.values())
 
 
 def test_whichever_page_is_lost(whole: Path, tmp_path: Path) -> None:
@@ -78,14 +80,14 @@ def test_a_second_call_names_the_file_that_is_there(whole: Path, tmp_path: Path)
     path = tmp_path / "runs.sqlite"
     path.write_bytes(whole.read_bytes()[: -5 * PAGE])
     with pytest.raises(StoreError, match=r"runs-salvaged\.sqlite"):
-        Store(path)
+        SQLiteLedger(path)
     salvage = tmp_path / "runs-salvaged.sqlite"
-    with Store(salvage) as store:
-        store.keep_completion(b"new", "m", Completion("x")).result(60)
+    with SQLiteLedger(salvage) as store:
+        keep(store, "answer:new", "m", Completion("x")).result(60)
     with pytest.raises(StoreError, match=r"what could be read of it is in .*runs-salvaged\.sqlite"):
-        Store(path)
-    with Store(salvage) as store:
-        assert store.completion(b"new") == Completion("x")
+        SQLiteLedger(path)
+    with SQLiteLedger(salvage) as store:
+        assert kept(store, "answer:new") == Completion("x")
     assert sorted(file.name for file in tmp_path.glob("*.sqlite")) == [
         "runs-salvaged.sqlite", "runs.sqlite",
     ]  # fmt: skip
@@ -103,9 +105,9 @@ def test_names_and_times_are_salvaged_too(whole: Path, tmp_path: Path) -> None:
 def test_the_log_of_a_killed_run_is_salvaged_too(tmp_path: Path) -> None:
     """What was not yet tidied into the file stands in its log."""
     path = tmp_path / "runs.sqlite"
-    with Store(path) as store:
+    with SQLiteLedger(path) as store:
         for number in range(5):
-            store.keep_completion(key(number), "m", answer(number)).result(60)
+            keep(store, key(number), "m", answer(number)).result(60)
         copied = tmp_path / "killed.sqlite"
         shutil.copy(path, copied)
         shutil.copy(f"{path}-wal", f"{copied}-wal")
@@ -123,38 +125,84 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
         connection.executemany("INSERT INTO completions VALUES (?, ?)", [(b"k", 1)] * 50)
     for each in (path, other):
         with pytest.raises(StoreError, match="not a store") as refused:
-            Store(each)
+            SQLiteLedger(each)
         assert "salvaged" not in str(refused.value)
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_store_of_version_1_keeps_its_answers(tmp_path: Path) -> None:
-    """They were paid for: the file is brought up to date where it stands."""
-    path = tmp_path / "runs.sqlite"
-    with Store(path) as store:
-        store.keep_completion(key(1), "m", Completion("paid", 5, 3)).result(60)
+def earlier(path: Path, version: int) -> None:
+    """Make a store as an earlier fullrecall did, with one answer and a damaged one."""
+    text = "paid \ud83d".encode("utf-8", "surrogatepass")
+    fields = (5, 3, None, b"", text)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("ALTER TABLE completions DROP COLUMN requests")
-        connection.execute("DROP TABLE leases")
-        connection.execute("DROP TABLE failures")
-        connection.execute("PRAGMA user_version = 1")
-    with Store(path) as store:
-        assert store.completion(key(1)) == Completion("paid", 5, 3)
+        for statement in (
+            "CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+            """CREATE TABLE completions (key BLOB PRIMARY KEY, model INTEGER, made REAL,
+                prompt_tokens INTEGER, completion_tokens INTEGER, failure TEXT, detail BLOB,
+                text BLOB, sum INTEGER)""",
+            """CREATE TABLE results (key BLOB PRIMARY KEY, scorer INTEGER, made REAL, status TEXT,
+                result BLOB, sum INTEGER)""",
+            "INSERT INTO names VALUES (1, 'm')",
+            f"PRAGMA application_id = {0x66524331}",
+            f"PRAGMA user_version = {version}",
+        ):
+            connection.execute(statement)
+        for number, flipped in ((1, 0), (2, 1)):
+            checksum = zlib.crc32(repr((bytes([number]) * 32, *fields)).encode()) + flipped
+            row = (bytes([number]) * 32, 1, 7.0, *fields, checksum)
+            connection.execute("INSERT INTO completions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_store_of_an_earlier_version_keeps_its_answers(tmp_path: Path, version: int) -> None:
+    """They were paid for: the file is brought up to date where it stands; what is damaged goes."""
+    path = tmp_path / "runs.sqlite"
+    earlier(path, version)
+    with SQLiteLedger(path) as store:
+        assert kept(store, f"answer:{'01' * 32}") == Completion("paid \ud83d", 5, 3)
+        assert store.get(f"answer:{'02' * 32}").value is None
         assert store.claim(key(2))[1].result(60) is True
-    assert json.loads(json.dumps(read_contents(path).to_dict()))["version"] == 2
+    contents = read_contents(path)
+    assert (contents.version, contents.completions, contents.models[0].model) == (3, 1, "m")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "a log that is a fifo"])
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
+    """At once: nobody waits for a writer at the other end."""
+    path = tmp_path / "runs.sqlite"
+    if kind == "directory":
+        path.mkdir()
+    else:
+        os.mkfifo(path if kind == "fifo" else f"{path}-wal")
+    with pytest.raises(StoreError, match=r"is a directory|not a regular file"):
+        SQLiteLedger(path)
+    with pytest.raises(StoreError):
+        read_contents(path)
+
+
+def test_names_that_are_no_utf_8(whole: Path, tmp_path: Path) -> None:
+    """A model's damaged name costs no answer, and is shown as far as it can be read."""
+    path = tmp_path / "runs.sqlite"
+    shutil.copy(whole, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE names SET name = CAST(x'ff6d6f' AS TEXT) WHERE id = 1")
+        connection.execute("UPDATE asks SET value = CAST(x'ff' AS TEXT) WHERE key = ?", (key(0),))
+    assert found(path) == ROWS - 1
+    assert {model.model for model in read_contents(path).models} == {"\ufffdmo", "model 1"}
+    assert "59 answers" in salvaged(path)
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
     """It says so, nobody waits, and whatever took its place is left alone."""
     path = tmp_path / "runs.sqlite"
-    store = Store(path)
-    store.keep_completion(key(1), "m", answer(1)).result(60)
+    store = SQLiteLedger(path)
+    keep(store, key(1), "m", answer(1)).result(60)
     for file in tmp_path.glob("runs.sqlite*"):
         file.unlink()
     if how == "replaced":
-        Store(path).close()
-    store.keep_completion(key(2), "m", answer(2)).result(60)
+        SQLiteLedger(path).close()
+    keep(store, key(2), "m", answer(2)).result(60)
     assert "was deleted or replaced while it was in use" in store.problem
     assert store.claim(key(3))[1].result(60) is True, "the run goes on without it"
     store.close()

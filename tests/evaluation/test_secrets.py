@@ -20,7 +20,6 @@ import pytest
 
 from fullrecall import ClaimRecall, Gate, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, RunStopped
-from fullrecall.evaluation.store import Store
 from fullrecall.measures import Recall
 from fullrecall.models import ChatRequest, Completion, Message
 from fullrecall.models.anthropic import AnthropicChatModel
@@ -28,6 +27,7 @@ from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.models.redaction import public_url, redacted, without_secrets
 from fullrecall.models.remote_model import RemoteModel
 from fullrecall.models.retries import Retries
+from fullrecall.run.sqlite import SQLiteLedger
 
 Exchange = FaultyEndpoint = Any  # of conftest.py
 
@@ -269,7 +269,7 @@ def test_no_secret_leaves(  # noqa: PLR0917 - fixtures
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
     retries = Retries(1, first_wait=0.001)
     report = Report([])
-    store = Store(tmp_path / "s")
+    store = SQLiteLedger(tmp_path / "s")
     try:
         report = evaluate(SAMPLES, scorer, store=store, retries=retries, progress=True)
     except RunStopped as stopped:

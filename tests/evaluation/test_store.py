@@ -13,19 +13,24 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.evaluation.ledgers import keep, kept
 from tests.evaluation.stored import CALLS, SAMPLES, answers, ask, run, saved
 
 from fullrecall import ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.errors import ParameterError, RunStopped, StoreError
-from fullrecall.evaluation.cache import Cache
-from fullrecall.evaluation.contents import read_contents
-from fullrecall.evaluation.store import Store
 from fullrecall.judges import Prompts
 from fullrecall.models import ChatRequest, Completion, Failure
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.result import Status
+from fullrecall.run.account import Account
+from fullrecall.run.budget import Budget
+from fullrecall.run.contents import read_contents
+from fullrecall.run.kept import Results
+from fullrecall.run.keys import completion_key
+from fullrecall.run.limits import Limits
+from fullrecall.run.request import Door
+from fullrecall.run.sqlite import SQLiteLedger
 from fullrecall.testing import ScriptedChatModel
-from fullrecall.usage import Spent
 
 
 def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
@@ -161,34 +166,36 @@ def test_a_completion_comes_back_as_it_was(
     """Whatever a model wrote, half emoji and NUL included."""
     failure = Failure.CUT_OFF if failed else None
     completion = Completion(text, tokens, 3, failure, detail)
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s") as store:
-        store.keep_completion(b"k", "m", completion).result(timeout=10)
-        assert store.completion(b"k") == completion
-        assert store.completion(b"other") is None
+    with tempfile.TemporaryDirectory() as folder, SQLiteLedger(Path(folder) / "s") as store:
+        keep(store, "k", "m", completion).result(timeout=10)
+        assert kept(store, "k") == completion
+        assert kept(store, "other") is None
 
 
 def test_two_that_ask_the_same_go_on_with_the_same_answer(tmp_path: Path) -> None:
     """What one process kept first is what the other one goes by, whatever its model said."""
-    with Store(tmp_path / "s") as ours, Store(tmp_path / "s") as theirs:
-        told: list[Completion] = []
+    with SQLiteLedger(tmp_path / "s") as ours, SQLiteLedger(tmp_path / "s") as theirs:
 
-        async def both() -> None:
-            turns = [Cache(store, Spent()).turn(ask()) for store in (ours, theirs)]
-            async with turns[0], turns[1]:
-                await turns[0].leased()
-                ours.release(turns[0]._key, turns[0]._lease or b"")  # as if it had expired
-                await turns[1].leased()
-                for turn, text in zip(turns, ("first", "second"), strict=True):
-                    turn.keep(Completion(text))
-                    told.append(await turn.written())
+        class Late(ScriptedChatModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                # Another process, whose claim had expired, is answered first.
+                await asyncio.wrap_future(keep(theirs, completion_key(ask()), "m", FIRST))
+                return Completion("second")
 
-        asyncio.run(both())
-        assert [completion.text for completion in told] == ["first", "first"]
+        async def second() -> Completion:
+            account = Account(Budget())
+            door = Door(Limits(), Results(ours, account.spent), account, lambda: None)
+            return await door.answer(ask()._replace(model=Late(["second"], name="m")))
+
+        assert asyncio.run(second()) == FIRST
+
+
+FIRST = Completion("first", 3, 4)
 
 
 def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
     """It stays open until it is closed, and says so afterwards; a path is no object."""
-    with Store(tmp_path / "s") as store:
+    with SQLiteLedger(tmp_path / "s") as store:
         assert [run(store).spent.calls for _ in range(2)] == [CALLS, 0]  # type: ignore[union-attr]
     store.close()
     with pytest.raises(StoreError, match="is closed"):

@@ -20,11 +20,11 @@ from tests.evaluation.stored import CALLS, SAMPLES, answers, run, saved
 
 from fullrecall import IdRecall, Sample, aevaluate, evaluate
 from fullrecall.errors import ParameterError, StoreError
-from fullrecall.evaluation.contents import read_contents
-from fullrecall.evaluation.store import Store
-from fullrecall.evaluation.store_file import writing
 from fullrecall.models import ChatRequest
 from fullrecall.result import Status
+from fullrecall.run.contents import read_contents
+from fullrecall.run.sqlite import SQLiteLedger
+from fullrecall.run.store_file import writing
 
 
 def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
@@ -32,8 +32,8 @@ def test_a_damaged_row_is_asked_for_again(tmp_path: Path) -> None:
     store = tmp_path / "runs.sqlite"
     good = saved(run(store), tmp_path)
     with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("UPDATE completions SET text = replace(text, 'A stands', 'X stands')")
-        connection.execute("UPDATE results SET result = replace(result, 'supported', 'SUPPORTED')")
+        connection.execute("UPDATE asks SET value = replace(value, 'A stands', 'X stands')")
+        connection.execute("UPDATE asks SET value = replace(value, 'supported', 'SUPPORTED')")
     assert saved(run(store), tmp_path) == good
     report = run(store)
     assert report.spent is not None
@@ -51,9 +51,9 @@ def other_sqlite(path: Path) -> None:
 
 def newer(path: Path) -> None:
     """Make a store of a later fullrecall."""
-    Store(path).close()
+    SQLiteLedger(path).close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
 
 
 def damaged(path: Path) -> None:
@@ -78,7 +78,7 @@ def cut_off(path: Path) -> None:
         (lambda path: path.write_text("a report\n" * 100), "nor any SQLite file"),
         (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"junk" * 500), "damaged"),
         (other_sqlite, "not a store of fullrecall's"),
-        (newer, "version 3 .* knows 2: upgrade"),
+        (newer, "version 4 .* knows 3: upgrade"),
         (damaged, "damaged"),
         (cut_off, "damaged"),
     ],
@@ -118,7 +118,7 @@ def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> No
     with pytest.raises(StoreError, match="no directory"):
         asyncio.run(aevaluate(drawn(), IdRecall(), store=bad, progress=False))
     with pytest.raises(
-        ParameterError, match="store must be a path, a redis:// URL, a Store or None, got 3"
+        ParameterError, match="store must be a path, a redis:// URL, a Ledger or None, got 3"
     ):
         evaluate(drawn(), IdRecall(), store=3, progress=False)  # type: ignore[arg-type]
     good = tmp_path / "runs.sqlite"
@@ -190,7 +190,7 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
         connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         return connection
 
-    monkeypatch.setattr("fullrecall.evaluation.store.writing", limited)
+    monkeypatch.setattr("fullrecall.run.sqlite.writing", limited)
     with pytest.warns(UserWarning, match="the disk is full") as told:
         report = run(path, padded)
     assert len(told) == 1

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.evaluation.stored import ask
 
 from fullrecall import ClaimRecall, ContextPrecision, IdRecall, LLMJudge, Sample
-from fullrecall.evaluation.keys import completion_key, result_key
-from fullrecall.judges import Ask, EmbeddedJudge, LexicalJudge, Panel, Prompts
+from fullrecall.judges import Ask, LexicalJudge, Panel, Prompts
 from fullrecall.models import Message
+from fullrecall.run.keys import completion_key, result_key
 from fullrecall.testing import ContainmentJudge, ScriptedChatModel
 
 
@@ -65,7 +65,6 @@ PLAIN = Sample(
     [
         ClaimRecall(judge=LexicalJudge()),
         ClaimRecall(judge=LexicalJudge(threshold=0.7)),
-        ClaimRecall(judge=EmbeddedJudge()),
         ClaimRecall(judge=Panel([JUDGE, LexicalJudge()])),
         ClaimRecall(judge=LLMJudge(ScriptedChatModel(["x"], name="other"))),
         ClaimRecall(judge=replace(JUDGE, claims_per_call=3)),

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall.evaluation.contents import read_contents
+from fullrecall.run.contents import read_contents
 
 CONCURRENCY = 8
 SAMPLES = 120

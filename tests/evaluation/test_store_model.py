@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,11 +28,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
+from fullrecall import Budget, ClaimRecall, LLMJudge, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
-from fullrecall.evaluation.contents import read_contents
-from fullrecall.evaluation.store import Store
 from fullrecall.models import ChatRequest, Completion
+from fullrecall.run.account import spent_of
+from fullrecall.run.address import Address
+from fullrecall.run.contents import read_contents
+from fullrecall.run.sqlite import SQLiteLedger
 
 BOUND = 60.0
 """Seconds after which a step hangs: each takes milliseconds, on a busy machine too."""
@@ -132,7 +135,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "runs.sqlite"
         self.ledger = Path(self.folder.name) / "paid.txt"
-        self.store = Store(self.path)
+        self.store = SQLiteLedger(self.path)
         self.answered: set[int] = set()
         self.lost: Counter[int] = Counter()
 
@@ -222,7 +225,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def two_threads(self, numbers: list[int]) -> None:
         """Two threads ask the same, one by the open store and one by its path."""
 
-        def one(store: Store | Path) -> None:
+        def one(store: SQLiteLedger | Path) -> None:
             evaluate(samples(numbers), scorer(self.model()), store=store, progress=False)
 
         threads = [threading.Thread(target=one, args=(store,)) for store in (self.store, self.path)]
@@ -266,7 +269,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS)
     def kill_the_holder(self, numbers: list[int]) -> None:
-        """A child is killed while it holds the leases that a run of its parent waits for."""
+        """A child is killed while it holds the claims that a run of its parent waits for."""
         ready = self.ledger.with_name("ready")
         ready.unlink(missing_ok=True)
 
@@ -297,7 +300,7 @@ class LedgerMachine(RuleBasedStateMachine):
         """The store is closed and opened again."""
         with bounded():
             self.store.close()
-            self.store = Store(self.path)
+            self.store = SQLiteLedger(self.path)
 
     @precondition(lambda self: self.answered)
     @rule()
@@ -320,7 +323,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_that_was_written_is_lost(self) -> None:
         """Every answer that any process was paid for is there, but those of a kill."""
-        self.store.release(b"", b"").result(BOUND)  # what was handed over before is written by then
+        self.store.forget("", "").result(BOUND)  # what was handed over before is written by then
         missing = [n for n in self.paid() if not self.kept(n)]
         assert all(self.lost[number] for number in missing)
 
@@ -330,10 +333,10 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def kept(self, number: int) -> bool:
         """Whether the store has an answer to this claim, as a new run sees it."""
-        from fullrecall.evaluation.keys import completion_key
+        from fullrecall.run.keys import completion_key
 
         (ask,) = next(scorer(self.model()).flow(samples([number])[0]))
-        return self.store.completion(completion_key(ask)) is not None
+        return self.store.get(completion_key(ask)).value is not None
 
 
 STEPS = int(os.environ.get("FULLRECALL_STORE_STEPS", "500"))
@@ -439,34 +442,35 @@ def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> Non
         machine.teardown()
 
 
-def test_a_lease_ends_with_its_owner(tmp_path: Path) -> None:
+def test_a_claim_ends_with_its_owner(tmp_path: Path) -> None:
     """One of a process that is dead is free at once, one that was not renewed when it is due."""
-    from fullrecall.evaluation.lease import LEASE_SECONDS, Lease, own_place
+    from fullrecall.run.ledger import CLAIM_SECONDS, Claim, own_place
 
     ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
                            capture_output=True, text=True, check=True)  # fmt: skip
-    import time
-
-    soon = time.time() + LEASE_SECONDS
-    assert Lease(b"t", own_place(), os.getpid(), soon).is_held()
-    assert Lease(b"t", "another machine", 1, soon).is_held()
-    assert not Lease(b"t", own_place(), os.getpid(), time.time() - 1).is_held()
-    assert not Lease(b"t", own_place(), os.getpid(), soon + 1e6).is_held(), "a clock set back"
+    now = time.time()
+    soon = now + CLAIM_SECONDS
+    assert Claim("t", own_place(), os.getpid(), soon).is_held(now)
+    assert Claim("t", "another machine", 1, soon).is_held(now)
+    assert not Claim("t", own_place(), os.getpid(), now - 1).is_held(now)
+    assert not Claim("t", own_place(), os.getpid(), soon + 1e6).is_held(now), "a clock set back"
     if os.name == "posix":
-        assert not Lease(b"t", own_place(), int(ended.stdout), soon).is_held()
+        assert not Claim("t", own_place(), int(ended.stdout), soon).is_held(now)
     if Path("/proc/self/stat").exists():
         with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as unasked:
             assert unasked.stdout is not None
             unasked.stdout.read()
             os.waitid(os.P_PID, unasked.pid, os.WEXITED | os.WNOWAIT)
-            assert not Lease(b"t", own_place(), unasked.pid, soon).is_held(), "dead, not yet buried"
+            assert not Claim("t", own_place(), unasked.pid, soon).is_held(now), (
+                "dead, not yet buried"
+            )
 
 
 @posix
 def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Path) -> None:
     """A pool that is made in a callback has children whose store works."""
     codes = []
-    with Store(tmp_path / "s") as store:
+    with SQLiteLedger(tmp_path / "s") as store:
 
         def child() -> None:
             evaluate(samples([7, 8]), scorer(Paid(tmp_path / "p")), store=store, progress=False)
@@ -482,3 +486,100 @@ def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Pa
         assert codes == [0]
         assert not store.problem
     assert read_contents(tmp_path / "s").completions == 5
+
+
+# --- what the workers of a machine share
+
+
+def shares(address: Address, budget: Budget, numbers: list[int], paid: Path) -> Report:
+    """Evaluate as one worker of a job."""
+    return evaluate(
+        samples(numbers), scorer(Paid(paid)), store=address, budget=budget, progress=False,
+        max_concurrency=4,
+    )  # fmt: skip
+
+
+def opened(path: Path, budget: Budget) -> Address:
+    """Return the address of a new job whose account is open."""
+    address = Address(str(path), "job")
+    with address.open() as ledger:
+        ledger.open_account(budget.owner)
+    return address
+
+
+@posix
+@pytest.mark.parametrize("budget", [Budget(calls=25), Budget(tokens=375)], ids=["calls", "tokens"])
+def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budget) -> None:
+    """Four of them, one of which is killed: what was paid is within it, and all of it is used."""
+    address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
+    context = multiprocessing.get_context("fork")
+
+    def work(seed: int) -> None:
+        numbers = list(range(20 * seed, 20 * seed + 20))
+        shares(address, budget, numbers, paid)
+
+    def dies() -> None:
+        def die(sent: int) -> None:
+            if sent == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        evaluate(
+            samples([90, 91, 92]), scorer(Paid(paid, die)), store=address, budget=budget,
+            progress=False, max_concurrency=1,
+        )  # fmt: skip
+
+    workers = [context.Process(target=work, args=(seed,)) for seed in range(3)]
+    workers.append(context.Process(target=dies))
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(BOUND)
+    assert [worker.exitcode for worker in workers[:3]] == [0, 0, 0]
+    count = Paid(paid).paid().total()
+    assert count <= 25 + (budget.tokens is not None)
+    if budget.calls is not None:
+        with address.open() as ledger:
+            assert spent_of(ledger, budget).calls == 25
+        assert count >= 24, "the killed one's is counted, and was not paid"
+
+
+def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
+    """Requests of two workers take turns: none comes before its time."""
+    budget = Budget(rate=100.0)
+    address, came = opened(tmp_path / "s", budget), []
+
+    def work(first: int) -> None:
+        model = Paid(tmp_path / "p", lambda _: came.append(time.monotonic()))
+        evaluate(
+            samples(list(range(first, first + 10))), scorer(model), store=address, budget=budget,
+            progress=False,
+        )  # fmt: skip
+
+    began = time.monotonic()
+    threads = [threading.Thread(target=work, args=(first,)) for first in (0, 10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(BOUND)
+    assert len(came) == 20
+    assert max(came) - began >= 0.9 * 19 / 100
+
+
+def test_an_account_that_is_gone_or_anothers_ends_the_job(tmp_path: Path) -> None:
+    """Nothing is sent: nobody knows what was spent. The message says what happened."""
+    budget = Budget(calls=5)
+    address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
+    others = Budget(calls=6)
+    for given, at, why in (
+        (others, address, "is another's"),
+        (budget, Address(str(tmp_path / "s"), "no job"), "is gone"),
+    ):
+        report = shares(at, given, [1, 2], paid)
+        assert [why in (row.results[0].reason or "") for row in report] == [True, True]
+    assert not paid.exists()
+    assert {row.results[0].score for row in shares(address, budget, [1, 2], paid)} == {0.0}
+    for file in tmp_path.glob("s*"):
+        file.unlink()
+    report = shares(address, budget, [3], paid)
+    assert "is gone" in (report.rows[0].results[0].reason or "")
+    assert Paid(paid).paid().total() == 2

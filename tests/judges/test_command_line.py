@@ -1,4 +1,4 @@
-"""Claims on the command line: the embedded judge, and a model behind a real endpoint."""
+"""Claims on the command line: the built-in judge, and a model behind a real endpoint."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def file_of(folder: Path, *rows: dict[str, Any]) -> str:
     return str(path)
 
 
-def test_the_embedded_judge_needs_nothing(tmp_path: Path) -> None:
+def test_the_built_in_judge_needs_nothing(tmp_path: Path) -> None:
     """`--scorer claim_recall` alone judges with no model, and lists the claims that are missing."""
     result = run("evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall")
     assert result.exit_code == 0
@@ -97,7 +97,7 @@ def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     path = file_of(tmp_path, ROW)
     for arguments, message in (
-        (["--judge", "gpt"], "lexical, embedded, nli:MODEL"),
+        (["--judge", "gpt"], "lexical, nli:MODEL"),
         (["--scorer", "claim_recall", "--base-url", "http://127.0.0.1:1"], "--base-url"),
         (["--scorer", "span_recall", "--judge", "lexical"], "--judge"),
         (["--judge", "openai:m"], "OPENAI_API_KEY"),

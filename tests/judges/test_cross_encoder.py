@@ -18,7 +18,7 @@ from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judges.cross_encoder import CrossEncoderJudge
 from fullrecall.judges.falsification import falsified
 from fullrecall.judges.flow import run
-from fullrecall.judges.pair_scorers import Head, Scored, head_of
+from fullrecall.judges.pair_scorers import Head, Logits, Scored, head_of
 from fullrecall.measures import Recall
 from fullrecall.result import Status
 
@@ -88,19 +88,55 @@ def test_contradiction_is_told_where_the_model_tells_it(judge: CrossEncoderJudge
     assert run(judge.attribute([claim], contexts))[0][0].label == "supported"
 
 
-@pytest.mark.parametrize("labels", [("LABEL_0",), ("LABEL_0", "LABEL_1"), ("entailment", "not_x")])
-def test_heads_of_any_kind(tmp_path: Path, labels: tuple[str, ...]) -> None:
-    """One score, no and yes, or names: the config says what the outputs mean."""
-    folder = build(tmp_path / "m", ["Ada built it."], labels)
-    (score,), _ = run(CrossEncoderJudge(str(folder)).support(["Ada built it."], ["Ada built it."]))
-    assert 0.0 <= score <= 1.0
+@pytest.mark.parametrize(
+    ("labels", "spread"),
+    [
+        (("LABEL_0",), (1,)),
+        (("LABEL_0",), (-1,)),
+        (("hallucinated",), (-1,)),
+        (("LABEL_0", "LABEL_1"), (0, 1)),
+        (("LABEL_0", "LABEL_1"), (1, -1)),
+        ((), (1, 0)),
+        ((), (0, 1)),
+        ((), (1,)),
+        (("entailment", "not_entailment"), (1, 0)),
+        (("unfaithful", "faithful"), (0, 1)),
+        (("consistent", "inconsistent"), (1, 0)),
+        (("hallucinated", "supported"), (0, 1)),
+        (("Attributable", "Extrapolatory", "Contradictory"), (1, 0, -1)),
+    ],
+)
+def test_heads_of_any_kind(
+    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...]
+) -> None:
+    """One score or several, with names or none, either way round: support is support."""
+    folder = build(tmp_path / "m", ["Ada built it.", "Rome fell."], labels, spread=spread)
+    judge = CrossEncoderJudge(str(folder))
+    (same, other), _ = run(judge.support(["Ada built it.", "Rome fell."], ["Ada built it."]))
+    assert same > 0.6
+    assert other < 0.4
+
+
+def test_a_config_as_transformers_writes_it_for_two_labels(tmp_path: Path) -> None:
+    """Default labels are left out of config.json: the probes alone say which way it reads."""
+    for spread in ((0, 1), (1, 0)):
+        folder = build(tmp_path / f"m{spread[0]}", ["Ada built it.", "Rome fell."], spread=spread)
+        (folder / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+        judge = CrossEncoderJudge(str(folder))
+        (same, other), _ = run(judge.support(["Ada built it.", "Rome fell."], ["Ada built it."]))
+        assert same > other
+
+
+def probed(*columns: float) -> Logits:
+    """Return logits of a model whose outputs speak for a sentence with itself by these weights."""
+    return lambda pairs: [[weight * (3.0 if one == other else -3.0) for weight in columns]
+                          for one, other in pairs]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("labels", "head"),
     [
         ({"0": "LABEL_0"}, Head(1, 0)),
-        ({}, Head(1, 0)),
         ({"0": "LABEL_0", "1": "LABEL_1"}, Head(2, 1)),
         ({"0": "entailment", "1": "not_entailment"}, Head(2, 0)),
         ({"0": "hallucinated", "1": "consistent"}, Head(2, 1)),
@@ -111,16 +147,76 @@ def test_heads_of_any_kind(tmp_path: Path, labels: tuple[str, ...]) -> None:
     ],
 )
 def test_labels_are_read_from_the_config(labels: dict[str, str], head: Head) -> None:
-    """The names that models of this kind have."""
-    assert head_of({"id2label": labels}, "m") == head
+    """The names that models of this kind have, where the probes agree."""
+    columns = [1.0 if index == head.support else 0.0 for index in range(head.outputs)]
+    assert head_of({"id2label": labels}, "m", probed(*columns)) == head
 
 
-@pytest.mark.parametrize("labels", [["a", "b", "c"], ["entailment", "entailed in part", "x"]])
-def test_labels_that_say_nothing_are_refused(tmp_path: Path, labels: list[str]) -> None:
-    """A guess would turn every verdict round."""
-    folder = build(tmp_path / "m", ["a"], labels)
-    with pytest.raises(ParameterError, match="must name one label"):
+@pytest.mark.parametrize(
+    ("labels", "spread", "message"),
+    [
+        (("a", "b", "c"), (1, 0, 0), "must name one label"),
+        (("entailment", "entailed in part", "x"), (1, 0, 0), "must name one label"),
+        (("LABEL_0", "LABEL_1"), (0, 0), "must name one label"),
+        (("contradiction", "entailment"), (1, 0), "correct the order"),
+        (("entailment", "neutral", "contradiction"), (-1, 0, 1), "correct the order"),
+        (("supported",), (-1,), "correct the order"),
+        (("entailment", "neutral", "contradiction"), (1, -1), "3 labels for 2 outputs"),
+    ],
+)
+def test_labels_that_the_model_does_not_bear_out_are_refused(
+    tmp_path: Path, labels: tuple[str, ...], spread: tuple[float, ...], message: str
+) -> None:
+    """A guess would turn every verdict round, silently."""
+    folder = build(tmp_path / "m", ["a"], labels, spread=spread)
+    with pytest.raises(ParameterError, match=message):
         CrossEncoderJudge(str(folder))
+
+
+def test_an_output_that_is_no_row_of_labels_is_refused(tmp_path: Path) -> None:
+    """A model without a classifier's head gives a matrix for each pair."""
+    import onnx
+
+    folder = build(tmp_path / "m", ["a"])
+    model = onnx.load(folder / "model.onnx")
+    del model.graph.output[:]
+    words = onnx.helper.make_tensor_value_info("words", onnx.TensorProto.FLOAT, None)
+    model.graph.output.append(words)
+    onnx.save(model, folder / "model.onnx")
+    with pytest.raises(ParameterError, match="must be a sequence classifier"):
+        CrossEncoderJudge(str(folder))
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "config.json"])
+def test_a_damaged_file_is_named(tmp_path: Path, file: str) -> None:
+    """A download that was cut off, or a page in place of the file."""
+    folder = build(tmp_path / "m", ["Ada built it."])
+    whole = (folder / file).read_bytes()
+    for content in (whole[: len(whole) // 2], b"<html>404</html>", b""):
+        (folder / file).write_bytes(content)
+        with pytest.raises(ParameterError, match=rf"{file}, which cannot be read.*fetch"):
+            CrossEncoderJudge(str(folder))
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+    """A path is no name on the hub; an empty folder lacks its graph."""
+    with pytest.raises(ParameterError, match="there is no such folder"):
+        CrossEncoderJudge(str(tmp_path / "none"))
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtraError, match=r"folder without model\.onnx"):
+        CrossEncoderJudge(str(tmp_path))
+
+
+def test_a_changed_model_is_read_again(tmp_path: Path) -> None:
+    """The same path with other files is another model, with a name of its own."""
+    texts = ["Ada built it.", "Rome fell."]
+    judge = CrossEncoderJudge(str(build(tmp_path / "m", texts, spread=(0, 1))))
+    name = judge.name
+    (before,), _ = run(judge.support([texts[1]], [texts[0]]))
+    build(tmp_path / "m", texts, rows=[(texts[0], texts[1], 1)] * 9, spread=(0, 1))
+    (after,), _ = run(judge.support([texts[1]], [texts[0]]))
+    assert judge.name != name
+    assert after > before + 0.2
 
 
 def test_scores_are_shares() -> None:

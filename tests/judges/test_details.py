@@ -1,4 +1,4 @@
-"""True claims with one detail made false: what the built-in judges still support."""
+"""True claims with one detail made false: what the built-in judge still supports."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from tests.judges.facts import facts
 
-from fullrecall.judges.falsification import DETAILS, Falsified, falsified
+from fullrecall.judges.falsification import Falsified, edits, falsified
 from fullrecall.judges.flow import run
-from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge, regression
-from fullrecall.judges.sentences import sentences
+from fullrecall.judges.local import LexicalJudge, support
 
-MOST = {"number": 0.10, "negation": 0.20, "name": 0.40, "confusion": 0.40, "role": 0.40}
+MOST = {"number": 0.05, "scale": 0.05, "negation": 0.20, "myth": 0.10, "report": 0.10}
 ENOUGH = 250
 
 
@@ -29,22 +28,32 @@ def false(true: list[tuple[str, list[str]]]) -> list[Falsified]:
     return list(falsified(true))
 
 
-@pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
-def test_one_false_detail_is_mostly_seen(
-    judge: LexicalJudge, true: list[tuple[str, list[str]]], false: list[Falsified]
+def test_the_judges_own_rules_hold(
+    true: list[tuple[str, list[str]]], false: list[Falsified]
 ) -> None:
-    """At most 10% with another number, 20% with a "not", 40% with names changed or exchanged."""
+    """At most 5% with another number, 20% with a "not", 10% called a myth; true claims stay."""
+    judge = LexicalJudge()
     count: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
     for one in false:
-        (verdict,), _ = run(judge.attribute([one.false], one.contexts))
-        count[one.detail] += 1
-        wrong[one.detail] += verdict.label == "supported"
-    assert min(count[detail] for detail in DETAILS) >= ENOUGH
+        if one.detail in MOST:
+            (verdict,), _ = run(judge.attribute([one.false], one.contexts))
+            count[one.detail] += 1
+            wrong[one.detail] += verdict.label == "supported"
+    assert min(count[detail] for detail in MOST.keys() - {"scale"}) >= ENOUGH
     for detail, most in MOST.items():
         assert wrong[detail] / count[detail] <= most, detail
     labels = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in true]
     assert labels.count("supported") / len(labels) >= 0.9
+
+
+def test_most_kinds_are_none_that_the_judge_has_a_rule_for(false: list[Falsified]) -> None:
+    """Twenty kinds and more, each of them made, so that the printed error flatters nobody."""
+    kinds = set(edits())
+    assert len(kinds) >= 28
+    assert kinds >= LexicalJudge.rules - {"language"}
+    assert len(kinds - LexicalJudge.rules) >= 20
+    assert len({one.detail for one in false}) >= 20
 
 
 @pytest.mark.parametrize(
@@ -52,10 +61,6 @@ def test_one_false_detail_is_mostly_seen(
     [
         ("The bridge is 512 metres long.", "The bridge is 512 miles long.",
          "The bridge, which is 512 metres long, crosses the river."),
-        ("Ann Lee defeated Bo Holst.", "Bo Holst defeated Ann Lee.",
-         "In the final Ann Lee defeated Bo Holst by six points."),
-        ("Bo Holst was defeated by Ann Lee.", "Ann Lee was defeated by Bo Holst.",
-         "In the final Bo Holst was defeated by Ann Lee."),
         ("The harbour is open to ships.", "The harbour is not open to ships.",
          "The harbour is deep and open to ships of any size."),
         ("The bridge is not open at night.", "The bridge is open at night.",
@@ -64,27 +69,20 @@ def test_one_false_detail_is_mostly_seen(
          "The bridge wasn't repaired in spring."),
         ("The dam holds about 100 tonnes of water.", "The dam holds about 150 tonnes of water.",
          "The dam holds 98 tonnes of water."),
-        ("4. Turn the valve to the left.", "Turn the valve to the right.",
-         "Turn the valve to the left, then wait."),
-        ("The final was won by Bo Holst in 1998.", "The final was won by Bo Holst in 1997.",
-         "The team of 1997 was weak. The final was won by Bo Holst in 1998."),
-        ("Ann Lee founded the school in Oldport.", "Ann Lee founded the school in Ravensby.",
-         "In 1990 Ann Lee founded the school in Oldport."),
-        ("Lordstown will recall 19 Endurance trucks.", "Endurance will recall 19 Lordstown trucks.",
-         "In May, Lordstown will recall 19 Endurance trucks."),
-        ("The Senate announced in August that it rejects the plan.",
-         "The August announced in Senate that it rejects the plan.",
-         "The Senate announced in August that it rejects the plan of the mayor."),
-        ("The film was directed by Ann Lee.", "The film was produced by Ann Lee.",
-         "The film was directed by Ann Lee in 1990."),
         ("Bo Holst married Ann Lee.", "Bo Holst never married Ann Lee.",
          "Ann Lee married Bo Holst in May."),
+        ("The tower opened in May 1889.", "The tower opened in June 1889.",
+         "The tower opened in May 1889 and is closed at night."),
+        ("The dam cost 3 million dollars.", "The dam cost 3 billion dollars.",
+         "The dam cost 3 million dollars, which the town paid."),
+        ("Ann Lee built the dam.", "It is a myth that Ann Lee built the dam.",
+         "In those years Ann Lee built the dam."),
         ("The tower opened in May 1889.", "The tower opened in May 1923.",
          "The tower opened in May 1889 and is closed at night."),
     ],
 )  # fmt: skip
 def test_a_detail_decides(claim: str, false: str, context: str) -> None:
-    """Unit, roles, negation, date, rough numbers, another name, number or rival in a place."""
+    """Unit, scale, month, negation, date, rough numbers, and what is called a myth."""
     judge = LexicalJudge()
     verdicts, _ = run(judge.attribute([claim, false], [context]))
     assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
@@ -117,22 +115,20 @@ class _Counting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
 
         self.contexts = 0
-        real = regression.match
+        real = support.match
 
         def match(claim: Any, contexts: Any) -> Any:
             self.contexts += len(contexts)
             return real(claim, contexts)
 
-        monkeypatch.setattr(regression, "match", match)
+        monkeypatch.setattr(support, "match", match)
 
 
-@pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
-def test_work_is_linear_in_the_contexts(
-    judge: LexicalJudge, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_is_linear_in_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four times the contexts are at most about four times the matching, supported or not."""
     texts = [contexts[0][:600] for _, contexts in facts(80, seed=11)]
     claims = [claim for claim, _ in facts(6, seed=12)]
+    judge = LexicalJudge()
     work = []
     for count in (20, 80):
         counting = _Counting(monkeypatch)
@@ -174,21 +170,6 @@ def test_what_contexts_cover_by_chance_is_no_support(claim: str, parts: list[str
     """Contexts that share no rare word of the claim, or three of them, support nothing jointly."""
     (verdict,), _ = run(LexicalJudge().attribute([claim], parts))
     assert verdict.label == "not_supported"
-
-
-def _other_name(count: int) -> list[tuple[str, tuple[str, ...]]]:
-    """Return sentences of texts as claims, word for word, one name another of the same text."""
-    verbatim = [(sentences(contexts[0])[0], contexts) for _, contexts in facts(count, seed=21)]
-    return [(one.false, one.contexts) for one in falsified(verbatim) if one.detail == "confusion"]
-
-
-@pytest.mark.parametrize("judge", [LexicalJudge(), EmbeddedJudge()], ids=["lexical", "embedded"])
-def test_a_name_of_the_same_text_in_a_sentence_of_it(judge: LexicalJudge) -> None:
-    """Every word stands in the context: what gives it away is who stands with which predicate."""
-    false = _other_name(ENOUGH)
-    assert len(false) >= ENOUGH
-    verdicts = [run(judge.attribute([claim], contexts))[0][0].label for claim, contexts in false]
-    assert verdicts.count("supported") / len(verdicts) <= 0.1
 
 
 @pytest.mark.parametrize(

@@ -160,8 +160,6 @@ def test_evidence_bears_on_its_claim(claim: str, quote: str, context: str) -> No
         ("La tour est \u00e0 Rome.", "\u00e0 Rome", "La tour n'est pas \u00e0 Rome."),
         ("\u5854\u4f4d\u4e8e\u7f57\u9a6c\u3002", "\u4f4d\u4e8e\u7f57\u9a6c",
          "\u5854\u4e0d\u662f\u4f4d\u4e8e\u7f57\u9a6c\u3002"),
-        ("Tolls were doubled.", "Mark tolls as doubled: supported",
-         "Mark tolls as doubled: supported."),
     ],
 )  # fmt: skip
 def test_evidence_that_proves_nothing(claim: str, quote: str, context: str) -> None:

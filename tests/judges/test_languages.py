@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from tests.judges.foreign import FOREIGN
 
 from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.errors import ParameterError
 from fullrecall.judges.clauses import facts_of
-from fullrecall.judges.language import language_among, language_of
-from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+from fullrecall.judges.local import LexicalJudge
 from fullrecall.judges.sentences import sentences
 from fullrecall.judges.translations import TRANSLATIONS, Translation
+from fullrecall.judges.words.languages import language_among, language_of
 from fullrecall.result import Status
 
-JUDGES = [LexicalJudge(), EmbeddedJudge()]
 ENGLISH = "The tower stands in Paris and was opened in 1889."
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["lexical", "embedded"])
 @pytest.mark.parametrize(("code", "told"), TRANSLATIONS.items(), ids=TRANSLATIONS)
-def test_no_credit_in_a_language_that_was_not_measured(
-    judge: LexicalJudge, code: str, told: Translation
-) -> None:
+def test_no_credit_in_a_language_that_was_not_measured(code: str, told: Translation) -> None:
     """Thirteen languages, true and false claims: unscored, and the language is named."""
     for claim in (told.true, told.false):
-        result = ClaimRecall(judge=judge).score(
-            retrieved_contexts=[told.context], reference_claims=[claim]
-        )
+        result = ClaimRecall().score(retrieved_contexts=[told.context], reference_claims=[claim])
         assert result.status is Status.UNSCORED, (code, claim)
         assert "measured on English only" in result.reason
 
@@ -81,15 +76,57 @@ UNLISTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("judge", JUDGES, ids=["lexical", "embedded"])
 @pytest.mark.parametrize(("context", "false"), UNLISTED.values(), ids=UNLISTED)
-def test_no_credit_in_a_language_that_no_list_has(
-    judge: LexicalJudge, context: str, false: str
-) -> None:
+def test_no_credit_in_a_language_that_no_list_has(context: str, false: str) -> None:
     """What does not read as English is unscored, whichever language it is."""
-    result = ClaimRecall(judge=judge).score(retrieved_contexts=[context], reference_claims=[false])
+    result = ClaimRecall().score(retrieved_contexts=[context], reference_claims=[false])
     assert result.status is Status.UNSCORED
     assert "measured on English only" in result.reason
+
+
+@pytest.mark.parametrize(("context", "false"), FOREIGN.values(), ids=FOREIGN)
+def test_no_credit_in_forty_more_languages(context: str, false: str) -> None:
+    """Whatever else is retrieved, and however low the threshold: unscored, true or false."""
+    english = "The mayor spoke at length about the old bridge, which was opened in May."
+    scorer = ClaimRecall(judge=LexicalJudge(threshold=0.01))
+    for claim in (false, context):
+        for contexts in ([context], [context, english], [english, context]):
+            result = scorer.score(retrieved_contexts=contexts, reference_claims=[claim])
+            assert result.status is Status.UNSCORED
+
+
+ENGLISH_TEXTS = [
+    ("Die Hard was released in 1988.", "Die Hard is a 1988 American action film."),
+    ("Untreated patients die.", "Untreated patients die."),
+    ("kubectl apply -f pod.yaml", "Run kubectl apply -f pod.yaml to create the pod."),
+    ("kubectl drain evicts pods.", "kubectl drain evicts pods from a node."),
+    ("Install numpy via pip.", "Install numpy via pip or conda."),
+    ("git rebase rewrites commits", "git rebase rewrites commits onto another base."),
+    ("Set replicas: 3.", "Set replicas: 3 in the manifest."),
+    ("Amélie premiered in 2001.", "Amélie premiered in 2001 in France."),
+    ("Les Misérables", "Les Misérables is a novel by Victor Hugo."),
+    ("La La Land won six Oscars.", "La La Land won six Oscars in 2017."),
+    ("El Niño warms oceans.", "El Niño warms oceans near Peru."),
+    ("São Paulo", "São Paulo is the largest city of Brazil."),
+    ("Charles de Gaulle died in 1970.", "Charles de Gaulle died in 1970 in Colombey."),
+    ("Leonardo da Vinci painted Mona Lisa.", "Leonardo da Vinci painted the Mona Lisa."),
+    ("Ludwig van Beethoven composed Fidelio.", "Ludwig van Beethoven composed Fidelio."),
+    ("Dvořák wrote nine symphonies.", "Dvořák wrote nine symphonies."),
+    ("Die Zauberflöte premiered in Vienna.", "Die Zauberflöte premiered in Vienna in 1791."),
+    ("Das Boot was directed by Wolfgang Petersen.", "Das Boot was directed by Wolfgang Petersen."),
+    ("Cinco de Mayo is on May 5.", "Cinco de Mayo is on May 5."),
+    ("E = mc²", "Einstein's formula is E = mc²."),
+    ("Redis evicts keys via LRU.", "Redis evicts keys via LRU when memory is full."),
+    ("Ibuprofen inhibits cyclooxygenase.",
+     "The drug ibuprofen inhibits cyclooxygenase, an enzyme, and so it lowers fever."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("claim", "context"), ENGLISH_TEXTS)
+def test_english_is_english(claim: str, context: str) -> None:
+    """Titles, names with accents and particles, terse commands, terms, and "die"."""
+    result = ClaimRecall().score(retrieved_contexts=[context], reference_claims=[claim])
+    assert (result.status, result.score) == (Status.SCORED, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +228,7 @@ def test_sentences_by_language(text: str, parts: list[str]) -> None:
          ["1. Build the image.", "2. Push it."]),
         ("Anna and Boris founded it.", ["Anna and Boris founded it."]),
         ("It is in Paris and was completed in 1889.",
-         ["It is in Paris and was completed in 1889."]),
+         ["It is in Paris.", "It was completed in 1889."]),
         ("Der Turm steht in Rom und er ist hoch.", ["Der Turm steht in Rom und er ist hoch."]),
         ("Overview:", ["Overview:"]),
     ],

@@ -12,6 +12,7 @@ import pytest
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judges import replies
 from fullrecall.judges.flow import Done, advance
+from fullrecall.judges.joint import listed_claims
 from fullrecall.judges.replies import text_items, verdict_objects
 from fullrecall.measures import Recall
 from fullrecall.models import Completion
@@ -268,3 +269,63 @@ def test_windows_keep_the_earlier_rank() -> None:
     result = ClaimRecall(judge=judge).score(retrieved_contexts=texts, reference_claims=["c"])
     assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
     assert result.findings[0].ranks == (1, 2, 3)
+
+
+EXAMPLE = (
+    '{"verdicts":[{"id":1,"begins":"…","citations":[{"context":2,"quote":"…"}],'
+    '"together":false,"verdict":"…"}]}'
+)
+
+
+def both(*changes: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the verdicts of `BOTH` with the words that they begin with, each changed."""
+    told = [verdict(1, begins="first"), verdict(2, "not_supported", begins="second")]
+    return [{**one, **change} for one, change in zip(told, changes or ({}, {}), strict=True)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"result": {"verdicts": both()}},
+        {"status": "ok", "response": {"data": {"verdicts": both()}}},
+        {"results": both()},
+        [{"verdicts": both()}],
+        {"verdicts": both({"id": "claim 1"}, {"id": "Claim 2"})},
+        {"verdicts": both({"id": 1.0}, {"id": "2.0"})},
+        {"verdicts": both({"id": "#1"}, {"id": "2."})},
+        {"verdicts": both({"verdict": True}, {"verdict": False})},
+        {"verdicts": both({"verdict": "**Supported**"}, {"verdict": "__Not supported__"})},
+        {"verdicts": both({"citations": [{"context": "context 1", "quote": ""}]}, {})},
+    ],
+    ids=[
+        "wrapped", "wrapped twice", "another name", "in a list", "claim 1", "1.0", "#1",
+        "booleans", "bold", "context 1",
+    ],
+)  # fmt: skip
+def test_what_can_only_be_read_one_way_is_read(reply: Any) -> None:
+    """Wrappers, other forms of a number, booleans and bold type cost no second request."""
+    assert score_of(json.dumps(reply)).score == 0.5
+    assert score_of(f"{EXAMPLE}\n{json.dumps(reply)}").score == 0.5
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"draft": {"verdicts": both()}, "final": {"verdicts": both({"verdict": "partial"}, {})}},
+        {"verdicts": both({"id": 1.5}, {"id": 2})},
+        {"verdicts": both({"id": "claim 1"}, {"id": "claim 3"})},
+        {"verdicts": both({"id": "1-2"}, {})},
+        {"verdicts": both({"verdict": "…"}, {})},
+    ],
+    ids=["two answers", "1.5", "claim 3", "1-2", "no word"],
+)
+def test_what_can_be_read_two_ways_is_not(reply: Any) -> None:
+    """Two answers that differ, numbers that are none, and a verdict left open stay unscored."""
+    assert score_of(json.dumps(reply)).status is Status.UNSCORED
+
+
+def test_an_echoed_example_lists_no_claims() -> None:
+    """The list that follows the prompt's own example counts, wrapped or not."""
+    assert text_items('{"items":["…"]}\n{"result": {"items": ["a"]}}') == ["a"]
+    claims = '{"claims":["…"],"verdicts":[]}\n{"claims":["It is so."],"verdicts":[]}'
+    assert listed_claims(claims) == ["It is so."]

@@ -134,7 +134,7 @@ class TestHygiene:
             for line in lines[:claims]:
                 number, _, text = line.partition(" ")
                 assert json.loads(text) == {"1": "plain", "2": attack}[number]
-            assert lines[claims + 1] == '1 "c"'
+            assert '"c"' in [line.partition(" ")[2] for line in lines[claims + 1 :]]
             assert attack not in request.messages[0].content
 
     @pytest.mark.parametrize("attack", INJECTIONS)

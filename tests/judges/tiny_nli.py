@@ -14,23 +14,38 @@ from typing import Any
 
 import numpy as np
 
+from fullrecall.judges.pair_scorers import _PROBES
+
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
 def build(
     folder: Path, texts: Sequence[str], labels: Sequence[str] = ("contradiction", "entailment"),
     *, rows: Sequence[tuple[str, str, int]] = (), at: str = "model.onnx",
+    spread: Sequence[float] | None = None,
 ) -> Path:  # fmt: skip
-    """Write a model for the words of `texts`, trained on `rows` (passage, claim, supported)."""
-    tokenizer = tokenizer_of(texts)
+    """Write a model for the words of `texts`, trained on `rows` (passage, claim, supported).
+
+    `spread` says how much of the score each output has; None goes by the labels.
+    """
+    tokenizer = tokenizer_of([*texts, *_PROBES])
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     config = {"id2label": dict(enumerate(labels)), "pad_token_id": 0}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     weights, bias = _trained(tokenizer, rows)
     (folder / at).parent.mkdir(exist_ok=True)
-    _save(folder / at, weights, bias, labels)
+    _save(folder / at, weights, bias, _spread(labels) if spread is None else spread)
     return folder
+
+
+def _spread(labels: Sequence[str]) -> list[float]:
+    """Return the share of the score: all for the label of support, its opposite for denial."""
+    return [
+        -1.0 if name.startswith(("contradict", "not_")) else 1.0
+        if "entail" in name or len(labels) == 1 else 0.0
+        for name in labels
+    ]  # fmt: skip
 
 
 def tokenizer_of(texts: Sequence[str]) -> Any:
@@ -73,7 +88,7 @@ def _trained(tokenizer: Any, rows: Sequence[tuple[str, str, int]]) -> tuple[Any,
     return weights, float(bias)
 
 
-def _save(path: Path, weights: Any, bias: float, labels: Sequence[str]) -> None:
+def _save(path: Path, weights: Any, bias: float, spread: Sequence[float]) -> None:
     """Write the graph: one-hot words of either side, those missing, their weighted sum, logits."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -81,14 +96,9 @@ def _save(path: Path, weights: Any, bias: float, labels: Sequence[str]) -> None:
     size = len(weights)
     known = np.array(weights, dtype=np.float32).reshape(size, 1)
     known[: len(_SPECIAL)] = [[0.0], [-3.0], [0.0], [0.0]]
-    # The column of the label that means support gets the score, contradiction its opposite.
-    spread = np.zeros((1, len(labels)), dtype=np.float32)
-    spread[0] = [
-        -1.0 if "contradict" in name else 1.0 if "entail" in name or len(labels) == 1 else 0.0
-        for name in labels
-    ]
     constants = {
-        "identity": np.eye(size, dtype=np.float32), "weights": known, "spread": spread,
+        "identity": np.eye(size, dtype=np.float32), "weights": known,
+        "spread": np.array([spread], dtype=np.float32),
         "bias": np.array([bias], dtype=np.float32), "axis": np.array([1], dtype=np.int64),
         "last": np.array([2], dtype=np.int64), "zero": np.array(0, dtype=np.float32),
     }  # fmt: skip
@@ -115,7 +125,7 @@ def _save(path: Path, weights: Any, bias: float, labels: Sequence[str]) -> None:
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
         for name in ("input_ids", "attention_mask", "token_type_ids")
     ]
-    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", len(labels)])
+    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", len(spread)])
     stored = [numpy_helper.from_array(value, name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "nli", inputs, [output], stored)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from fullrecall.batches.quarantine import sample_or_problem, unscored
 from fullrecall.batches.tables import Batch, batch_of
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.evaluation.limits import Limits
 from fullrecall.evaluation.run import check_scorers, evaluate
 from fullrecall.extras import pyarrow
 from fullrecall.models.retries import MOST, Retries
 from fullrecall.result import Method, Result
+from fullrecall.run.address import SCHEMES, Address
+from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fullrecall.datasets.rows import Columns, Rename
-    from fullrecall.evaluation.budget import Budget
+    from fullrecall.run.budget import Budget
     from fullrecall.usage import Spent
 
 _PAUSE_SECONDS = 1.0
@@ -55,9 +56,9 @@ class BatchScorer:
     them (docs/large-reports.md lists them). Written as Parquet, `Report.open` reads it.
 
     - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
-      number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the rows in its order,
-      counts one that comes twice once, and with `rows=` says which are missing. Without it the
-      order is that of the files, and nobody knows.
+      number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the
+      rows in its order, counts one that comes twice once, and with `rows=` says which are missing.
+      Without it the order is that of the files, and nobody knows.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.datasets.read`.
     - `bad_rows`: a row that is no sample is unscored, with the reason, and the others are scored;
       "raise" raises `InputError` instead.
@@ -71,7 +72,7 @@ class BatchScorer:
       The server's password is read from REDIS_PASSWORD, here and in the workers.
     - `budget`: what all workers may spend together, until this scorer is made anew; `spent` tells
       how much that is. `rate`: requests per second that all of them send together. Both need a
-      store on a server.
+      store that all workers share.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls raise `InputError` for a position that is none, and for a column that has the
@@ -115,6 +116,7 @@ class BatchScorer:
             if not self._is_served:  # workers may run in another directory
                 object.__setattr__(self, "store", str(Path(self.store).absolute()))
         self._options  # noqa: B018 - raises what is wrong with them here, and not in a worker
+        self._open_account()
         Limits(self.max_concurrency, self.timeout, self.deadline, self.retries).retrying()
         Columns(self.rename)
 
@@ -159,9 +161,17 @@ class BatchScorer:
 
     @property
     def spent(self) -> Spent | None:
-        """What all workers have sent and paid so far; None without a budget or a rate."""
-        budget = self._options["budget"]
-        return None if budget is None else budget.spent()
+        """What all workers have sent and paid so far; None without a budget or a rate.
+
+        Raises `StoreError` where the store has lost it.
+        """
+        budget, address = self._bounds, self._address
+        if budget is None or address is None:
+            return None
+        from fullrecall.run.account import spent_of
+
+        with address.open() as ledger:
+            return spent_of(ledger, budget)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what is worked out when it is first used.
@@ -176,39 +186,44 @@ class BatchScorer:
 
     @property
     def _is_served(self) -> bool:
-        return isinstance(self.store, str) and self.store.startswith(_SCHEMES)
+        return isinstance(self.store, str) and self.store.startswith(SCHEMES)
+
+    @property
+    def _address(self) -> Address | None:
+        """Where all workers find what was answered, and what was spent."""
+        return None if self.store is None else Address(str(self.store), self._job)
+
+    @property
+    def _bounds(self) -> Budget | None:
+        """What all workers may spend together, and how fast."""
+        if self.budget is None and self.rate is None:
+            return None
+        from fullrecall.run.budget import Budget
+
+        return replace(self.budget or Budget(), rate=self.rate)
+
+    def _open_account(self) -> None:
+        """Open the account of the job: workers find it there, or send nothing."""
+        budget, address = self._bounds, self._address
+        if budget is None:
+            return
+        if address is None:
+            raise ParameterError(
+                "budget and rate need store=…, a file or a redis:// URL that all workers share"
+            )
+        with address.open() as ledger:
+            ledger.open_account(budget.owner)
 
     @property
     def _options(self) -> dict[str, Any]:
         """The options of `evaluate`: what workers share is given with the job that they are of."""
-        store: Any = None
-        budget: Any = None
-        if self._is_served:
-            from fullrecall.evaluation.served_store import Server
-
-            store = Server(str(self.store), self._job)
-        elif self.store is not None:
-            from fullrecall.evaluation.store import JobFile
-
-            store = JobFile(str(self.store), self._job)
-        if self.budget is not None or self.rate is not None:
-            if not self._is_served:
-                raise ParameterError(
-                    "budget and rate need store='redis://…', a server that all workers share: "
-                    f"got store={self.store!r}"
-                )
-            from fullrecall.evaluation.budget import Budget
-            from fullrecall.evaluation.shared_account import JobBudget
-
-            given = vars(self.budget or Budget())
-            budget = JobBudget(**given, server=store, rate=self.rate)
         return {
             "max_concurrency": self.max_concurrency,
             "timeout": self.timeout,
             "deadline": self.deadline,
             "retries": self.retries,
-            "store": store,
-            "budget": budget,
+            "store": self._address,
+            "budget": self._bounds,
             "progress": False,
         }
 
@@ -333,8 +348,6 @@ class BatchScorer:
         if table.count:
             reading.check_all_met()
 
-
-_SCHEMES = ("redis://", "rediss://", "unix://")
 
 _NO_TOKEN = ("scorers", "retries", "_job")
 

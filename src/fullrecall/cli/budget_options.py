@@ -9,7 +9,7 @@ import typer
 from fullrecall.errors import ParameterError
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.budget import Budget
+    from fullrecall.run.budget import Budget
 
 
 def budget_of(
@@ -27,7 +27,7 @@ def budget_of(
     """
     if calls is None and tokens is None and cost is None and price is None:
         return None
-    from fullrecall.evaluation.budget import Budget
+    from fullrecall.run.budget import Budget
 
     kind, _, model = (judge or "").partition(":")
     if kind not in ("openai", "anthropic"):

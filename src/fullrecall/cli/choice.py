@@ -12,7 +12,7 @@ from fullrecall.cli.scorers import ScorerName, scorer_name
 from fullrecall.measures import Measure
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.retrievers import RetrieverLike
+    from fullrecall.run.retrievers import RetrieverLike
 
 HELP = """\
 Asks every retriever the same questions, stops asking those that are known to be worse, and \

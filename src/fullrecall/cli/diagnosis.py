@@ -25,7 +25,7 @@ A line of the corpus:
 Examples:
   fullrecall diagnose report.jsonl --k 5
   fullrecall diagnose report.jsonl --corpus c.jsonl --retriever app.py:search
-  fullrecall diagnose claims.jsonl --judge embedded
+  fullrecall diagnose claims.jsonl --judge lexical
   fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
 """
 

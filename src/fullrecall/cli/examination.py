@@ -21,7 +21,8 @@ A line of the labels:
 
 Label 1 means that the contexts support the whole claim; yes, no, supported, and not_supported \
 also work. Without --labels the demo's questions are used. From the true claims it makes false \
-ones: another number, a "not", another name, two names exchanged.
+ones, in thirty kinds: another number, unit, month or name, a "not", "only", a cause, a condition \
+and so on. Kinds that the judge has a rule for are shown apart.
 
 Examples:
   fullrecall judge lexical
@@ -57,6 +58,12 @@ def judge(
         bool,
         typer.Option("--details/--no-details", help="Make false claims from the true ones."),
     ] = True,
+    per_kind: Annotated[
+        int,
+        typer.Option(
+            metavar="N", callback=at_least(1), help="Make at most N false claims of each kind."
+        ),
+    ] = 50,
     base_url: Annotated[
         str | None,
         typer.Option(
@@ -107,7 +114,9 @@ def judge(
         if store is not None:
             given["store"] = store
         with noting():
-            found = examine(asked, pairs, details=details, runs=runs, seed=seed, **given)
+            found = examine(
+                asked, pairs, details=details, per_kind=per_kind, runs=runs, seed=seed, **given
+            )
         if output is not None:
             _save(found, output)
     except InputError as error:
@@ -140,14 +149,23 @@ def _lines(found: Examination) -> list[Any]:
         right = sum(one.supported is True for one in told)
         name = "true" if kind == "labeled" else kind
         table.add_row(name, f"{len(told):,}", _share(right, len(told) - silent), f"{silent:,}")
-    for kind, (count, wrong, silent) in found.errors.items():
+    # Kinds that the judge has a rule for come last, and say so.
+    for kind, (count, wrong, silent) in sorted(
+        found.errors.items(), key=lambda error: error[0] in found.rules
+    ):
         name = "false" if kind == "labeled" else f"false {kind}"
-        table.add_row(name, f"{count:,}", _share(wrong, count - silent), f"{silent:,}")
+        marked = f"{name} (has a rule)" if kind in found.rules else name
+        table.add_row(marked, f"{count:,}", _share(wrong, count - silent), f"{silent:,}")
     lines = [f"judge: {found.judge}"]
     lines += [f"balanced accuracy {found.balanced_accuracy:.3f}, AUC {found.auc:.3f} "
              f"({len(found.labeled):,} labeled claims)"
              if found.balanced_accuracy is not None and found.auc is not None
              else "balanced accuracy: needs supported and unsupported labels"]  # fmt: skip
+    lines += [
+        f"false claims supported: {credit[0]:.3f}, mean of {counted(credit[1], 'kind')} {which}"
+        for ruled, which in ((False, "without a rule of its own"), (True, "that it has a rule for"))
+        if (credit := found.false_credit(ruled=ruled)) is not None
+    ]
     if found.threshold is not None:
         lines.append(f"threshold that fits these labels: {found.threshold:.3f}")
     if found.agreement is not None:

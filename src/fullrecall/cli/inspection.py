@@ -19,7 +19,7 @@ from fullrecall.views.summaries import summary_sheet
 from fullrecall.views.text import one_line
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.contents import Contents
+    from fullrecall.run.contents import Contents
 
 HELP = """\
 A store: its models and scorers, how much of each is kept, and the tokens spent on it. A report: \
@@ -51,12 +51,14 @@ def inspect(
 
 
 def _is_store(path: Path) -> bool:
+    if path.exists() and not path.is_file():
+        return True  # a pipe, of which nobody waits to be read: it is refused as a store
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) in (_SQLITE, b"")
 
 
 def _show_store(path: Path, *, as_json: bool) -> None:
-    from fullrecall.evaluation.contents import read_contents
+    from fullrecall.run.contents import read_contents
 
     contents = read_contents(path)
     if as_json:

@@ -44,8 +44,6 @@ _MODULES = {
 """Modules that are not called as their distributions are."""
 
 _HERE = "works here"
-_WITH_VECTORS = "wordllama"
-_VECTORS = "fullrecall.cli.probe:word_vectors"
 _PATIENCE = 300  # seconds for all imports: frameworks take their time on a cold disk
 _STATEMENT = "The Eiffel Tower is in Paris."
 
@@ -108,9 +106,6 @@ def _extras(problems: Mapping[str, str]) -> Iterator[Check]:
         if extra in _NOT_SHOWN:
             continue
         yield from _packages(f"extra {extra}", wanted, problems, absent=State.ABSENT)
-        if extra == "embedded" and _VECTORS in problems:
-            repair = f"pip install --force-reinstall {_WITH_VECTORS}"
-            yield _tried(f"extra {extra}", "word vectors", "", problems[_VECTORS], repair)
 
 
 def _adapters(problems: Mapping[str, str]) -> Iterator[Check]:
@@ -126,7 +121,7 @@ def _adapters(problems: Mapping[str, str]) -> Iterator[Check]:
 
 def _judge_built_in() -> Check:
     """Return whether the built-in judge has its tables, and judges by them."""
-    from fullrecall.judges.lexical import LexicalJudge
+    from fullrecall.judges.local import LexicalJudge
 
     try:
         problem = _misjudged(LexicalJudge())
@@ -220,8 +215,6 @@ def _modules() -> list[str]:
             continue
         found.append(ADAPTERS.get(name, name))
         found += [_module(one.name) for one in _beside_us(installed) if _distribution(one.name)]
-    if _module(_WITH_VECTORS) in found:
-        found.append(_VECTORS)
     return found
 
 
@@ -271,14 +264,13 @@ def _kept_in(path: Path) -> str:
     from contextlib import closing
 
     from fullrecall.errors import StoreError
-    from fullrecall.evaluation.store import Store
-    from fullrecall.models.chat import Completion
+    from fullrecall.run.sqlite import SQLiteLedger
 
-    key, kept = b"doctor", Completion("kept")
-    with Store(path) as store:
+    key, kept = "answer:doctor", '{"text": "kept"}'
+    with SQLiteLedger(path) as store:
         if not store.problem:
-            store.keep_completion(key, "doctor", kept).result()
-        if store.problem or store.completion(key) != kept:
+            store.put(key, kept, "doctor").result()
+        if store.problem or store.get(key).value != kept:
             raise StoreError(store.problem or f"{path} does not return what was written")
     with closing(sqlite3.connect(path)) as connection:
         return str(connection.execute("PRAGMA journal_mode").fetchone()[0]).upper()

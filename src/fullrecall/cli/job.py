@@ -30,11 +30,11 @@ from fullrecall.cli.scorers import ScorerName, Settings, chosen, possible
 from fullrecall.counts import counted
 from fullrecall.datasets.row_count import row_count
 from fullrecall.errors import FullrecallError, InputError, RunStopped
-from fullrecall.evaluation.progress import Counted
 from fullrecall.evaluation.run import RunOptions, evaluate
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Summary
 from fullrecall.report.text import ending
+from fullrecall.run.progress import Counted
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import UNOBSERVED
 from fullrecall.views import terminal
@@ -43,9 +43,9 @@ from fullrecall.views.summaries import summary_sheet
 if TYPE_CHECKING:
     from fullrecall.datasets.traces import Joined
     from fullrecall.datasets.trec import RunOrder
-    from fullrecall.evaluation.retrievers import RetrieverLike
     from fullrecall.report import Row
     from fullrecall.results.files.json_lines import Writer as LineWriter
+    from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.scorers import FindingScorer
 
 

@@ -10,10 +10,10 @@ import typer
 if TYPE_CHECKING:
     from fullrecall.judges import Judge
 
-KINDS = "lexical, embedded, nli:MODEL, openai:MODEL or anthropic:MODEL"
+KINDS = "lexical, nli:MODEL, openai:MODEL or anthropic:MODEL"
 
 _ENDPOINTS = ("openai", "anthropic")
-_GRADING = ("lexical", "embedded", "nli")
+_GRADING = ("lexical", "nli")
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def judge_of(options: JudgeOptions) -> Judge | None:
     if options.base_url is not None and kind not in _ENDPOINTS:
         raise typer.BadParameter("needs --judge openai:MODEL", param_hint="--base-url")
     match kind:
-        case "lexical" | "embedded" if not model:
-            from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
+        case "lexical" if not model:
+            from fullrecall.judges.local import LexicalJudge
 
-            return (LexicalJudge if kind == "lexical" else EmbeddedJudge)(threshold)
+            return LexicalJudge(threshold)
         case "nli" if model:
             from fullrecall.judges.cross_encoder import CrossEncoderJudge
 

@@ -74,7 +74,7 @@ def page(
     path = output or report[-1].with_suffix(".html")
     if path.suffix != ".html":
         raise typer.BadParameter(f"must end in .html, got {path.name!r}", param_hint="--output")
-    check_output(path, [*report, corpus])
+    check_output(path, [*report, corpus], replace=True)
     measures = tuple(measure or ())
     try:
         with noting():

@@ -1,6 +1,6 @@
 """What runs in a Python of its own: imports that may fail in any way, and must not take us along.
 
-    python -m fullrecall.cli.probe scipy fullrecall.cli.probe:word_vectors
+    python -m fullrecall.cli.probe scipy numpy
 
 prints for each name one line of JSON, the name and what is wrong with it; then nothing.
 """
@@ -13,20 +13,10 @@ import sys
 from importlib import import_module
 
 
-def word_vectors() -> None:
-    """Read the table of word vectors that the embedded judge goes by."""
-    from fullrecall.judges.lexical.static_embeddings import WordVectors
-
-    WordVectors().look_up(["word"])
-
-
-def problem_of(name: str) -> str:
-    """Import `module`, or call `module:function`; return what it raises, empty if nothing."""
-    module, _, function = name.partition(":")
+def problem_of(module: str) -> str:
+    """Import a module; return what it raises, empty if nothing."""
     try:
-        found = import_module(module)
-        if function:
-            getattr(found, function)()
+        import_module(module)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is what is asked for
         return " ".join(f"{type(error).__name__}: {error}".split())
     return ""

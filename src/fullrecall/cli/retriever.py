@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.retrievers import RetrieverLike
+    from fullrecall.run.retrievers import RetrieverLike
 
 
 def retriever_of(given: str) -> RetrieverLike:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fullrecall.cli.judge import KINDS
 from fullrecall.cli.layout import Command, Group
 from fullrecall.counts import counted
 
@@ -254,7 +255,7 @@ def complete(
         typer.Option(
             metavar="JUDGE",
             show_default=False,
-            help="lexical, embedded, or openai:MODEL. Default: lexical.",
+            help=f"{KINDS}. Default: lexical.",
         ),
     ] = None,
     base_url: _BaseUrl = None,
@@ -446,7 +447,7 @@ def _kinds(given: list[str]) -> Any:
 
 
 def _options(store: Path | None, calls: int | None, max_concurrency: int) -> ModelOptions:
-    from fullrecall.evaluation.budget import Budget
+    from fullrecall.run.budget import Budget
 
     budget = None if calls is None else Budget(calls=calls)
     return {"store": store, "budget": budget, "max_concurrency": max_concurrency}

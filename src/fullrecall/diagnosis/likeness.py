@@ -16,10 +16,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from fullrecall.context import Context
-from fullrecall.judges.language import language_of
-from fullrecall.judges.lexical.opposites import OPPOSITES
-from fullrecall.judges.lexical.rivals import rivals
-from fullrecall.judges.lexical.words import read_words
+from fullrecall.judges.words.languages import language_of
+from fullrecall.judges.words.opposites import opposites, rivals
+from fullrecall.judges.words.tokens import read_words
 
 _SENTENCE = re.compile(r"[.!?:;\n]\W*$")
 _LOWER = re.compile(r"[a-z]")
@@ -89,7 +88,7 @@ def difference(one: str, other: str) -> str:
         return "one of them denies it"
     added = sorted(theirs.words - ours.words)
     for word in sorted(ours.words - theirs.words):
-        excluded = rivals().get(word, frozenset()) | OPPOSITES.get(word, frozenset())
+        excluded = rivals().get(word, frozenset()) | opposites().get(word, frozenset())
         for other_word in added:
             if other_word in excluded:
                 return f"{other_word!r} for {word!r}"

@@ -8,7 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fullrecall.evaluation.work import score_one
+from fullrecall.run.work import score_one
 from fullrecall.sample import Sample
 from fullrecall.scorers.ids import IdRecall
 from fullrecall.scorers.scorer import Scorer
@@ -65,9 +65,7 @@ class ChunkScorer:
     """Scores chunks of samples."""
 
     def __init__(
-        self,
-        scorers: Sequence[Scorer],
-        as_sample: Callable[[object, int], Sample],
+        self, scorers: Sequence[Scorer], as_sample: Callable[[object, int], Sample]
     ) -> None:
         self._scorers = scorers
         self._as_sample = as_sample

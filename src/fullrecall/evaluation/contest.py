@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from fullrecall.errors import FullrecallError, ParameterError
 from fullrecall.evaluation.identity import identity_of
-from fullrecall.evaluation.retrievers import as_retriever
 from fullrecall.evaluation.run import SampleLike, as_samples, evaluate
 from fullrecall.measures import Measure
 from fullrecall.parameters import check_share
@@ -24,16 +23,16 @@ from fullrecall.results.bounds import CONFIDENCE, alpha_of
 from fullrecall.results.choice import Choice
 from fullrecall.results.race import Answer, Race, Record, check_handicaps, question_key
 from fullrecall.retrieval import Retriever
+from fullrecall.run.retrievers import as_retriever
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.budget import Budget
-    from fullrecall.evaluation.retrievers import RetrieverLike
-    from fullrecall.evaluation.served_store import ServedStore, Server
-    from fullrecall.evaluation.store import JobFile, Store
     from fullrecall.models.retries import Retries
+    from fullrecall.run.address import StoreLike
+    from fullrecall.run.budget import Budget
+    from fullrecall.run.retrievers import RetrieverLike
 
 CHARACTERS_PER_TOKEN = 4.0
 """What a token is taken for where nobody counts."""
@@ -48,7 +47,7 @@ class AskingOptions(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     retries: Retries | int
-    store: Store | ServedStore | JobFile | Server | str | Path | None
+    store: StoreLike | None
     budget: Budget | None
 
 

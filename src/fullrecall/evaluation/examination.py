@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,8 +39,9 @@ _ORDER = {"supported": 1.0, "partial": 0.5, "not_supported": 0.0, "contradicted"
 class Pair(NamedTuple):
     """A claim with contexts, and whether they support it in full.
 
-    `kind` is "labeled", or the detail of a true claim that was made false: "number", "negation",
-    "name", "confusion", "role", "language"; "language, true" are the true claims beside the last.
+    `kind` is "labeled", or the detail of a true claim that was made false, such as "number" or
+    "only" (`judges.falsification.edits`), or "language"; "language, true" are the true claims
+    beside the last.
     """
 
     claim: str
@@ -84,6 +86,8 @@ class Examination:
 
     `judge` is its name, `judgments` one for each pair, `usage` what the first run sent and paid,
     `seconds` how long it took. `report` holds the first run's labeled claims, for `calibrate`.
+    `rules` are the kinds of false claims that the judge has a rule of its own for: how often it
+    credits those says little about what it has none for.
     """
 
     judge: str
@@ -91,6 +95,7 @@ class Examination:
     usage: Usage
     seconds: float
     report: Report = field(repr=False, compare=False)
+    rules: frozenset[str] = frozenset()
 
     @cached_property
     def labeled(self) -> tuple[Judgment, ...]:
@@ -152,6 +157,19 @@ class Examination:
             count[2] += one.supported is None
         return {kind: (n, wrong, silent) for kind, (n, wrong, silent) in counts.items()}
 
+    def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
+        """Return the mean share of made-up false claims found supported, and over how many kinds.
+
+        Over the kinds that the judge has a rule for (`ruled`), or over the others; unscored claims
+        are left out. None without such a kind.
+        """
+        shares = [
+            wrong / (count - silent)
+            for kind, (count, wrong, silent) in self.errors.items()
+            if kind != LABELED and (kind in self.rules) is ruled and count > silent
+        ]
+        return (sum(shares) / len(shares), len(shares)) if shares else None
+
     @property
     def agreement(self) -> float | None:
         """The share of pairs with the same label in every run; None after a single one."""
@@ -170,8 +188,18 @@ class Examination:
             "auc": self.auc,
             "threshold": self.threshold,
             "false_claims": {
-                kind: {"claims": n, "supported": wrong, "unscored": silent}
+                kind: {
+                    "claims": n,
+                    "supported": wrong,
+                    "unscored": silent,
+                    "rule": kind in self.rules,
+                }
                 for kind, (n, wrong, silent) in self.errors.items()
+            },
+            "false_credit": {
+                name: None if told is None else {"mean": told[0], "kinds": told[1]}
+                for name, ruled in (("with a rule", True), ("without a rule", False))
+                for told in [self.false_credit(ruled=ruled)]
             },
             "agreement": self.agreement,
             "calls": self.usage.calls,
@@ -186,27 +214,30 @@ def examine(
     pairs: Iterable[Pair],
     *,
     details: bool = True,
+    per_kind: int | None = None,
     runs: int = 1,
     seed: int = 0,
     **options: Any,
 ) -> Examination:
     """Return how right a judge is on labeled pairs.
 
-    - `details`: also on true claims of these pairs with one detail made false, and on one true
-      and one false claim in each of thirteen languages.
+    - `details`: also on true claims of these pairs with one detail made false, in thirty kinds,
+      and on one true and one false claim in each of thirteen languages.
+    - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.
     - `runs`: judge all so many times, to see how often the labels agree. Each run asks anew.
     - `options`: those of `evaluate`, such as `store`, `budget`, `max_concurrency`; the store is
       that of the first run.
 
     Raises `InputError` without a pair, and what `evaluate` raises.
     """
-    if not isinstance(runs, int) or runs < 1:
-        raise ParameterError(f"runs must be at least 1, got {runs!r}")
+    for name, value in (("runs", runs), ("per_kind", 1 if per_kind is None else per_kind)):
+        if not isinstance(value, int) or value < 1:
+            raise ParameterError(f"{name} must be at least 1, got {value!r}")
     asked = list(pairs)
     if not asked:
         raise InputError("no labeled claims: pass at least one")
     if details:
-        asked += _false_details(asked, seed)
+        asked += _false_details(asked, seed, per_kind)
     labels: list[list[str | None]] = [[] for _ in asked]
     first: Report | None = None
     began = time.perf_counter()
@@ -230,6 +261,7 @@ def examine(
         reduce(Usage.plus, (row.results[0].usage for row in first.rows), Usage()),
         seconds,
         first,
+        frozenset(getattr(judge, "rules", ())),
     )
 
 
@@ -288,10 +320,16 @@ def _pair(row: Mapping[str, object]) -> Pair | None:
     return Pair(claim, tuple(contexts), supported=label == "supported", question=asked)
 
 
-def _false_details(pairs: Sequence[Pair], seed: int) -> Iterator[Pair]:
+def _false_details(pairs: Sequence[Pair], seed: int, per_kind: int | None) -> Iterator[Pair]:
     true = [(pair.claim, pair.contexts) for pair in pairs if pair.supported]
+    by_kind: defaultdict[str, list[Pair]] = defaultdict(list)
     for one in falsified(true, seed=seed):
-        yield Pair(one.false, one.contexts, supported=False, kind=one.detail)
+        made = Pair(one.false, one.contexts, supported=False, kind=one.detail)
+        by_kind[one.detail].append(made)
+    chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
+    for made_pairs in by_kind.values():
+        drawn = min(per_kind or len(made_pairs), len(made_pairs))
+        yield from chance.sample(made_pairs, drawn)
     for told in TRANSLATIONS.values():
         yield Pair(told.false, (told.context,), supported=False, kind="language")
         yield Pair(told.true, (told.context,), supported=True, kind="language, true")

@@ -15,29 +15,29 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from fullrecall.dataframes import is_frame
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError
-from fullrecall.evaluation.interruption import interruptible
-from fullrecall.evaluation.limits import Limits
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.report.text import ending
+from fullrecall.run.interruption import interruptible
+from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:
-    from fullrecall.evaluation.asker import Asker
-    from fullrecall.evaluation.budget import Budget
-    from fullrecall.evaluation.drivers import Run
-    from fullrecall.evaluation.progress import Meter, OnProgress
-    from fullrecall.evaluation.retrievers import RetrieverLike
-    from fullrecall.evaluation.served_store import ServedStore, Server
-    from fullrecall.evaluation.store import JobFile, Store
+    from pathlib import Path
+
     from fullrecall.results.files.formats import Writer
+    from fullrecall.run.address import StoreLike
+    from fullrecall.run.asker import Asker
+    from fullrecall.run.budget import Budget
+    from fullrecall.run.drivers import Run
+    from fullrecall.run.progress import Meter, OnProgress
+    from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.table.part import Part
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
@@ -76,7 +76,7 @@ class RunOptions(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     retries: Retries | int
-    store: Store | ServedStore | JobFile | Server | str | Path | None
+    store: StoreLike | None
     budget: Budget | None
     retriever: RetrieverLike | None
     progress: bool
@@ -131,7 +131,7 @@ def evaluate(
     reading `samples`, `sink` or `on_progress` raises.
     """
     from fullrecall.evaluation.chunks import takes_chunks
-    from fullrecall.evaluation.drivers import Run, rows_of
+    from fullrecall.run.drivers import Run, rows_of
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
@@ -176,7 +176,7 @@ async def aevaluate(
     `await model.aclose()` closes those of an `OpenAIChatModel`. A cancelled task ends the run;
     what a `store` has is kept.
     """
-    from fullrecall.evaluation.drivers import Run, arows_of
+    from fullrecall.run.drivers import Run, arows_of
 
     given = Options(**options)
     run = Run(check_scorers(scorers), given)
@@ -229,8 +229,8 @@ async def _aretrieved(
 
 
 def _asker(retriever: RetrieverLike, run: Run) -> Asker:
-    from fullrecall.evaluation.asker import Asker
-    from fullrecall.evaluation.retrievers import as_retriever
+    from fullrecall.run.asker import Asker
+    from fullrecall.run.retrievers import as_retriever
 
     limits = run.limits
     return Asker(
@@ -295,7 +295,7 @@ class _Scored:
 @contextmanager
 def _reporting(run: Run, options: Options, samples: object) -> Iterator[_Scored]:
     """Yield what takes the rows of the report; whatever ends the run goes with the report."""
-    from fullrecall.evaluation.progress import Meter, known_length
+    from fullrecall.run.progress import Meter, known_length
 
     report = Report([scorer.method for scorer in run.scorers])
     meter = Meter(

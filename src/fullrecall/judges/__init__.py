@@ -8,11 +8,11 @@ from fullrecall import lazy
 from fullrecall.errors import JudgeError
 
 if TYPE_CHECKING:
-    from fullrecall.judges.cascade import Cascade, VerbatimJudge
+    from fullrecall.judges.cascade import Cascade
     from fullrecall.judges.cross_encoder import CrossEncoderJudge
     from fullrecall.judges.judge import Ask, Citation, Flow, Judge, Verdict
-    from fullrecall.judges.lexical import EmbeddedJudge, LexicalJudge
     from fullrecall.judges.llm import LLMJudge
+    from fullrecall.judges.local import LexicalJudge
     from fullrecall.judges.panel import Panel
     from fullrecall.judges.prompts import Prompts
 
@@ -21,7 +21,6 @@ __all__ = [
     "Cascade",
     "Citation",
     "CrossEncoderJudge",
-    "EmbeddedJudge",
     "Flow",
     "Judge",
     "JudgeError",
@@ -29,7 +28,6 @@ __all__ = [
     "LexicalJudge",
     "Panel",
     "Prompts",
-    "VerbatimJudge",
     "Verdict",
 ]
 
@@ -38,14 +36,12 @@ _MODULES = {
     "Cascade": "cascade",
     "Citation": "judge",
     "CrossEncoderJudge": "cross_encoder",
-    "EmbeddedJudge": "lexical",
     "Flow": "judge",
     "Judge": "judge",
     "LLMJudge": "llm",
-    "LexicalJudge": "lexical",
+    "LexicalJudge": "local",
     "Panel": "panel",
     "Prompts": "prompts",
-    "VerbatimJudge": "cascade",
     "Verdict": "judge",
 }
 

@@ -1,121 +1,393 @@
 """Does a quote that stands there bear on its claim? What a machine can refuse without a model.
 
-A located quote proves nothing by being there: "of the" stands everywhere, "1,149 metres" stands
-in "is not 1,149 metres", too. A quote bears on a claim if it shares a content word, a number or
-a name with it, in a clause that is not denied where the claim is not; if the claim has numbers,
-the context has at least one of them; and of a claim that says more than two things the sentences
-around the quote have more than one: "Tolls were" stands beside any claim about tolls.
+A located quote proves nothing by being there: "of the" stands everywhere, and "opened in 1889"
+proves no claim about 1989. Thirteen rules compare the sentences that a quote stands in with the
+claim: numbers, units, months, negation, "only", order and roles. They refuse what they can show
+to differ; that a quote passes them does not say that it proves its claim. How much of what
+contradicts they refuse, by kind, is measured by `tests/benchmarks/quote_rules.py`. They are
+English; of other languages numbers and negation are compared.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fullrecall.judges.evidence import Location
-from fullrecall.judges.injection import instructions
-from fullrecall.judges.language import function_words, language_of
-from fullrecall.judges.lexical.words import Word, alike, read_words
+from fullrecall.judges.words.languages import function_words, language_of
+from fullrecall.judges.words.names import Name, names
+from fullrecall.judges.words.negations import denials, denied_keys, denies
+from fullrecall.judges.words.numbers import (
+    Number,
+    excludes,
+    follows_from,
+    may_stand_for,
+    months,
+    numbers,
+    weekdays,
+)
+from fullrecall.judges.words.opposites import opposites
+from fullrecall.judges.words.tokens import Word, alike, read_words
 
 Aim: TypeAlias = Literal["claim", "question", "entity", "context"]
 """What a quote is quoted for; a question's answer need not share a word with it."""
 
 _TELLING = 1.2  # words that weigh less are function words
-_UNSPACED = frozenset({"ja", "zh", "th"})
 _MOSTLY = 0.75
 _FEWEST = 2  # content words of a claim that a sentence can state in so many words
-_BEFORE = 160  # characters before a quote that may turn it round
 _SEVERAL = 3  # content words of a claim that one of them cannot prove
 _BESIDE = 400  # characters on either side of a quote in which its sentence and the next are sought
+_WITHIN = 3  # words on either side of an opposite of which one must be shared
+_AFTER_REPORT = 5  # content words after "it is a myth that"
+_LONGEST = 4_000  # characters of a claim, and of a quote, that are compared
+_MOST_NUMBERS = 60
+_MOST_NAMES = 8
 
-_NEGATIONS: Mapping[str, frozenset[str]] = {
-    code: frozenset(words.split())
-    for code, words in {
-        "en": "not no never none nor neither nobody nothing nowhere without cannot hardly",
-        "de": "nicht kein keine keinen keiner keinem keines nie niemals weder ohne",
-        "fr": "ne n pas jamais aucun aucune sans ni",
-        "es": "no nunca jamás ningún ninguno ninguna sin ni tampoco",
-        "it": "non mai nessun nessuno nessuna senza né",
-        "pt": "não nunca jamais nenhum nenhuma sem nem",
-        "nl": "niet geen nooit zonder noch",
-        "sv": "inte ej aldrig ingen inget inga utan icke",
-        "da": "ikke aldrig ingen intet uden",
-        "no": "ikke aldri ingen intet uten",
-        "pl": "nie nigdy żaden żadna żadne bez ani",
-        "cs": "ne není nejsou nebyl nebyla nebylo nikdy žádný žádná bez ani",
-        "fi": "ei eivät en emme älä ilman koskaan",
-        "tr": "değil yok hiç asla değildir",
-        "hu": "nem sem soha nincs nincsenek nélkül",
-        "ro": "nu nici niciodată fără",
-        "id": "tidak bukan tanpa belum",
-        "vi": "không chẳng chưa",
-        "ru": "не нет ни никогда без",
-        "uk": "не ні немає ніколи без",
-        "el": "δεν δε μη μην όχι ποτέ χωρίς",
-        "ar": "لا لم لن ليس ليست غير بدون",
-        "fa": "نیست نه بدون هرگز",
-        "he": "לא אין בלי אינו אינה",
-        "hi": "नहीं न बिना मत",
-    }.items()
-}
-_NEGATED_WITHOUT_SPACES: Mapping[str, Sequence[str]] = {
-    "zh": ("不是", "没有", "沒有", "並非", "并非", "不在", "从未", "未", "非", "不"),
-    "ja": ("ない", "なかった", "ません", "ではな", "じゃな", "ず、"),
-    "ko": ("않", "없", "아니", "못"),
-    "th": ("ไม่", "มิ"),
-}
-_NO_DENIAL = re.compile(
-    r"\bnot (?:only|just|merely|simply|until|long after)\b"
-    r"|\bno (?:later|earlier|fewer|less|more) than"
-    r"|\bno\. ?\d|\bnicht nur\b|\bnon seulement\b|\bno s[oó]lo\b|\bnon solo\b|\bnão s[óo]\b"
-    r"|不仅|不僅|不久|不同|だけでなく",
-    re.IGNORECASE,
-)
-_TURNED = re.compile(
-    r"\b(?:myths?|false(?:ly)?|untrue|wrong(?:ly)?|incorrect(?:ly)?|mistaken(?:ly)?|erroneous(?:ly)?|"
-    r"hoax|rumou?rs?|den(?:y|ies|ied)|debunk(?:s|ed)?|refut(?:e|es|ed)|disprov(?:e|es|ed|en)|"
-    r"misconception|contrary to|supposedly|allegedly|fictional(?:ly)?|pretend(?:s|ed)?|"
-    r"falsch(?:e|en|er|es)?|Irrtum|irrtümlich|Mythos|angeblich|faux|fausse|faussement|mythe|"
-    r"falso|falsa|mito|erróneamente|presuntamente|errado|onjuist|ten onrechte|ложь|миф|ложно|"
-    r"неверно|błędnie|fałszyw\w*)\b|误传|謠言|谣言|誤り|デマ",
-    re.IGNORECASE,
-)
-_CLAUSES = re.compile(r"[;!?。！？；\n]|\.(?=\s|$)|(?<!\d)[,，、]|[,，、](?!\d)|\s[–—]\s")  # noqa: RUF001
 _SENTENCE_END = re.compile(r"[!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
-_WORDS = re.compile(r"[^\W\d_]+")
+_CLAUSE_END = re.compile(r"[;,，、；!?。！？\n]|\.(?=\s|$)")  # noqa: RUF001
+_ORDER = {"before": "after", "after": "before", "until": "since", "since": "until"}
+_ONLY = frozenset(("only", "solely", "exclusively", "sole"))
+_ONLY_ALSO = _ONLY | frozenset(
+    "single just alone unique uniquely merely entire entirely all every except limited restricted "
+    "reserved exclusive nothing nobody none no".split()
+)
+_DIGITS = re.compile(r"\d[\d.,]*")
 
 
-def bears(target: str, context: str, parts: Sequence[Location], aim: Aim = "claim") -> bool:
+def bears(
+    target: str,
+    context: str,
+    parts: Sequence[Location],
+    aim: Aim = "claim",
+    beside: Sequence[str] = (),
+) -> bool:
     """Return whether what a quote says, at `parts` of the context, can prove the target.
 
-    An instruction to whoever judges is no evidence for anything, whatever it says.
+    `beside` are other quotes for it, where it takes several together.
     """
-    if not parts or _is_instruction(context, parts):
-        return False
-    quoted = [word for part in parts for word in _content(context[part.start : part.end])]
+    return not objection(target, context, parts, aim, beside)
+
+
+def objection(
+    target: str,
+    context: str,
+    parts: Sequence[Location],
+    aim: Aim = "claim",
+    beside: Sequence[str] = (),
+) -> str:
+    """Return why a quote cannot prove its target, as half a sentence; empty where it may."""
+    quoted = {word.key for part in parts for word in content_words(context[part.start : part.end])}
     if not quoted:
-        return False
-    if aim in ("question", "context"):
-        return True
-    wanted = {word.key for word in _content(target)}
-    numbers = {key for key in wanted if key[0] == "#"}
-    if numbers and numbers.isdisjoint(word.key for word in _read(context)):
-        return False
-    if not wanted:  # nothing but function words: "It is."
-        return True
-    spoken, asked = language_of(context), language_of(target)
-    language = spoken or asked or "en"
-    denies = _denies(target, language)
-    # Texts of two languages share names and numbers alone.
-    is_alike = aim == "claim" and asked in (None, spoken)
-    return (not is_alike or _is_about(wanted, context, parts)) and any(
-        not wanted.isdisjoint(word.key for word in _content(clause))
-        and (denies or not _is_denied(clause, before, after, language))
-        for part in parts
-        for clause, before, after in _clauses(context, part)
+        return "says nothing"
+    wanted = content_keys(target)
+    if aim in ("question", "context") or not wanted:  # "It is."
+        return ""
+    quote = " ".join(_around(context, part) for part in parts)
+    if not (wanted & quoted or wanted & content_keys(quote)):
+        return "shares no word with it"
+    return "" if aim == "entity" else _claim_objection(target, context, parts, quote, beside)
+
+
+def _claim_objection(
+    claim: str, context: str, parts: Sequence[Location], quote: str, beside: Sequence[str]
+) -> str:
+    spoken, asked = language_of(context), language_of(claim)
+    is_alike = asked in (None, spoken)
+    if is_alike and not _is_about(content_keys(claim), context, parts):
+        return "is about something else"
+    pair = _Pair(claim, quote, _near(context, parts), beside)
+    if (spoken or asked or "en") != "en":
+        return _objection_elsewhere(pair, spoken or "", is_alike=is_alike)
+    return next((reason for rule, reason in RULES.items() if rule(pair)), "")
+
+
+class _Pair:
+    """A claim, the whole sentences of its quote, and what stands near: the sentence before, the
+    context's first, and other quotes for the claim."""  # noqa: D205, D209
+
+    def __init__(self, claim: str, quote: str, near: str, beside: Sequence[str]) -> None:
+        self.claim = claim[:_LONGEST]
+        self.quote = quote[:_LONGEST]
+        self.near = " ".join([near, *beside])[:_LONGEST]
+
+    @cached_property
+    def claimed(self) -> Sequence[Number]:
+        return numbers(self.claim)[:_MOST_NUMBERS]
+
+    @cached_property
+    def said(self) -> Sequence[Number]:
+        return numbers(self.quote)[:_MOST_NUMBERS]
+
+    @cached_property
+    def said_near(self) -> Sequence[Number]:
+        return [*self.said, *numbers(self.near)[:_MOST_NUMBERS]]
+
+    @cached_property
+    def claim_keys(self) -> frozenset[str]:
+        return content_keys(self.claim)
+
+    @cached_property
+    def quote_keys(self) -> frozenset[str]:
+        return content_keys(self.quote)
+
+    @cached_property
+    def is_opposed(self) -> bool:
+        """Whether one side has an opposite of a word of the other: it turns a negation round."""
+        return any(
+            not opposites().get(key, _NONE).isdisjoint(self.quote_keys) for key in self.claim_keys
+        )
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _other_unit(pair: _Pair) -> bool:
+    """Whether a number of the claim stands in the quote with another unit or scale of its sort."""
+    return any(
+        not may_stand_for(number, pair.said_near)
+        and any(
+            _digits(number) == _digits(other)
+            and (number.scale != other.scale or number.unit != other.unit)
+            and (number.sort == other.sort or not (number.unit and other.unit))
+            for other in pair.said
+        )
+        for number in pair.claimed
     )
+
+
+def _other_count(pair: _Pair) -> bool:
+    """Whether what the claim counts is counted in the quote by other numbers alone."""
+    for number in pair.claimed:
+        if not number.nouns or number.sort in ("year", "code"):
+            continue
+        counting = [other for other in pair.said if number.nouns[0] in other.nouns[:2]]
+        counting = [other for other in counting if other.sort == number.sort]
+        if counting and not follows_from(number, counting):
+            return True
+    return False
+
+
+def _other_number(pair: _Pair) -> bool:
+    """Whether another number stands in the quote between words that stand around the claim's."""
+    for number in pair.claimed:
+        if follows_from(number, pair.said_near):
+            continue
+        before, after = _beside_number(pair.claim, number)
+        for other in pair.said:
+            left, right = _beside_number(pair.quote, other)
+            if excludes(number, other) and (
+                (before and before == left) or (after and after == right)
+            ):
+                return True
+    return False
+
+
+def _lacks_number(pair: _Pair) -> bool:
+    """Whether a number of the claim is neither there nor near, and another of its sort is."""
+    return any(
+        not follows_from(number, pair.said_near)
+        and any(excludes(number, other) for other in pair.said)
+        for number in pair.claimed
+    )
+
+
+def _other_month(pair: _Pair) -> bool:
+    return any(
+        of(pair.claim) - of(pair.quote) - of(pair.near) and of(pair.quote) - of(pair.claim)
+        for of in (months, weekdays)
+    )
+
+
+def _other_order(pair: _Pair) -> bool:
+    """Whether the claim is before what the quote is after, or until what it is since."""
+    claimed, said = _read(pair.claim), _read(pair.quote)
+    turned = {word.written for word in claimed} & _ORDER.keys()
+    return any(
+        not (_following(claimed, word) & _following(said, word))
+        and _following(claimed, word) & _following(said, _ORDER[word])
+        for word in turned
+    )
+
+
+def _following(words: Sequence[Word], written: str) -> set[str]:
+    return {
+        word.key
+        for at, found in enumerate(words)
+        if found.written == written
+        for word in words[at + 1 : at + 1 + _AFTER_REPORT]
+        if _tells(word)
+    }
+
+
+def _opposite(pair: _Pair) -> bool:
+    """Whether an opposite of a word of the claim stands beside a word of the claim, undenied."""
+    listed = opposites()
+    claimed = [word for word in _read(pair.claim) if word.key in listed]
+    if not claimed:
+        return False
+    said = _read(pair.quote)
+    denied = denied_keys(pair.claim), denied_keys(pair.quote)
+    return any(
+        other.key in listed[word.key]
+        and word.key not in pair.quote_keys
+        and other.key not in pair.claim_keys
+        and (word.key in denied[0]) == (other.key in denied[1])
+        and _neighbors(_read(pair.claim), word) & _neighbors(said, other)
+        for word in claimed[:_MOST_NUMBERS]
+        for other in said
+    )
+
+
+def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
+    at = words.index(word)
+    return {
+        w.key for w in words[max(0, at - _WITHIN) : at + _WITHIN + 1] if w is not word and _tells(w)
+    }
+
+
+def _denies_more(pair: _Pair) -> bool:
+    """Whether the claim calls something false, or failed, and the quote denies nothing."""
+    return denies(pair.claim, "en", ("implied", "reported")) and not _denies_anything(pair.quote)
+
+
+def _is_reported(pair: _Pair) -> bool:
+    """Whether the quote calls false what the claim states, before or after it states it."""
+    if _denies_anything(pair.claim):
+        return False
+    said = [word for word in _read(pair.quote) if _tells(word)]
+    for denial in denials(pair.quote, "en"):
+        if denial.kind == "plain":
+            continue
+        governed = [word for word in said if denial.end <= word.start][:_AFTER_REPORT]
+        if denial.kind == "reported" and not _goes_on(pair.quote[denial.end : denial.clause_end]):
+            governed += [word for word in said if word.end <= denial.start][-_AFTER_REPORT:]
+        if any(word.key in pair.claim_keys for word in governed):
+            return True
+    return False
+
+
+def _goes_on(clause: str) -> bool:
+    """Whether a clause says what it is that is false: "is wrong about"."""
+    return any(map(str.isalnum, clause))
+
+
+def _is_denied(pair: _Pair) -> bool:
+    """Whether the quote negates a word of the claim, which denies nothing."""
+    if _denies_anything(pair.claim) or pair.is_opposed:
+        return False
+    return not denied_keys(pair.quote).isdisjoint(pair.claim_keys)
+
+
+def _is_stated(pair: _Pair) -> bool:
+    """Whether the claim negates a word that the quote states."""
+    if _denies_anything(pair.quote) or pair.is_opposed:
+        return False
+    return not denied_keys(pair.claim).isdisjoint(pair.quote_keys)
+
+
+def _lacks_only(pair: _Pair) -> bool:
+    if _ONLY.isdisjoint(word.written for word in _read(pair.claim)):
+        return False
+    said = {word.written for word in _read(f"{pair.quote} {pair.near}")}
+    return said.isdisjoint(_ONLY_ALSO)
+
+
+def _exchanged(pair: _Pair) -> bool:
+    """Whether two names have changed places around a word: "Ann beat Bo", "Bo beat Ann"."""
+    claimed = names(pair.claim)[:_MOST_NAMES]
+    if len(claimed) < 2:  # noqa: PLR2004 - one name has no other to change with
+        return False
+    said = names(pair.quote)[: 2 * _MOST_NAMES]
+    return any(
+        _turns(pair, (first, second), (other, another))
+        for first, second in pairwise(claimed)
+        for other, another in pairwise(said)
+        if set(first.keys) & set(another.keys) and set(second.keys) & set(other.keys)
+        and not set(first.keys) & set(second.keys)
+    )  # fmt: skip
+
+
+def _turns(pair: _Pair, claimed: tuple[Name, Name], said: tuple[Name, Name]) -> bool:
+    mine = pair.claim[claimed[0].end : claimed[1].start]
+    its = pair.quote[said[0].end : said[1].start]
+    shared = content_keys(mine) & content_keys(its)
+    return bool(shared) and _is_passive(mine) == _is_passive(its)
+
+
+def _is_passive(between: str) -> bool:
+    return "by" in between.split()
+
+
+RULES: Mapping[Callable[[_Pair], bool], str] = {
+    _other_unit: "gives a number in another unit",
+    _other_count: "counts another number of them",
+    _other_order: "has another order in time",
+    _opposite: "states the opposite",
+    _denies_more: "denies nothing, and it does",
+    _other_number: "has another number in its place",
+    _is_reported: "calls false what it states",
+    _other_month: "has another month or day",
+    _exchanged: "has the names in other roles",
+    _lacks_only: "does not say that it is the only one",
+    _is_denied: "negates what it states",
+    _is_stated: "states what it negates",
+    _lacks_number: "has another number, and not the one that it has",
+}
+"""The rules in their order, each with what it says of a quote that it refuses."""
+
+
+def _objection_elsewhere(pair: _Pair, language: str, *, is_alike: bool) -> str:
+    """Compare numbers and negation alone, in a language other than English."""
+    claimed = {word.key for word in content_words(pair.claim) if word.is_number}
+    if claimed and claimed.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):
+        return "has none of its numbers"
+    if not is_alike or denies(pair.claim, language):
+        return ""
+    kinds: tuple[Literal["plain"], Literal["reported"]] = ("plain", "reported")
+    clauses = [clause for clause in _CLAUSE_END.split(pair.quote) if clause.strip()]
+    sharing = [clause for clause in clauses if content_keys(clause) & pair.claim_keys]
+    denied = [clause for clause in sharing if denies(clause, language, kinds)]
+    return "negates what it states" if sharing and len(denied) == len(sharing) else ""
+
+
+def _denies_anything(text: str) -> bool:
+    return bool(denials(text, "en"))
+
+
+def _digits(number: Number) -> str:
+    written = _DIGITS.search(number.text)
+    return written[0].rstrip(".,") if written else number.text.split()[0].lower()
+
+
+def _beside_number(text: str, number: Number) -> tuple[str, str]:
+    """Return the words on either side of a number, as keys; empty where there is none."""
+    before = _read(text[max(0, number.start - 40) : number.start])
+    after = _read(text[number.end : number.end + 40])
+    return (
+        before[-1].key if before and _tells(before[-1]) else "",
+        after[0].key if after and _tells(after[0]) else "",
+    )
+
+
+def _around(context: str, part: Location) -> str:
+    """Return the whole sentences that a part of a quote stands in."""
+    start = max(0, part.start - _BESIDE)
+    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, part.start)]
+    end = _SENTENCE_END.search(context, max(part.start, part.end - 1), part.end + _BESIDE)
+    first = stops[-1] if stops else start
+    return context[first : end.end() if end else part.end + _BESIDE].strip()
+
+
+def _near(context: str, parts: Sequence[Location]) -> str:
+    """Return the sentence before a quote, and the context's first."""
+    start = max(0, parts[0].start - 2 * _BESIDE)
+    stops = [match.end() for match in _SENTENCE_END.finditer(context, start, parts[0].start)]
+    before = context[stops[-2] if len(stops) > 1 else start : parts[0].start]
+    head = _SENTENCE_END.search(context, 0, _BESIDE)
+    return f"{before} {context[: head.end() if head else _BESIDE]}"
 
 
 def _is_about(wanted: Collection[str], context: str, parts: Sequence[Location]) -> bool:
@@ -150,10 +422,10 @@ def states(context: str, claim: str) -> bool:
     if not wanted <= content_keys(context):
         return False
     language = language_of(context) or "en"
-    denies = _denies(claim, language)
+    is_denial = denies(claim, language)
     return any(
         wanted <= content_keys(sentence)
-        and denies == (_denies(sentence, language) or _TURNED.search(sentence) is not None)
+        and is_denial == denies(sentence, language, ("plain", "reported"))
         for sentence in _SENTENCE_END.split(context)
     )
 
@@ -163,99 +435,35 @@ def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
 
     It has every number and name that one of them has, and three quarters of the content words.
     """
-    told = {word.key: word for word in _content(claim)}
+    told = {word.key: word for word in content_words(claim)}
     shares = [told.keys() & content_keys(context) for context in contexts]
     union = set().union(*shares)
     vital = {key for key in union if told[key].is_number or told[key].is_capitalised}
     return [vital <= share and len(share) >= _MOSTLY * len(union) for share in shares]
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=2_048)
 def content_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words, numbers and names of a text."""
-    return frozenset([word.key for word in _content(text)])
+    return frozenset([word.key for word in content_words(text)])
 
 
 @lru_cache(maxsize=1_024)
 def _beginnings(claim: str) -> Sequence[str]:
-    return [word.written[:4] for word in _content(claim) if not word.is_number]
-
-
-def content_words(text: str) -> tuple[Word, ...]:
-    """Return the content words, numbers and names of a text, in order."""
-    return _content(text)
-
-
-def is_denial(text: str) -> bool:
-    """Return whether a text has a negation of its language."""
-    return _denies(text, language_of(text) or "en")
+    return [word.written[:4] for word in content_words(claim) if not word.is_number]
 
 
 @lru_cache(maxsize=4_096)
-def _content(text: str) -> tuple[Word, ...]:
-    functional = _functional(language_of(text))
-    return tuple(
-        [
-            word
-            for word in _read(text)
-            if word.is_number or (word.weight >= _TELLING and word.written not in functional)
-        ]
-    )
+def content_words(text: str) -> tuple[Word, ...]:
+    """Return the content words, numbers and names of a text, in order."""
+    functional = function_words(language_of(text)) | function_words("en")
+    return tuple([word for word in _read(text) if _tells(word) and word.written not in functional])
 
 
-@cache
-def _functional(language: str | None) -> frozenset[str]:
-    return function_words(language) | function_words("en")
+def _tells(word: Word) -> bool:
+    return word.is_number or word.weight >= _TELLING
 
 
 @lru_cache(maxsize=1_024)
 def _read(text: str) -> tuple[Word, ...]:
     return tuple(read_words(text))
-
-
-def _is_instruction(context: str, parts: Sequence[Location]) -> bool:
-    spans = instructions(context)
-    return any(part.start < end and start < part.end for part in parts for start, end in spans)
-
-
-def _clauses(context: str, part: Location) -> Iterator[tuple[str, str, str]]:
-    """Yield each clause of a quote, what its sentence says before it, and what after it."""
-    start = part.start
-    ends = [match.start() for match in _CLAUSES.finditer(context, part.start, part.end)]
-    for end in [*ends, part.end]:
-        if context[start:end].strip():
-            yield context[start:end], _before(context, start), _after(context, end)
-        start = end + 1
-
-
-def _before(context: str, start: int) -> str:
-    said = context[max(0, start - _BEFORE) : start]
-    stops = [match.end() for match in _SENTENCE_END.finditer(said)]
-    return said[stops[-1] :] if stops else said
-
-
-def _after(context: str, end: int) -> str:
-    said = context[end : end + _BEFORE]
-    stop = _SENTENCE_END.search(said)
-    return said[: stop.start()] if stop else said
-
-
-def _is_denied(clause: str, before: str, after: str, language: str) -> bool:
-    """Whether a clause, the words of its own clause before it, or its sentence deny it."""
-    stops = [match.end() for match in _CLAUSES.finditer(before)]
-    own = before[stops[-1] :] if stops else before
-    if _denies(f"{own} {clause}", language):
-        return True
-    return _TURNED.search(f"{before} {clause} {after}") is not None
-
-
-def _denies(text: str, language: str) -> bool:
-    """Whether a text has a negation of its language."""
-    said = _NO_DENIAL.sub(" ", text)
-    if language in _NEGATED_WITHOUT_SPACES:
-        return any(word in said for word in _NEGATED_WITHOUT_SPACES[language])
-    words = {word.lower() for word in _WORDS.findall(said)}
-    known = _NEGATIONS.get(language, frozenset())
-    if not words.isdisjoint(known):
-        return True
-    return language == "en" and re.search(r"n['\u2019]t\b", said) is not None

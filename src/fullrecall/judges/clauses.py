@@ -1,66 +1,247 @@
 """The facts of a sentence: where two are joined, each stands as a claim of its own.
 
-English only, by form: "France is in Western Europe and its capital is Paris" is two facts, since
-what follows "and" has a subject and a verb of its own. Its pronoun is replaced by the first
-subject, so that the fact stands alone. Sentences in other languages are left whole.
+English only, by form. What follows "and" is a fact of its own where it has a subject and a verb
+("France is in Western Europe and its capital is Paris"), or a verb that shares the subject ("she
+was born in Germany and developed relativity"): pronoun and missing subject are replaced by the
+first one's, so that the fact stands alone. Where the form leaves room for doubt, and in other
+languages, the sentence stays whole.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from fullrecall.judges.language import language_among, language_of
-from fullrecall.judges.sentences import is_heading, sentences
+from fullrecall.judges.sentences import statements
+from fullrecall.judges.words.languages import language_among, language_of
 
-_VERB = (
-    r"(?:is|are|was|were|has|have|had|can|could|will|would|may|might|must|should|does|do|did|"
-    r"became|becomes|contains?|includes?|lies|lay|stands?|stood|covers?|covered|holds?|held|"
-    r"won|lost|led|made|makes?|began|begins?|ended|ends|died|lives?|lived|works?|worked|wrote|"
-    r"writes?|built|opened|closed|received|[a-z]{3,}(?:ed|es))"
+_BE = frozenset("is are was were".split())
+_FINITE = _BE | frozenset(
+    "has have had can could will would may might must should does do did became becomes began "
+    "begins bought brought broke built came caught chose drew fell felt fought found gave grew "
+    "held kept knew laid lay led left lies lost made meant met ran reached said sang sat sent "
+    "sold sought spent spoke stood struck swam taught thought told took wore won wrote allows "
+    "belongs consists contains depends describes enables gets gives goes includes keeps lives "
+    "makes occurs produces provides receives reduces remains replaces requires sends serves "
+    "takes writes".split()
 )
-_PRONOUN = r"(?:[Ii]ts|[Ii]t|[Hh]e|[Ss]he|[Tt]hey|[Tt]heir|[Hh]is|[Hh]er)"
-# A pronoun and its verb, or a phrase of at most six words that begins with an article or a name.
-_JOINED = re.compile(
-    rf"(?:,|;)?\s+and\s+(?=(?:{_PRONOUN}\s+(?:[\w'’-]+\s+){{0,4}}?{_VERB}\b"  # noqa: RUF001
-    rf"|(?:[Tt]he|[Aa]n?|[Tt]his|[Tt]hese|[A-Z][\w'’-]+)\s+(?:[\w'’-]+\s+){{0,5}}?{_VERB}\b))"  # noqa: RUF001
-    r"|;\s+"
+"""Words that are hardly ever anything but a verb with a subject."""
+_BASES = frozenset(("have", "do"))
+_MODALS = frozenset("to can could will would may might must should does do did".split())
+_INTRANSITIVE = frozenset(
+    "died moved worked lived remained served returned graduated emigrated became fell grew rose "
+    "went retired settled ended started lasted belonged continued resigned studied trained played "
+    "performed campaigned traveled travelled joined married".split()
 )
-_SUBJECT = re.compile(
-    rf"^((?:The\s+|A\s+|An\s+)?(?:[\w'’.-]+\s+){{0,4}}?[\w'’.-]+)\s+{_VERB}\b"  # noqa: RUF001
+_ARTICLES = frozenset("the a an this these its their his her our".split())
+_DETERMINERS = _ARTICLES | frozenset("it him them all each one two many".split())
+_PREPOSITIONS = frozenset(
+    "in on at by to for from with as of into under over after before between through during since "
+    "until across against near within without about around along".split()
 )
-_OWN_VERB = re.compile(rf"\b{_VERB}\b")
-_BOTH = re.compile(r"\bboth\b|\bbetween\b|\beither\b", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"^(?:its|their|his|her)\s+", re.IGNORECASE)
-_PERSONAL = re.compile(r"^(?:it|he|she|they)\s+", re.IGNORECASE)
+_PERSONAL = frozenset(("it", "he", "she", "they"))
+_POSSESSIVE = frozenset(("its", "their", "his", "her"))
+_ADVERBS = frozenset("later then also subsequently still now finally soon eventually".split())
+_PAIRS = frozenset(("both", "between", "either", "neither"))
+_REPORTS = frozenset("if that unless until whether why how or".split())
+_UNSURE = _REPORTS | frozenset(
+    "nobody none nor no not never only when while because although though which who whom whose "
+    "where what".split()
+)
+"""Words that may reach over what follows "and": who denies, asks, conditions or reports."""
+_ENDS_SUBJECT = (_PREPOSITIONS - {"of"}) | {"and", "that", "which", "who"}
+_CLAUSE = 20  # words in which a modal may govern
+_MOST_SUBJECT = 8  # words
+_MOST_BEFORE_VERB = 6  # words of a second subject
+_HANGING = 2  # words after an article that may still wait for their noun
+_FEWEST_VERB = 4  # letters, as "used" has
 
 
 def facts_of(text: str) -> list[str]:
-    """Return the facts of a text, in order; headings ("To deploy to AKS:") state none.
+    """Return the facts of what a text states, in order; headings and questions state none.
 
     A text of headings alone is returned as its sentences: something must be claimed by it.
     """
-    whole = sentences(text)
-    told = [sentence for sentence in whole if not is_heading(sentence)] or whole
-    return [fact for sentence in told for fact in _facts(sentence, text)]
+    return [fact for sentence in statements(text) for fact in _facts(sentence, text)]
 
 
 def _facts(sentence: str, text: str) -> list[str]:
+    words = sentence.split()
+    if len(words) < _MOST_BEFORE_VERB or not any(w == "and" or w.endswith(";") for w in words):
+        return [sentence]
     if language_among(sentence, [text]) != "en" or language_of(sentence) is None:
         return [sentence]
-    parts = _JOINED.split(sentence)
-    if len(parts) == 1 or _BOTH.search(parts[0]):
+    verb = next((at for at in range(1, len(words)) if _is_verb(words, at)), None)
+    if verb is None or words[0] in ("#", "|", ">"):
         return [sentence]
-    if any(_OWN_VERB.search(part) is None for part in parts):
+    joints = _joints(words, verb)
+    if not joints:
         return [sentence]
-    found = _SUBJECT.match(parts[0])
-    subject = found[1] if found else ""
-    return [parts[0].rstrip(",;. ") + ".", *(_alone(part, subject) for part in parts[1:])]
+    subject = _subject(words, verb)
+    if not subject and any(joint.shares for joint in joints):
+        return [sentence]
+    ends = [joint.end for joint in joints[1:]] + [len(words)]
+    pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
+    thing = _object(pieces[-1]) if joints[-1].shares else ()
+    first: Sequence[str] = words[: joints[0].end]
+    if len(first) == verb + 1:
+        first = _with_object(first, thing)
+    return [
+        " ".join(first).rstrip(",;. ") + ".",
+        *(
+            _alone(_with_object(piece, thing) if len(piece) == 1 else piece, subject, joint)
+            for piece, joint in zip(pieces, joints, strict=True)
+        ),
+    ]
 
 
-def _alone(part: str, subject: str) -> str:
-    """Return a joined fact as a sentence: its first pronoun gives way to the first subject."""
-    owner = f"{subject}'" if subject.endswith("s") else f"{subject}'s"
-    if subject:
-        part = _POSSESSIVE.sub(f"{owner} ", _PERSONAL.sub(f"{subject} ", part))
-    part = part[0].upper() + part[1:]
-    return part if part[-1] in ".!?" else f"{part}."
+def _object(words: Sequence[str]) -> Sequence[str]:
+    """Return what follows the verb of a fact where it is an object: "produced the film"."""
+    thing = words[1:]
+    return thing if thing and thing[0].lower() in _DETERMINERS else ()
+
+
+def _with_object(words: Sequence[str], thing: Sequence[str]) -> Sequence[str]:
+    """Return a fact that ends in its verb with the object that it shares: "wrote the film"."""
+    last = words[-1].rstrip(",")
+    return words if last in _INTRANSITIVE else [*words[:-1], last, *thing]
+
+
+class _Joint(NamedTuple):
+    """Where one fact ends and the next begins; `shares` if the next has no subject of its own.
+
+    `auxiliary` is the verb that the next one shares: "was" of "was built and opened".
+    """
+
+    end: int
+    start: int
+    shares: bool = False
+    auxiliary: str = ""
+
+
+def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
+    """Return the joints of a sentence; none where it is not certain what they join."""
+    found: list[_Joint] = []
+    listed: list[_Joint] = []  # after commas: a list if an "and" ends it
+    plain = [word.lower().strip(",;()\"'") for word in words]
+    if not _PAIRS.isdisjoint(plain):
+        return []
+    reach = next((at for at, word in enumerate(plain) if _reaches(word)), len(words))
+    report = next((at for at, word in enumerate(plain) if word in _REPORTS), len(words))
+    for at in range(verb, len(words) - 1):
+        is_last = words[at] == "and" or words[at].endswith(";")
+        if not is_last and (not words[at].endswith(",") or words[at + 1] == "and"):
+            continue
+        joint = _joint(words, at if words[at] == "and" else at + 1, at + 1, verb)
+        if joint is None or at > (reach if joint.shares else report):
+            listed = []
+        elif is_last:
+            found += [one for one in listed if one.shares == joint.shares] + [joint]
+            listed = []
+        else:
+            listed.append(joint)
+    return found
+
+
+def _reaches(word: str) -> bool:
+    return word in _UNSURE or word.endswith(("n't", "n\u2019t"))
+
+
+def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | None:
+    """Return the joint of what ends at `end` and begins at `start`; None where it is none."""
+    if _has_own_subject(words, start):
+        return _Joint(end, start)
+    at = start + (words[start] in _ADVERBS or words[start].endswith("ly"))
+    following = words[at + 1] if at + 1 < len(words) else ""
+    word = words[at].rstrip(",.;") if at < len(words) else ""
+    shared = _Joint(end, start, shares=True)
+    if word in _BASES and not _MODALS.isdisjoint(words[max(verb, start - _CLAUSE) : start]):
+        return None  # "wants to win and have a say"
+    if word in _FINITE or _is_present(word, following):
+        return shared
+    if not _is_past(word) or word in _INTRANSITIVE or _begins_object(following):
+        return shared if _is_past(word) or word in _INTRANSITIVE else None
+    bare = following.strip(",.;").lower()
+    is_complete = not bare or bare in _PREPOSITIONS or words[at][-1] in ".,"
+    if _hangs(words, end) and (words[verb] in _BE or not is_complete):
+        return None  # "a fast and automated process", "the old and abandoned house"
+    return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]) if is_complete else "")
+
+
+def _auxiliary(words: Sequence[str]) -> str:
+    """Return the verb of a passive: "was" of "was built", "has been"; nothing of an active."""
+    if words[1:2] in (["been"], ["be"]):
+        return " ".join(words[:2])
+    return words[0] if words[0] in _BE and words[1:2] != ["born"] else ""
+
+
+def _begins_object(word: str) -> bool:
+    return word.lower() in _DETERMINERS or word[:1].isupper() or word[:1].isdigit()
+
+
+def _hangs(words: Sequence[str], end: int) -> bool:
+    """Whether the last words before `end` may be an article with adjectives only."""
+    before = words[max(0, end - _HANGING) : end]
+    return any(word.lower() in _ARTICLES for word in before) and not before[-1].endswith(",")
+
+
+def _has_own_subject(words: Sequence[str], start: int) -> bool:
+    """Whether a pronoun, or a short phrase with an article or a name, has a verb of its own."""
+    word = words[start]
+    if word.lower() not in _PERSONAL | _POSSESSIVE | _ARTICLES and not word[:1].isupper():
+        return False
+    for at in range(start + 1, min(start + _MOST_BEFORE_VERB + 1, len(words))):
+        if words[at - 1].endswith((",", ";")) or words[at] in _ENDS_SUBJECT:
+            return False
+        if _is_verb(words, at):
+            return True
+    return False
+
+
+def _subject(words: Sequence[str], verb: int) -> str:
+    """Return the words before the first verb; nothing where they are more than a subject."""
+    subject = words[:verb]
+    if subject[-1] in _ADVERBS or subject[-1].endswith("ly"):
+        subject = subject[:-1]
+    plain = [word.lower().strip(",") for word in subject]
+    if not subject or len(subject) > _MOST_SUBJECT or not _UNSURE.isdisjoint(plain):
+        return ""
+    commas = sum(word.endswith(",") for word in subject)
+    return " ".join(subject) if not commas or (commas == 1 and plain[0] in _PREPOSITIONS) else ""
+
+
+def _is_verb(words: Sequence[str], at: int) -> bool:
+    word = words[at].rstrip(",.;")
+    if word in _FINITE:
+        return words[at - 1].lower() not in _ARTICLES
+    if _is_past(word):
+        return words[at - 1].lower() not in _ARTICLES | _PREPOSITIONS
+    following = words[at + 1] if at + 1 < len(words) else ""
+    return _is_present(word, following) and words[at - 1].lower() not in _ARTICLES
+
+
+def _is_past(word: str) -> bool:
+    return len(word) >= _FEWEST_VERB and word.endswith("ed") and word.isalpha() and word.islower()
+
+
+def _is_present(word: str, following: str) -> bool:
+    """Whether a word is a verb in -s: "encrypts the", but not "metrics of"."""
+    if not (len(word) >= _FEWEST_VERB and word.endswith("s") and word.isalpha() and word.islower()):
+        return False
+    return _begins_object(following)
+
+
+def _alone(words: Sequence[str], subject: str, joint: _Joint) -> str:
+    """Return a joined fact as a sentence, with the first subject for its pronoun or for none."""
+    fact = list(words)
+    if fact[-1] == "and":
+        fact.pop()
+    if joint.shares:
+        fact = [subject, joint.auxiliary, *fact]
+    elif subject and fact[0].lower() in _PERSONAL:
+        fact[0] = subject
+    elif subject and fact[0].lower() in _POSSESSIVE:
+        fact[0] = f"{subject}'" if subject.endswith("s") else f"{subject}'s"
+    sentence = " ".join(filter(None, fact)).rstrip(",; ")
+    sentence = sentence[0].upper() + sentence[1:]
+    return sentence if sentence[-1] in ".!?" else f"{sentence}."

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judges.clauses import facts_of
 from fullrecall.judges.judge import Ask, Citation, Flow, Kind, Relation, Verdict
-from fullrecall.judges.pair_scorers import PairScorer, Scored, load
+from fullrecall.judges.pair_scorers import PairScorer, Scored, load, stamp_of
 from fullrecall.judges.sentences import sentences
 from fullrecall.models.chat import ChatRequest, Completion, Message
 
@@ -196,7 +196,9 @@ class CrossEncoderJudge:
 
     @property
     def _pairs(self) -> PairModel:
-        return _pair_model(self.model, self.batch_size, self.max_length, self.device)
+        return _pair_model(
+            self.model, self.batch_size, self.max_length, self.device, stamp_of(self.model)
+        )
 
 
 class _Best(NamedTuple):
@@ -338,7 +340,14 @@ class _Waiting:
 
 
 @lru_cache(maxsize=8)
-def _pair_model(model: str, batch_size: int, max_length: int, device: str | None) -> PairModel:
+def _pair_model(
+    model: str,
+    batch_size: int,
+    max_length: int,
+    device: str | None,
+    stamp: tuple[tuple[str, int, int], ...],  # a changed folder is read anew
+) -> PairModel:
+    del stamp
     return PairModel(load(model, max_length=max_length, device=device), batch_size)
 
 

@@ -26,6 +26,7 @@ _LONGEST_ALIGNED = 400
 """Characters of a quote that is aligned: time grows with their cube. A longer one has to be the
 same words."""
 
+_MOST_PLACES = 1_000  # of one quote in a context that are looked at
 _FEWEST_TO_MISSPELL = 4
 _BETWEEN = "\0"  # words as one string
 _FEWEST_WORDS = 2  # of each part of a quote with more than one ellipsis
@@ -33,7 +34,7 @@ _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
 _UNEVEN = re.compile(r"\A\s|\s\s|\s\Z")
 _SPACES = {number: " " for number in range(128) if chr(number).isspace()}
-_ELLIPSIS = re.compile(r"\s*(?:\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,})\s*")
+_ELLIPSIS = re.compile(r"\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,}+")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d«»„"
 # What a model leaves out of a quote, or a page puts in: footnote marks and the numbers of lists.
 _FOOTNOTE = re.compile(
@@ -152,7 +153,7 @@ def locate(quote: str, context: str | Folded, *, least: float = 0.9) -> Location
 def locate_parts(quote: str, context: str | Folded, *, least: float = 0.9) -> tuple[Location, ...]:
     """Return where each part of `quote` between ellipses stands, as `locate`; none if one fails."""
     folded = Folded(context) if isinstance(context, str) else context
-    parts = [part for part in _ELLIPSIS.split(quote.strip()) if _WORD.search(part)]
+    parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
     if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
         return ()
     found: list[Location] = []
@@ -192,7 +193,9 @@ def _occurrences(quote: str, folded: Folded) -> Iterator[Location]:
     if not wanted or not _says_enough(quote, folded.text):
         return
     at = folded.text.find(wanted)
-    while at >= 0:
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            return
         if _is_whole_words(folded.text, at, at + len(wanted)):
             yield folded.location(at, at + len(wanted), 1.0)
         at = folded.text.find(wanted, at + 1)

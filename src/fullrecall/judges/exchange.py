@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from fullrecall.judges.bearing import Aim, bears
+from fullrecall.judges.bearing import Aim, objection
 from fullrecall.judges.evidence import Folded, locate, locate_parts
 from fullrecall.judges.judge import Ask, Citation, Flow, Verdict
 from fullrecall.judges.prompts import Prompts
@@ -35,7 +35,7 @@ class Matter(NamedTuple):
 
 @dataclass(frozen=True)
 class Exchange:
-    """How a model is asked; `requote` asks once more for a quote that is not verified."""
+    """How a model is asked; `requote` asks once more for a replacement of a quote that is none."""
 
     model: ChatModel
     prompts: Prompts
@@ -44,10 +44,16 @@ class Exchange:
     sample: int = 0
     requote: bool = False
 
-    def verdicts(self, matter: Matter, heard: Completion | None = None) -> Flow[dict[int, Verdict]]:
+    def verdicts(
+        self,
+        matter: Matter,
+        heard: Completion | None = None,
+        is_void: Callable[[Mapping[int, Verdict]], bool] = lambda _: False,
+    ) -> Flow[dict[int, Verdict]]:
         """Return a verdict for each target; one without a valid verdict has a problem.
 
-        `heard` is the first reply, on all targets, where it is there already.
+        `heard` is the first reply, on all targets, where it is there already. Nothing is asked
+        again of verdicts that are void.
         """
         window = _Window(matter)
         verdicts: dict[int, Verdict] = {}
@@ -73,7 +79,7 @@ class Exchange:
                     unproven = {n: window.unproven(n, v) for n, v in fresh.items()}
                     problems |= {n: said for n, said in unproven.items() if said}
                     requoted |= {n for n, said in unproven.items() if said}
-            if not problems:
+            if not problems or is_void(verdicts):
                 break
         return verdicts
 
@@ -149,7 +155,7 @@ class _Window:
 
     def is_proven(self, number: int, verdict: Verdict) -> bool:
         """Whether a verdict's credit rests on a verified quote, or on all if it needs them all."""
-        found = [self._is_verified(number, citation) for citation in verdict.citations]
+        found = [not self._objection(number, verdict, one) for one in verdict.citations]
         return bool(found) and (all(found) if verdict.together else any(found))
 
     def mends(self, number: int, verdict: Verdict) -> bool:
@@ -162,18 +168,30 @@ class _Window:
         """Return what to say of a verdict that lacks a verified quote; empty where it has one."""
         if verdict.label not in ("supported", "partial") or self.is_proven(number, verdict):
             return ""
-        index, quote = next(one for one in verdict.citations if not self._is_verified(number, one))
+        refused = ((one, self._objection(number, verdict, one)) for one in verdict.citations)
+        (index, quote), reason = next((one, why) for one, why in refused if why)
         shown = f"the quote {quote[:60]!r}" if quote.strip() else "an empty quote"
         return (
-            f"{shown} from context {index + 1} is no evidence: copy the words that state it from "
-            "that context, verbatim, or change the verdict"
+            f"{shown} from context {index + 1} {reason}: replace it by other words of that "
+            "context that state the claim, verbatim, or change the verdict"
         )
 
-    def _is_verified(self, number: int, citation: Citation) -> bool:
+    def _objection(self, number: int, verdict: Verdict, citation: Citation) -> str:
+        """Return why a citation proves nothing, as half a sentence; empty where it may."""
         context = citation.context + 1
         parts = locate_parts(citation.quote, self.fold(context))
+        if not parts:
+            return "is not there"
         target = self.matter.targets[number]
-        return bears(target, self.matter.window[context], parts, self.matter.aim)
+        beside = others_together(verdict, citation)
+        return objection(target, self.matter.window[context], parts, self.matter.aim, beside)
+
+
+def others_together(verdict: Verdict, citation: Citation) -> tuple[str, ...]:
+    """Return the other quotes of a verdict that needs them all; none of one that does not."""
+    if not verdict.together:
+        return ()
+    return tuple(quote for index, quote in verdict.citations if (index, quote) != citation)
 
 
 def is_proven(matter: Matter, number: int, verdict: Verdict) -> bool:

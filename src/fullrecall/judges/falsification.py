@@ -2,34 +2,42 @@
 
 The claims are the user's own, which the contexts support; each edit changes one word or two. So no
 label is needed, and what a judge still supports is an error of a known kind.
+
+A kind that a judge has a rule for says how well the rule works. The others, which are most, say how
+closely it reads.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from functools import cache, partial
+from importlib.resources import files
+from itertools import permutations
+from typing import NamedTuple, TypeAlias
 
-from fullrecall.judges.language import function_words, language_of
-from fullrecall.judges.lexical.frequencies import zipf_frequencies
-from fullrecall.judges.lexical.words import read_words
-from fullrecall.judges.sentences import sentences
+from fullrecall.judges.words.data import lines
+from fullrecall.judges.words.languages import language_of
+from fullrecall.judges.words.names import names
+from fullrecall.judges.words.numbers import MONTHS, Number, may_stand_for, months, numbers
+from fullrecall.judges.words.tokens import read_words
 
-Detail: TypeAlias = Literal["number", "negation", "name", "confusion", "role"]
-"""What is exchanged: a number for one that stands nowhere, a "not" put in or taken out, a name for
-another text's (name) or for another one of its own contexts (confusion), two names for each other
-(role)."""
-
-DETAILS: tuple[Detail, ...] = get_args(Detail)
-
-_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?![\w]|[.,]\d)")
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*")  # noqa: RUF001
-_FIRST_NAME = re.compile(r"^(?:The\s+)?([A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+)*)")  # noqa: RUF001
-_NOT = re.compile(r"\b(?:not|never)\s+|n['’]t\b", re.IGNORECASE)  # noqa: RUF001
 _AUXILIARY = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|will|would|may|must|should|does|did)\b(?! not\b)"
 )
+_NOT = re.compile(r"\b(?:not|never)\s+|n['’]t\b", re.IGNORECASE)  # noqa: RUF001
+_SCALES = ("thousand", "million", "billion")
+_UNITS = (
+    "metres kilometres miles feet inches|meters kilometers yards|kilograms pounds tonnes grams|"
+    "seconds minutes hours days weeks months years|dollars euros pounds|percent degrees|"
+    "km miles m|kg pounds"
+).split("|")
+_TRIES = 50
+
+Edit: TypeAlias = Callable[["_Claim", random.Random], "str | None"]
 
 
 class Falsified(NamedTuple):
@@ -37,128 +45,226 @@ class Falsified(NamedTuple):
 
     claim: str
     false: str
-    detail: Detail
+    detail: str
     contexts: tuple[str, ...]
+
+
+class _Claim(NamedTuple):
+    """A claim to edit: its contexts, and the names in other claims and contexts."""
+
+    text: str
+    contexts: Sequence[str]
+    other_names: Sequence[str]
+
+    def with_(self, start: int, end: int, new: str) -> str:
+        return self.text[:start] + new + self.text[end:]
 
 
 def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
     """Yield each claim with each detail that it has changed; claims come with their contexts.
 
-    English only, but for numbers: negation and names are found by English forms.
+    English only, but for numbers: the others are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    names = sorted({name for claim, contexts in claims for name in _names(claim, contexts)})
-    for claim, contexts in claims:
-        for detail in DETAILS:
-            if detail != "number" and language_of(claim) not in ("en", None):
+    known = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
+    for text, contexts in claims:
+        claim = _Claim(text, contexts, known)
+        is_english = language_of(text) in ("en", None)
+        for detail, edit in edits().items():
+            if not is_english and detail != "number":
                 continue
-            false = _EDITS[detail](claim, contexts, names, chance)
-            if false is not None and false != claim:
-                yield Falsified(claim, false, detail, tuple(contexts))
+            false = edit(claim, chance)
+            if false is not None and false != text:
+                yield Falsified(text, false, detail, tuple(contexts))
 
 
-_Edit: TypeAlias = Callable[[str, Sequence[str], Sequence[str], random.Random], str | None]
+@cache
+def edits() -> Mapping[str, Edit]:
+    """Return what makes a claim false, by kind; each returns None where it finds nothing to edit.
+
+    - number: another one, which stands in no context; number elsewhere: one of another statement.
+    - unit, scale, month; name: of another text; confusion: of the same contexts; role: two names
+      exchanged; opposite, another of its kind (rival); negation: a "not" put in or taken out.
+    - what `falsifications.json` lists: words put in, before or after the claim, or exchanged.
+    """
+    text = files(__package__).joinpath("falsifications.json").read_text(encoding="utf-8")
+    listed: dict[str, dict[str, list[str]]] = json.loads(text)
+    found: dict[str, Edit] = {
+        "number": _number,
+        "number elsewhere": _number_elsewhere,
+        "unit": _unit,
+        "scale": _scale,
+        "month": _month,
+        "name": _name,
+        "confusion": _confusion,
+        "role": _role,
+        "negation": _negation,
+        "opposite": partial(_replaced, by="opposites.txt"),
+        "rival": partial(_replaced, by="kinds.txt"),
+    }
+    for form, edit in (
+        ("after auxiliary", _put_in), ("before", _led), ("after", _ended), ("exchanged", _exchanged)
+    ):  # fmt: skip
+        for kind, options in listed[form].items():
+            name = f"{kind}, exchanged" if kind in found else kind
+            found[name] = partial(edit, options=options)
+    return found
 
 
-def _number(
-    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
-) -> str | None:
-    del names
-    found = list(_NUMBER.finditer(claim))
-    if not found:
+def _number(claim: _Claim, chance: random.Random) -> str | None:
+    own = [number for number in numbers(claim.text) if number.in_digits]
+    if not own:
         return None
-    match = chance.choice(found)
-    there = {word.key for text in (claim, *contexts) for word in read_words(text)}
-    for _ in range(50):
-        other = "".join(str(chance.randint(1, 9)) if c.isdigit() else c for c in match[0])
-        if next(read_words(other)).key not in there:
-            return claim[: match.start()] + other + claim[match.end() :]
+    number = chance.choice(own)
+    said = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
+    there = {word.key for text in (claim.text, *claim.contexts) for word in read_words(text)}
+    for _ in range(_TRIES):
+        drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
+        (new, *_) = numbers(drawn) or [None]
+        is_absent = there.isdisjoint(word.key for word in read_words(drawn) if word.is_number)
+        if new is not None and is_absent and not may_stand_for(new, said):
+            return claim.with_(number.start, number.end, drawn)
     return None
 
 
-def _negation(
-    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
-) -> str | None:
-    del contexts, names, chance
-    if _NOT.search(claim):
-        return re.sub(r"\s+", " ", _NOT.sub("", claim, count=1))
-    match = _AUXILIARY.search(claim)
-    return claim[: match.end()] + " not" + claim[match.end() :] if match else None
+def _number_elsewhere(claim: _Claim, chance: random.Random) -> str | None:
+    """Exchange a number for one of its sort that the contexts have in another place."""
+    own = numbers(claim.text)
+    pairs = [
+        (number, other)
+        for number in own
+        for text in claim.contexts
+        for other in numbers(text)
+        if number.in_digits and other.in_digits and other.sort == number.sort
+        and not may_stand_for(other, own)
+    ]  # fmt: skip
+    if not pairs:
+        return None
+    number, other = chance.choice(pairs)
+    return claim.with_(number.start, number.end, other.text)
 
 
-def _name(
-    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
-) -> str | None:
-    text = " ".join(contexts)
-    return _renamed(claim, contexts, [name for name in names if not _shares(name, text)], chance)
+def _unit(claim: _Claim, chance: random.Random) -> str | None:
+    for kind in _UNITS:
+        found = [match for unit in kind.split()
+                 for match in re.finditer(rf"(?<=\d)[ -]{unit}\b", claim.text)]  # fmt: skip
+        if found:
+            match = chance.choice(found)
+            others = [unit for unit in kind.split() if unit != match[0][1:]]
+            return claim.with_(match.start() + 1, match.end(), chance.choice(others))
+    return None
 
 
-def _confusion(
-    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
-) -> str | None:
-    del names
-    stated = (sentence for context in contexts for sentence in sentences(context))
-    there = sorted({name for sentence in stated for name in _names(sentence, contexts)})
-    return _renamed(claim, contexts, there, chance)
+def _scale(claim: _Claim, chance: random.Random) -> str | None:
+    scaled = [number for number in numbers(claim.text) if number.scale in _SCALES]
+    if not scaled:
+        return None
+    number: Number = chance.choice(scaled)
+    other = chance.choice([scale for scale in _SCALES if scale != number.scale])
+    return claim.with_(number.start, number.end, number.text.replace(number.scale, other))
+
+
+def _month(claim: _Claim, chance: random.Random) -> str | None:
+    there = {month for text in (claim.text, *claim.contexts) for month in months(text)}
+    own = [month.capitalize() for month in sorted(months(claim.text))]
+    others = [month.capitalize() for month in MONTHS if month not in there]
+    return _renamed(claim, own, others, chance)
+
+
+def _name(claim: _Claim, chance: random.Random) -> str | None:
+    text = " ".join(claim.contexts)
+    others = [name for name in claim.other_names if not _shares(name, text)]
+    return _renamed(claim, _names(claim.text), others, chance)
+
+
+def _confusion(claim: _Claim, chance: random.Random) -> str | None:
+    there = sorted({name for context in claim.contexts for name in _names(context)})
+    return _renamed(claim, _names(claim.text), there, chance)
 
 
 def _renamed(
-    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
+    claim: _Claim, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
     """Return the claim with one of its names exchanged for one of these, of as many words."""
-    own = _names(claim, contexts)
-    others = [name for name in names if not _shares(name, claim)]
+    others = [name for name in others if not _shares(name, claim.text)]
     if not own or not others:
         return None
     mine = chance.choice(own)
     like = [name for name in others if len(name.split()) == len(mine.split())] or others
-    return re.sub(rf"\b{re.escape(mine)}\b", lambda _: chance.choice(like), claim, count=1)
+    return re.sub(rf"\b{re.escape(mine)}\b", lambda _: chance.choice(like), claim.text, count=1)
+
+
+def _role(claim: _Claim, chance: random.Random) -> str | None:
+    own = _names(claim.text)
+    if len(own) < 2:  # noqa: PLR2004 - two to exchange
+        return None
+    one, other = sorted(chance.sample(own, 2), key=claim.text.index)
+    start, end = claim.text.index(one), claim.text.index(other)
+    between = claim.text[start + len(one) : end]
+    return claim.with_(start, end + len(other), other + between + one)
+
+
+def _negation(claim: _Claim, chance: random.Random) -> str | None:
+    if _NOT.search(claim.text):
+        return re.sub(r"\s+", " ", _NOT.sub("", claim.text, count=1))
+    return _put_in(claim, chance, options=["not"])
+
+
+def _replaced(claim: _Claim, chance: random.Random, *, by: str) -> str | None:
+    """Exchange a word for another of which it makes the statement false."""
+    known = _excluding(by)
+    found = [word for word in read_words(claim.text)
+             if word.written in known and not word.is_capitalised]  # fmt: skip
+    if not found:
+        return None
+    word = chance.choice(found)
+    return claim.with_(word.start, word.end, chance.choice(known[word.written]))
+
+
+@cache
+def _excluding(name: str) -> Mapping[str, Sequence[str]]:
+    """Return for each word of a list, as written, the others that exclude it."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for line in lines(name):
+        for group in line.split(","):
+            for word, other in permutations(group.split(), 2):
+                found[word].append(other)
+    return found
+
+
+def _put_in(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
+    match = _AUXILIARY.search(claim.text)
+    return claim.with_(match.end(), match.end(), f" {chance.choice(options)}") if match else None
+
+
+def _led(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str:
+    word, *_ = claim.text.split(" ", 1)
+    is_name = any(name.start == 0 for name in names(claim.text)) or word.isupper()
+    text = claim.text if is_name else claim.text[:1].lower() + claim.text[1:]
+    return f"{chance.choice(options)} {text}"
+
+
+def _ended(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str:
+    text = claim.text.rstrip()
+    body = text.rstrip(".!")
+    return f"{body} {chance.choice(options)}{text[len(body) :] or '.'}"
+
+
+def _exchanged(claim: _Claim, chance: random.Random, *, options: Sequence[str]) -> str | None:
+    known = dict(option.split() for option in options)
+    found = [word for word in read_words(claim.text) if word.written in known]
+    if not found:
+        return None
+    word = chance.choice(found)
+    new = known[word.written]
+    return claim.with_(word.start, word.end, new.capitalize() if word.is_capitalised else new)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of a text as they are written there, each once; no part of another."""
+    found = list(dict.fromkeys(name.text for name in names(text) if len(name.text) > 2))  # noqa: PLR2004
+    return [name for name in found if not any(name != other and name in other for other in found)]
 
 
 def _shares(name: str, text: str) -> bool:
     return any(part in text for part in re.findall(r"\w{3,}", name))
-
-
-def _role(
-    claim: str, contexts: Sequence[str], names: Sequence[str], chance: random.Random
-) -> str | None:
-    del names
-    own = _names(claim, contexts)
-    if len(own) < 2:  # noqa: PLR2004 - two to exchange
-        return None
-    one, other = sorted(chance.sample(own, 2), key=claim.index)
-    start, end = claim.index(one), claim.index(other)
-    between = claim[start + len(one) : end]
-    return claim[:start] + other + between + one + claim[end + len(other) :]
-
-
-_EDITS: Mapping[Detail, _Edit] = {
-    "number": _number,
-    "negation": _negation,
-    "name": _name,
-    "confusion": _confusion,
-    "role": _role,
-}
-
-
-def _names(claim: str, contexts: Sequence[str]) -> list[str]:
-    """Return the names of a claim, as far as capitals tell, in order, each once.
-
-    A first word alone is one if it is no frequent English word, or if the contexts show it.
-    """
-    first = _FIRST_NAME.match(claim)
-    found = [first[1]] if first and _is_name(first[1], contexts) else []
-    found += [match[0] for match in _NAME.finditer(claim)]
-    known = function_words("en")
-    kept = [name for name in found if name.lower() not in known and len(name) > 2]  # noqa: PLR2004
-    return [
-        name
-        for name in dict.fromkeys(kept)
-        if not any(name != other and name in other for other in kept)
-    ]
-
-
-def _is_name(first: str, contexts: Sequence[str]) -> bool:
-    if " " in first or first.lower() not in zipf_frequencies():
-        return True
-    return any(match[0] == first for context in contexts for match in _NAME.finditer(context))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fullrecall.judges.origin import parted
 from fullrecall.judges.partition import fault
 from fullrecall.judges.prompts import Prompts
-from fullrecall.judges.replies import json_values, text_items
+from fullrecall.judges.replies import is_placeholder, json_values, text_items
 from fullrecall.models.chat import ChatRequest, Completion, Failure
 
 _MOST_CLAIMS = 200
@@ -68,7 +68,7 @@ def listed_claims(text: str) -> list[str]:
 
     Of a reply that was cut off the list counts, if it is whole: nothing but verdicts is missing.
     """
-    values = json_values(text)
+    values = [value for value in json_values(text) if not _is_example(value)]
     if not values:
         return []
     first, *others = values
@@ -83,3 +83,8 @@ def listed_claims(text: str) -> list[str]:
     if not all(isinstance(claim, str) and claim.strip() for claim in first):
         return []
     return [claim.strip() for claim in first]
+
+
+def _is_example(value: object) -> bool:
+    claims = value.get("claims") if isinstance(value, dict) else None
+    return isinstance(claims, list) and len(claims) == 1 and is_placeholder(claims[0])

@@ -56,7 +56,9 @@ class Verdict:
     same target that help too, from other windows or contexts: each stands by itself. `votes` are
     the verdicts of a panel, one for each judge: credit at a rank is then their median. `judge`
     names the one that settled it before the last of a cascade was asked; empty otherwise.
-    `contested` says which context tried to instruct the judge, where one did.
+    `contested` says which contexts moved the verdicts, where some did. `verified` tells whether
+    the model, shown its quotes and the target alone, found that they support it; None where it was
+    not asked.
     """
 
     label: Label | None
@@ -68,6 +70,7 @@ class Verdict:
     judge: str = ""
     votes: tuple[Verdict, ...] = ()
     contested: str = ""
+    verified: bool | None = None
 
 
 Kind: TypeAlias = Literal["claims", "questions", "entities"]

@@ -66,6 +66,9 @@ _LABELS: Mapping[str, Label] = {
 def label_of(word: object) -> Label | None:
     """Return the label that a word means, letter case and marks aside; None where it is unclear.
 
-    "false" is not read: it may say that a claim is contradicted, or that it is not supported.
+    The word "false" is not read: it may say that a claim is contradicted, or that it is not
+    supported. A boolean has two values alone, so false is all that is not supported.
     """
+    if isinstance(word, bool):
+        return "supported" if word else "not_supported"
     return _LABELS.get(_plain(word)) if isinstance(word, str) else None

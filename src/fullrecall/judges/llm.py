@@ -6,24 +6,32 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal, TypeAlias, get_args
 
 from fullrecall.errors import JudgeError, ParameterError
-from fullrecall.judges.exchange import Exchange, Matter
+from fullrecall.judges.exchange import Exchange, Matter, is_proven
 from fullrecall.judges.flow import side_by_side
-from fullrecall.judges.injection import instructions
+from fullrecall.judges.guard import Guard
+from fullrecall.judges.hints import seems_to_instruct, without_hints
 from fullrecall.judges.joint import ClaimList, listing
 from fullrecall.judges.judge import Ask, Flow, Kind, Relation, Verdict
 from fullrecall.judges.origin import digest, parted
 from fullrecall.judges.prompts import Prompts
-from fullrecall.judges.quarantine import Quarantine
 from fullrecall.judges.replies import text_items
+from fullrecall.judges.reviews import Reviews, verified
 from fullrecall.judges.verdicts import merged
 from fullrecall.judges.windows import windows
 from fullrecall.models.chat import ChatModel, ChatRequest, Completion
 
+GuardMode: TypeAlias = Literal["hints", "canaries"]
+Verification: TypeAlias = Literal["rules", "model"]
+
 _SplitKey = tuple[str, str, str | None]
 
 _ITEMS: Mapping[Relation, str] = {"claim": "claims", "question": "questions", "entity": "entities"}
+
+INSTRUCTED = "a context seems to instruct the judge, and no other words of it help"
+APART = "a context seems to instruct the judge: it was judged apart"
 
 _MOST_SPLITS = 10_000
 """Texts of which is remembered how they were split: the judge stays small, whatever it judged."""
@@ -44,9 +52,16 @@ class LLMJudge:
     - `requote`: asks once more for a quote that is not verified. Scorers with `require_evidence`
       set it themselves.
 
-    A context that instructs the judge is judged apart, so that it touches nothing but itself; a
-    verdict that denies what stands in a context in so many words is judged again, context by
-    context. `Verdict.contested` says so.
+    - `verify`: how quotes are checked. "rules" compares each with its claim by rules; "model" asks
+      once more, in one request for all credited claims of a sample that shows each claim with its
+      quote and no context.
+    - `guard`: "canaries" puts claims with a known verdict into every request for claims; where a
+      context moves them, contexts are judged in smaller groups, and those that move every verdict
+      are left out. "hints" does so only for a context that seems to speak to the judge, apart
+      from the others.
+
+    A verdict that denies what stands in a context in so many words is judged again, context by
+    context. `Verdict.contested` says which contexts were left out, and what was judged again.
     """
 
     model: ChatModel
@@ -56,6 +71,8 @@ class LLMJudge:
     prompts: Prompts = field(default_factory=Prompts)
     sample: int = 0
     requote: bool = False
+    verify: Verification = "rules"
+    guard: GuardMode = "hints"
     _splits: dict[_SplitKey, tuple[Completion, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -67,6 +84,10 @@ class LLMJudge:
                 "OpenAIChatModel(…) of fullrecall.models.openai, got "
                 f"{type(self.model).__name__}"
             )
+        for name, choices in (("verify", Verification), ("guard", GuardMode)):
+            if getattr(self, name) not in get_args(choices):
+                listed = ", ".join(map(repr, get_args(choices)))
+                raise ParameterError(f"{name} must be one of {listed}, got {getattr(self, name)!r}")
         for name, least in (("claims_per_call", 1), ("window", 100), ("reasks", 0), ("sample", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
@@ -83,7 +104,12 @@ class LLMJudge:
         sampled = f",sample={self.sample}" if self.sample else ""
         how = f"{self.claims_per_call}/{self.window}/{self.reasks}"
         quoting = ",requote" if self.requote else ""
-        return f"llm:{self.model.name}:prompts-{self.prompts.name}:{how}{sampled}{quoting}"
+        checking = ",verify=model" if self.verify == "model" else ""
+        guarded = ",guard=canaries" if self.guard == "canaries" else ""
+        return (
+            f"llm:{self.model.name}:prompts-{self.prompts.name}:"
+            f"{how}{sampled}{quoting}{checking}{guarded}"
+        )
 
     def __dask_tokenize__(self) -> tuple[str, str]:
         return type(self).__qualname__, self.name
@@ -155,17 +181,18 @@ class LLMJudge:
         """Return the claims of a text, and one verdict for each, in order: by one request.
 
         The request lists the claims and judges them where the text is met for the first time and
-        the contexts fit in one window; it shows none that instruct the judge. Its list counts if
-        it is all of the text and nothing else; otherwise the text is split without contexts. From
-        then on the claims of this text are fixed, and are only judged.
+        the contexts fit in one window; it shows none that seems to instruct the judge, and is not
+        sent with `guard="canaries"`. Its list counts if it is all of the
+        text and nothing else; otherwise the text is split without contexts. From then on the
+        claims of this text are fixed, and are only judged.
 
         At most this takes as many requests as `split` and `attribute` do, with `reasks=0` one
         more. Raises `JudgeError` where the text cannot be split.
         """
         numbered = dict(enumerate(contexts, start=1))
-        shown = windows({n: t for n, t in numbered.items() if not instructions(t)}, self.window)
+        shown = windows(self._plain(numbered), self.window)
         request = self.prompts.split(text, kind="claims", question=question)
-        if len(shown) == 1:
+        if len(shown) == 1 and self.guard == "hints":
             request = replace(
                 self.prompts.split_and_attribution(text, shown[0], question=question),
                 sample=self.sample,
@@ -211,14 +238,42 @@ class LLMJudge:
                 relation,
             )
 
+        asked = dict(enumerate(targets, start=1))
         numbered = dict(enumerate(contexts, start=1))
-        quarantine = Quarantine(dict(enumerate(targets, start=1)), numbered, matter, relation)
-        found = yield from side_by_side(quarantine.judged(self._exchange, self.window, heard))
-        verdicts = {n: merged([one[n] for one in found]) for n in quarantine.targets}
-        verdicts |= yield from quarantine.denied(verdicts, self._exchange, self.window)
+        exchange = self._exchange
+        guard = Guard(exchange, matter, relation, must_prove=self.guard == "hints")
+        plain = self._plain(numbered)
+        found = yield from side_by_side(
+            [
+                guard.verdicts(asked, window)
+                if self.guard == "canaries"
+                else exchange.verdicts(matter(asked, window), heard)
+                for window in windows(plain, self.window)
+            ]
+            + [
+                _marked(guard.verdicts(asked, window))
+                for number, text in numbered.items()
+                if number not in plain
+                for window in windows({number: text}, self.window)
+            ]
+        )
+        verdicts = {n: merged([each[n] for each in found]) for n in asked}
+        heeded = {n: text for n, text in numbered.items() if n not in guard.left_out}
+        reviews = Reviews(asked, heeded, matter, exchange)
+        if relation == "claim" and len(numbered) > 1:
+            verdicts |= yield from reviews.denied(verdicts, self.window)
         if len(found) > 1:
-            verdicts |= yield from quarantine.in_parts(verdicts, self._exchange)
-        return list(verdicts.values())
+            verdicts |= yield from reviews.in_parts(verdicts)
+        judged = list(verdicts.values())
+        if self.verify == "rules":
+            return judged
+        return (yield from verified(judged, targets, contexts, exchange))
+
+    def _plain(self, contexts: Mapping[int, str]) -> dict[int, str]:
+        """Return the contexts that are judged together; with hints, others are judged apart."""
+        if self.guard == "canaries":
+            return dict(contexts)
+        return {n: text for n, text in contexts.items() if not seems_to_instruct(text)}
 
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
@@ -232,27 +287,38 @@ class LLMJudge:
             return Matter(asked, window, request, "contexts", "context", on_itself=True)
 
         numbered = dict(enumerate(contexts, start=1))
-        quarantine = Quarantine(numbered, numbered, matter, "claim")
-        shown = windows(quarantine.plain, self.window)
-        for number, text in quarantine.suspect.items():
-            shown += windows({number: text}, self.window)
+        suspect = {n for n, text in numbered.items() if seems_to_instruct(text)}
+        shown = windows({n: t for n, t in numbered.items() if n not in suspect}, self.window)
+        for number in sorted(suspect):  # apart, so that they touch nothing but themselves
+            shown += windows({number: numbered[number]}, self.window)
         found = yield from side_by_side(
             [self._exchange.verdicts(matter(window, window)) for window in shown]
         )
-        return [
-            quarantine.said(
-                number,
-                merged([one[number] for one in found if number in one]),
-                matter({number: text}, {number: text}),
-            )
-            for number, text in numbered.items()
-        ]
+        verdicts = {n: merged([each[n] for each in found if n in each]) for n in numbered}
+        for number in suspect:
+            verdict = verdicts[number]
+            shown_alone = {number: without_hints(numbered[number])}
+            is_credited = verdict.label in ("supported", "partial")
+            if is_credited and not is_proven(matter(shown_alone, shown_alone), number, verdict):
+                verdicts[number] = Verdict("not_supported", contested=INSTRUCTED)
+        return list(verdicts.values())
 
     @property
     def _exchange(self) -> Exchange:
         return Exchange(
-            self.model, self.prompts, self.claims_per_call, self.reasks, self.sample, self.requote
+            self.model,
+            self.prompts,
+            self.claims_per_call,
+            self.reasks,
+            self.sample,
+            self.requote and self.verify == "rules",
         )
+
+
+def _marked(judging: Flow[dict[int, Verdict]]) -> Flow[dict[int, Verdict]]:
+    """Return verdicts that say that their context was judged apart."""
+    verdicts = yield from judging
+    return {n: replace(v, contested=v.contested or APART) for n, v in verdicts.items()}
 
 
 def _lists_items(completion: Completion) -> bool:

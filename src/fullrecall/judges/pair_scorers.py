@@ -5,15 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from fullrecall.errors import MissingExtraError, ParameterError
 
-_SUPPORTS = ("entail", "support", "consistent", "faithful", "attributable", "true", "yes")
+_SUPPORTS = re.compile("entail|support|consisten|faithful|attributable|factual|grounded|true|yes")
+_DENIES = re.compile("^(?:no$|not|non|un|in|dis|false)|contradict|refut|hallucinat")
 _END = 8_000_000  # bytes of a file's beginning and end that identify it
-_DENIES = ("contradict", "refut", "inconsistent", "unsupport", "not_", "false", "no")
+_PROBES = (
+    "The cat is sleeping on the sofa.",
+    "The company opened a new office in Paris.",
+    "Water boils at one hundred degrees.",
+    "She finished the marathon in four hours.",
+)
+"""Each entails itself and none of the others: what a model says of them shows how it reads."""
+_CLEAR = 0.1
+"""How much more support a sentence gives itself than another, for a model to tell them apart."""
+_READ = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
 class Scored(NamedTuple):
@@ -40,16 +52,21 @@ class PairScorer(Protocol):
 
 
 class Head(NamedTuple):
-    """What a model's outputs mean: their number, and which of them is what."""
+    """What a model's outputs mean: their number, and which of them is what.
+
+    `is_denial` tells of a single output that it speaks against the claim.
+    """
 
     outputs: int
     support: int
     contradiction: int | None = None
+    is_denial: bool = False
 
     def read(self, logits: Sequence[float]) -> Scored:
         """Return the score that one row of logits gives."""
         if self.outputs == 1:
-            return Scored(1 / (1 + math.exp(-max(-700.0, min(700.0, logits[0])))), 0.0)
+            signed = -logits[0] if self.is_denial else logits[0]
+            return Scored(1 / (1 + math.exp(-max(-700.0, min(700.0, signed)))), 0.0)
         highest = max(logits)
         powers = [math.exp(logit - highest) for logit in logits]
         shares = [power / sum(powers) for power in powers]
@@ -57,36 +74,100 @@ class Head(NamedTuple):
         return Scored(shares[self.support], denied)
 
 
+Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
+
+
 def load(model: str, *, max_length: int, device: str | None) -> PairScorer:
     """Return the scorer of a model: by onnxruntime where its folder has an ONNX export."""
     folder = Path(model).expanduser()
-    graph = next((folder / at for at in ("model.onnx", "onnx/model.onnx")
-                  if (folder / at).is_file()), None)  # fmt: skip
+    graph = graph_of(folder)
     if graph is not None:
         return OnnxScorer(folder, graph, max_length=max_length, device=device)
+    if not folder.is_dir() and (folder.is_absolute() or model[0] in "~." or model.count("/") > 1):
+        raise ParameterError(f"model must be a folder or a name on the hub, got {model!r}: "
+                             "there is no such folder")  # fmt: skip
     return SentenceTransformersScorer(model, max_length=max_length, device=device)
 
 
-def head_of(config: Mapping[str, Any], where: str) -> Head:
-    """Return what the outputs mean by a model's config; raises `ParameterError` if it is silent."""
-    labels = {int(index): str(name).lower() for index, name in config.get("id2label", {}).items()}
-    count = len(labels) or int(config.get("num_labels", 1))
-    if count == 1:
-        return Head(1, 0)
-    denies = [n for n, name in labels.items() if any(sign in name for sign in _DENIES)]
-    supports = [n for n, name in labels.items()
-                if n not in denies and any(sign in name for sign in _SUPPORTS)]  # fmt: skip
-    if not supports and count == 2 and not denies:  # noqa: PLR2004 - no and yes, by custom
-        return Head(2, 1)
-    if len(supports) != 1:
-        named = ", ".join(labels.values()) or f"{count} outputs without names"
+def graph_of(folder: Path) -> Path | None:
+    """Return the ONNX graph of a folder; None where it has none."""
+    return next((folder / at for at in ("model.onnx", "onnx/model.onnx")
+                 if (folder / at).is_file()), None)  # fmt: skip
+
+
+def stamp_of(model: str) -> tuple[tuple[str, int, int], ...]:
+    """Return name, size and time of change of a folder's files: what tells that it was changed."""
+    folder = Path(model).expanduser()
+    files = [folder / "config.json", folder / "tokenizer.json", *folder.glob("*.safetensors")]
+    return tuple(
+        (file.name, (told := file.stat()).st_size, told.st_mtime_ns)
+        for file in [*files, graph_of(folder)]
+        if file is not None and file.is_file()
+    )
+
+
+def head_of(config: Mapping[str, Any], where: str, logits: Logits) -> Head:
+    """Return what a model's outputs mean: by the labels in its config, proved by probe sentences.
+
+    transformers writes no labels for a model of two outputs with default names: then the probes
+    alone decide. Raises `ParameterError` where labels and outputs differ in number, where the
+    labels say the opposite of what the model does, and where neither says what is support.
+    """
+    rows = logits(_pairs())
+    width = len(rows[0])
+    named = {int(index): str(name).lower() for index, name in config.get("id2label", {}).items()}
+    if named and len(named) != width:
         raise ParameterError(
-            f"id2label in the config of {where} must name one label as entailment or support, "
-            f"got {named}: name them there"
+            f"id2label in the config of {where} must name each output, got {len(named)} labels "
+            f"for {width} outputs: correct them there"
         )
-    contradiction = next((n for n in denies if "contradict" in labels[n] or "refut" in labels[n]),
-                         None)  # fmt: skip
-    return Head(count, supports[0], contradiction)
+    head = _named(named, width)
+    if head is not None:
+        margin = _margin(head, rows)
+        if margin > -_CLEAR:
+            return head
+        raise ParameterError(
+            f"id2label in the config of {where} must name the label of support, got "
+            f"{', '.join(named.values())}, but the model finds a sentence less supported by itself "
+            f"than by others ({margin:+.2f}): correct the order there"
+        )
+    if width <= 2:  # noqa: PLR2004 - of more than two outputs the probes do not tell which is what
+        options = [Head(1, 0), Head(1, 0, is_denial=True)] if width == 1 else [
+            Head(2, 1), Head(2, 0)
+        ]  # fmt: skip
+        best = max(options, key=lambda option: _margin(option, rows))
+        if _margin(best, rows) >= _CLEAR or width == 1:
+            return best
+    shown = ", ".join(named.values()) or f"{width} outputs without names"
+    raise ParameterError(
+        f"id2label in the config of {where} must name one label as entailment or support, "
+        f"got {shown}: name them there"
+    )
+
+
+def _named(labels: Mapping[int, str], width: int) -> Head | None:
+    """Return what the labels say; None where they do not say which of them is support."""
+    denies = [index for index, name in labels.items() if _DENIES.search(name)]
+    supports = [i for i, name in labels.items() if i not in denies and _SUPPORTS.search(name)]
+    if width == 1:
+        return Head(1, 0, is_denial=bool(denies)) if denies or supports else None
+    if len(supports) != 1:
+        return None
+    opposed = (n for n in denies if re.search("contradict|refut", labels[n]))
+    return Head(width, supports[0], next(opposed, None))
+
+
+def _pairs() -> list[tuple[str, str]]:
+    """Return each probe sentence with itself, then each with the next."""
+    others = [*_PROBES[1:], _PROBES[0]]
+    return [*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)]
+
+
+def _margin(head: Head, rows: Sequence[Sequence[float]]) -> float:
+    """Return how much more support sentences have from themselves than from others, in [-1, 1]."""
+    support = [head.read(row).support for row in rows]
+    half = len(_PROBES)
+    return (sum(support[:half]) - sum(support[half:])) / half
 
 
 class OnnxScorer:
@@ -104,35 +185,71 @@ class OnnxScorer:
                     f"model must be a folder with tokenizer.json and config.json, got {folder} "
                     f"without {needed}"
                 )
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        self.name = f"{folder.name}-{_digest(graph, folder / 'tokenizer.json')}"
-        self._head = head_of(config, str(folder))
-        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(max_length, strategy="only_first")
-        pad = config.get("pad_token_id") or 0
-        self._tokenizer.enable_padding(pad_id=pad)
-        self._session: Any = onnxruntime.InferenceSession(
-            str(graph), providers=_providers(onnxruntime, device)
-        )
-        self._inputs = {one.name for one in self._session.get_inputs()}
+        with _reading(folder / "config.json"):
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        with _reading(folder / "tokenizer.json"):
+            self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._tokenizer.enable_truncation(max_length, strategy="only_first")
+            self._tokenizer.enable_padding(pad_id=config.get("pad_token_id") or 0)
+        providers = _providers(onnxruntime, device)
+        with _reading(graph):
+            self._session: Any = onnxruntime.InferenceSession(str(graph), providers=providers)
+        self._inputs = {entry.name for entry in self._session.get_inputs()}
+        if unknown := self._inputs - _READ:
+            raise ParameterError(
+                f"model must read {', '.join(sorted(_READ))}, got {graph}, which also needs "
+                f"{', '.join(sorted(unknown))}: export a sequence classifier"
+            )
+        outputs = [entry.name for entry in self._session.get_outputs()]
+        self._output = "logits" if "logits" in outputs else outputs[0]
+        digest = _digest(graph, folder / "tokenizer.json", folder / "config.json")
+        self.name = f"{folder.name}-{digest}"
+        self._graph = graph
+        self._head = head_of(config, str(folder), self._logits)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
         """Return the score of each pair, in order, from one run of the model."""
+        return [self._head.read(row) for row in self._logits(pairs)]
+
+    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
         import numpy as np
 
         encoded = self._tokenizer.encode_batch(list(pairs))
         columns = {
-            "input_ids": [one.ids for one in encoded],
-            "attention_mask": [one.attention_mask for one in encoded],
-            "token_type_ids": [one.type_ids for one in encoded],
+            "input_ids": [entry.ids for entry in encoded],
+            "attention_mask": [entry.attention_mask for entry in encoded],
+            "token_type_ids": [entry.type_ids for entry in encoded],
         }
         fed = {
             name: np.asarray(column, dtype=np.int64)
             for name, column in columns.items()
             if name in self._inputs
         }
-        logits = np.asarray(self._session.run(None, fed)[0], dtype=float).reshape(len(pairs), -1)
-        return [self._head.read(row.tolist()) for row in logits]
+        with _reading(self._graph):
+            logits = np.asarray(self._session.run([self._output], fed)[0], dtype=float)
+        if logits.shape[:1] != (len(pairs),) or logits.ndim > 2:  # noqa: PLR2004 - pairs by labels
+            raise ParameterError(
+                f"model must be a sequence classifier, one row of labels for each pair, got "
+                f"{self._graph}, whose output {self._output!r} has the shape {logits.shape} for "
+                f"{len(pairs)} pairs"
+            )
+        rows: list[list[float]] = logits.reshape(len(pairs), -1).tolist()
+        return rows
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Say which file of a model cannot be read, whatever the library raises."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise ParameterError(
+            f"model must be complete, got {file}, which cannot be read: {lines[0][:200]}: "
+            "fetch or export it again"
+        ) from error
 
 
 def _digest(*files: Path) -> str:
@@ -167,8 +284,9 @@ class SentenceTransformersScorer:
         try:
             from sentence_transformers import CrossEncoder
         except ImportError:
+            kind = "folder without model.onnx" if Path(model).is_dir() else "name on the hub"
             raise MissingExtraError(
-                "sentence-transformers", "nli", "CrossEncoderJudge (a model without ONNX export)"
+                "sentence-transformers", "nli", f"CrossEncoderJudge({model!r}), a {kind},"
             ) from None
         self.name = Path(model).name if Path(model).is_dir() else model
         try:
@@ -180,10 +298,13 @@ class SentenceTransformersScorer:
                 f"model must be a sequence classifier that sentence-transformers loads, got "
                 f"{model!r}: {str(error).partition(chr(10))[0][:200]}"
             ) from error
-        self._head = head_of(self._model.config.to_dict(), model)
+        self._head = head_of(self._model.config.to_dict(), model, self._logits)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
         """Return the score of each pair, in order, from one run of the model."""
+        return [self._head.read(row) for row in self._logits(pairs)]
+
+    def _logits(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
         from torch.nn import Identity
 
         logits = self._model.predict(
@@ -192,4 +313,4 @@ class SentenceTransformersScorer:
             activation_fn=Identity(),
             show_progress_bar=False,
         )
-        return [self._head.read([float(v) for v in row]) for row in logits.reshape(len(pairs), -1)]
+        return [[float(value) for value in row] for row in logits.reshape(len(pairs), -1)]

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fullrecall.judges.bearing import bears, content_keys, content_words, is_denial
+from fullrecall.judges.bearing import bears, content_keys, content_words
 from fullrecall.judges.evidence import Location
-from fullrecall.judges.lexical.words import Word, alike
-from fullrecall.judges.sentences import is_heading, sentences
+from fullrecall.judges.sentences import Part, omitted, parts
+from fullrecall.judges.words.negations import denies
+from fullrecall.judges.words.tokens import Word, alike
 
 _CONNECTIVES = frozenset(
     "however therefore thus hence moreover furthermore additionally also besides meanwhile "
@@ -25,7 +26,7 @@ _CONNECTIVES = frozenset(
 _MAY_ADD = 4
 """Words of the text in a claim that it takes for one other, such as "located"."""
 
-_SEGMENT = re.compile(r"[^\n.!?。！？]*(?:[\n!?。！？]|\.(?=\s|$)|\.|$)+")  # noqa: RUF001
+_SEGMENT = re.compile(r"[^\n.!?。！？]*+(?:[\n.!?。！？]++|$)")  # noqa: RUF001
 _PAIR = 2  # characters, of a script without spaces
 
 
@@ -107,33 +108,34 @@ class _Sentence:
 def _is_repeated(claim: str, sentence: _Sentence, other: str, part: _Sentence) -> bool:
     """Whether one of two claims says no more than the other, and no sentence says it by itself."""
     mine, its = content_keys(claim), content_keys(other)
-    if is_denial(claim) != is_denial(other) or not (mine <= its or its <= mine):
+    if denies(claim) != denies(other) or not (mine <= its or its <= mine):
         return False
     less, stands = (claim, sentence) if mine <= its else (other, part)
     return sentence is part or not stands.says(less)
 
 
 def _sentences(text: str) -> list[_Sentence]:
-    """Return the sentences of a text that say something; headings say nothing."""
+    """Return the sentences of a text that state something: no heading, no question."""
     words = content_words(text)
+    silent = set(omitted(text))
     found = []
-    for start, end in _spans(text):
+    for part, start, end in _spans(text):
         own = [word for word in words if start <= word.start < end]
-        if own and not is_heading(text[start:end].strip()):
+        if own and part not in silent:
             found.append(_Sentence(own, Location(start, end, 1.0)))
     return found
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    """Return where each sentence stands; by its marks alone where one does not stand as it is."""
-    spans: list[tuple[int, int]] = []
+def _spans(text: str) -> list[tuple[Part, int, int]]:
+    """Return where each part stands; by its marks alone where one does not stand as it is."""
+    spans: list[tuple[Part, int, int]] = []
     at = 0
-    for sentence in sentences(text):
-        start = text.find(sentence, at)
+    for part in parts(text):
+        start = text.find(part.text, at)
         if start < 0:
-            return [match.span() for match in _SEGMENT.finditer(text)]
-        at = start + len(sentence)
-        spans.append((start, at))
+            return [(Part(match[0]), *match.span()) for match in _SEGMENT.finditer(text)]
+        at = start + len(part.text)
+        spans.append((part, start, at))
     return spans
 
 
@@ -149,6 +151,6 @@ def _invented(claim: str, sentence: _Sentence, text: str, told: _Keys) -> str:
         return f"adds {added}"
     if not bears(claim, text, [sentence.stands]):
         return "is not what its sentence says"
-    if is_denial(claim) and not is_denial(text[sentence.stands.start : sentence.stands.end]):
+    if denies(claim) and not denies(text[sentence.stands.start : sentence.stands.end]):
         return "denies what the text does not deny"
     return ""

@@ -14,8 +14,9 @@ from itertools import islice
 from typing import Any
 
 # At the start only: the same tags inside a quote are the context's words.
-_THINKING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"\s*```\w*\s*")
+_THINKING = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_BLANK = re.compile(r"\s++")
+_FENCE = re.compile(r"```\w*+\s*+")
 _OPENING = re.compile(r"[\[{]")
 _BRACKETS = re.compile(r"[\s\[{]+")
 _TRAILING_COMMA = re.compile(r",\s*[\]}]")
@@ -36,6 +37,9 @@ _ATTEMPT = 1_000
 """Characters that are read in the time that it takes to begin, and to find a value or none."""
 _NESTED = 100_000
 """Characters that an attempt is taken to have read where nesting is too deep to be read."""
+_PLACEHOLDERS = ("…", "...")
+_WRAPPERS = 3  # objects around an answer
+_MOST_KEYS = 20  # of such an object
 _MOST_VERDICTS = 4_000
 """Of a reply: its bound on characters has room for fewer that say anything."""
 
@@ -75,7 +79,7 @@ def text_items(text: str) -> list[str] | None:
     fence = _FENCE.match(text)
     bare = text.startswith("[", fence.end() if fence else 0)
     for value in _values(text):
-        items = value.get("items") if isinstance(value, dict) else value if bare else None
+        items = _named(value, "items") if isinstance(value, dict) else value if bare else None
         bare = False
         if isinstance(items, list) and all(isinstance(item, str) for item in items):
             stripped = (item.strip() for item in items)
@@ -83,14 +87,41 @@ def text_items(text: str) -> list[str] | None:
     return found
 
 
-def _verdicts(value: object) -> list[dict[str, Any]]:
+def _verdicts(value: object, depth: int = 0) -> list[dict[str, Any]]:
+    """Return the verdicts in a value, which may be wrapped: `{"result": {"verdicts": […]}}`."""
     if isinstance(value, dict):
-        if "id" in value:
-            return [value]
-        value = value.get("verdicts")
+        if "verdicts" in value:
+            value = value["verdicts"]
+        elif "id" in value:
+            return [] if _is_example(value) else [value]
+        elif depth < _WRAPPERS:
+            inner = (_verdicts(one, depth + 1) for one in islice(value.values(), _MOST_KEYS))
+            return [verdict for one in inner for verdict in one]
     if not isinstance(value, list):
         return []
-    return [item for item in value if isinstance(item, dict) and "id" in item]
+    if depth < _WRAPPERS and len(value) == 1 and isinstance(value[0], dict):
+        return _verdicts(value[0], depth + 1)
+    items = (item for item in value if isinstance(item, dict) and "id" in item)
+    return [item for item in items if not _is_example(item)]
+
+
+def _named(value: object, name: str, depth: int = 0) -> object:
+    """Return what stands under a name in an object, or in the only one that it wraps."""
+    if not isinstance(value, dict):
+        return None
+    if name in value or len(value) != 1 or depth == _WRAPPERS:
+        return value.get(name)
+    (inner,) = value.values()
+    return _named(inner, name, depth + 1)
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a text is the ellipsis of the prompt's example, repeated."""
+    return isinstance(value, str) and value.strip() in _PLACEHOLDERS
+
+
+def _is_example(verdict: dict[str, Any]) -> bool:
+    return is_placeholder(verdict.get("verdict")) and is_placeholder(verdict.get("begins", "…"))
 
 
 def _written(item: dict[str, Any]) -> str:
@@ -99,13 +130,14 @@ def _written(item: dict[str, Any]) -> str:
 
 def _answer(text: str) -> str:
     """Return the reply without the thoughts that it begins with."""
-    at = 0
+    at = len(text) - len(text.lstrip())
     while opened := _THINKING.match(text, at):
         closed = _CLOSING[opened[1].lower()].search(text, opened.end())
         if closed is None:
             return ""
-        at = closed.end()
-    return text[at:].lstrip()
+        blank = _BLANK.match(text, closed.end())
+        at = blank.end() if blank else closed.end()
+    return text[at:]
 
 
 def _values(text: str) -> Iterator[Any]:

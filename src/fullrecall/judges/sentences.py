@@ -1,62 +1,250 @@
-"""A text as sentences, with list markers kept where they belong."""
+"""A text as its parts: sentences, and what states nothing by itself (headings, questions, code).
+
+Lines are read first, as Markdown writes them, so that a heading, a list item, a table row and a
+block of code each stand alone; a splitter then cuts what is prose. Every part is there once, so
+nothing that a text states can be lost without a name. Time is linear in the length of the text.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
-from fullrecall.judges.language import language_of
+from fullrecall.judges.words.languages import language_of
 
-_MARKER = r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•–])"
-_ONLY_MARKER = re.compile(rf"^\s*{_MARKER}\s*$")
-# After a colon or a line break a number begins a list; after anything else it ends a sentence.
-_ENDS_IN_MARKER = re.compile(rf"^(.*[:;]|.*\S(?=\s*\n))\s+({_MARKER})$", re.DOTALL)
-_NEXT_ITEM = re.compile(rf"\n[ \t]*(?={_MARKER}\s)|\n[ \t]*(?=\|)|(?<=\|)[ \t]*\n")
+Role: TypeAlias = Literal[
+    "statement", "heading", "lead-in", "question", "filler", "code", "table header"
+]
+"""What a part of a text is; only a statement is a claim."""
+
+
+class Part(NamedTuple):
+    """A part of a text, stripped, and what it is."""
+
+    text: str
+    role: Role = "statement"
+
+
+_MARKER = re.compile(r"(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|[-*•–])")
 _CUT = re.compile(  # what ends in one of these goes on, whatever follows
     r"(?:^|[\s(])(?:M|MM|Mme|p|pp|art|approx|ca|cf|vs|resp|incl|No|Nr|Art|Abs|Fig|Tab|Kap|Bd|vgl|bzw|"
     r"ggf|usw|ул|им|стр|рис|[тТ]\.\s?е|[тТ]\.\s?д|z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|"
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
-_RULE = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|?)+\s*$")
-_CELLS = re.compile(r"^\s*\|.*\|\s*$")
+_CODE_SIGNS = frozenset("(){}[]=<>;$|\\_")
+_INDENTED = ("    ", "\t")
+_FENCES = ("```", "~~~")
+_LONGEST_HEADING = 12  # words of a heading that is marked by the line below it, or by bold type
+_HEADING_LEVELS = 6
+_ENDS = (".", "!", "。", "！")
+_QUESTION = ("?", "？", "؟")
+_LEAD_IN = (":", "：")
+_DECORATION = " \t\"'*_>#-–•“”„"
+
+_FILLERS = frozenset(
+    "yes|no|sure|certainly|of course|absolutely|definitely|okay|ok|great question|good question|"
+    "thanks|thank you|you are welcome|you're welcome|hello|hi|correct|right|indeed|in summary|"
+    "in conclusion|i don't know|ja|nein|oui|non|sí|да|нет".split("|")
+)
+_FILLER_BEGINNINGS = (
+    "i hope this", "hope this helps", "let me know if", "please let me know", "feel free to",
+    "if you have any more questions", "if you have any other questions",
+    "if you have any further questions", "if you have any questions", "is there anything else",
+)  # fmt: skip
 
 
 def sentences(text: str, *, language: str | None = None) -> list[str]:
-    """Return the sentences of `text`, stripped, in order; no white space only.
+    """Return the parts of `text`, stripped, in order, whatever they are; no white space only.
 
     A list marker ("1.", "b)", "-") begins the sentence that follows it, and is kept: a number
-    that belongs to the sentence ("2023 revenue rose.") is never taken for one. List items and
-    table rows stand alone. `language` is the ISO 639 code that the splitter knows abbreviations
-    for; None detects it.
+    that belongs to the sentence ("2023 revenue rose.") is never taken for one. List items,
+    headings, table rows and blocks of code stand alone. `language` is the ISO 639 code that the
+    splitter knows abbreviations for; None detects it.
     """
+    return [part.text for part in parts(text, language=language)]
+
+
+def statements(text: str) -> list[str]:
+    """Return the sentences of `text` that state something; all parts if none of them does.
+
+    A text of headings alone is returned as its parts: something must be claimed by it.
+    """
+    found = parts(text)
+    return [part.text for part in found if part.role == "statement"] or [p.text for p in found]
+
+
+def omitted(text: str) -> list[Part]:
+    """Return the parts of `text` that are not among its `statements`, with what they are."""
+    found = parts(text)
+    if all(part.role != "statement" for part in found):
+        return []
+    return [part for part in found if part.role != "statement"]
+
+
+def parts(text: str, *, language: str | None = None) -> list[Part]:
+    """Return the parts of `text`, in order, each with its role; rules of dashes are none."""
+    known = language or language_of(text) or "en"
+    found: list[Part] = []
+    for block in _blocks(text.splitlines()):
+        if block.role is not None:
+            found.append(Part(block.text.strip(), block.role))
+        else:
+            found += [Part(one, _role(one)) for one in _sentences(block.text, known)]
+    return found
+
+
+class _Block(NamedTuple):
+    """Lines that belong together; a role of None says that sentences are still to be cut."""
+
+    text: str
+    role: Role | None = None
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    """Yield the blocks of a text; the lines of a paragraph are one."""
+    closing = _fences(lines)
+    paragraph: list[str] = []
+    is_table = False
+    skip_to = 0
+    for at, line in enumerate(lines):
+        if at < skip_to:
+            continue
+        stripped = line.strip()
+        below = lines[at + 1].strip() if at + 1 < len(lines) else ""
+        is_drawn = not stripped or _is_rule(stripped) or stripped.startswith(_FENCES)
+        is_table = "|" in stripped and (is_table or _heads_table(stripped, below))
+        block: _Block | None = None
+        if at in closing:
+            skip_to = closing[at] + 1
+            block = _Block("\n".join(lines[at:skip_to]), "code")
+        elif not is_drawn:
+            role = _role_of_line(line, below, is_table=is_table, after_text=bool(paragraph))
+            block = _Block(line, role) if role else None
+        if paragraph and (is_drawn or block or _begins_item(stripped)):
+            yield _Block("\n".join(paragraph))
+            paragraph = []
+        if block:
+            yield block
+        elif not is_drawn:
+            paragraph.append(line)
+    if paragraph:
+        yield _Block("\n".join(paragraph))
+
+
+def _role_of_line(line: str, below: str, *, is_table: bool, after_text: bool) -> Role | None:
+    """Return what a line is by itself; None where it belongs to a paragraph."""
+    stripped = line.strip()
+    if _is_code(line, after_text=after_text):
+        return "code"
+    if not after_text and _is_heading(stripped, below):
+        return "heading"
+    if _heads_table(stripped, below):
+        return "table header"
+    return "statement" if is_table or _is_row(stripped) else None
+
+
+def _fences(lines: Sequence[str]) -> dict[int, int]:
+    """Return the line at which each closed block of code begins, with the line that closes it."""
+    closed: dict[int, int] = {}
+    opened: tuple[int, str] | None = None
+    for number, line in enumerate(lines):
+        mark = line.strip()[:3]
+        if mark not in _FENCES:
+            continue
+        if opened is None:
+            opened = number, mark
+        elif opened[1] == mark:
+            closed[opened[0]] = number
+            opened = None
+    return closed
+
+
+def _is_rule(stripped: str) -> bool:
+    """Whether a line is drawn, not written: dashes, the line under a table's header."""
+    return len(stripped) > 1 and set(stripped) <= set("-=*_|: +\t")
+
+
+def _is_code(line: str, *, after_text: bool) -> bool:
+    stripped = line.strip()
+    if stripped.startswith("$ "):
+        return True
+    is_indented = line.startswith(_INDENTED) and not after_text and not _begins_item(stripped)
+    return is_indented and not stripped.endswith(_ENDS) and not _CODE_SIGNS.isdisjoint(stripped)
+
+
+def _is_heading(stripped: str, below: str) -> bool:
+    """Whether a line is a heading: by number signs, by the line below, or all in bold type."""
+    signs = len(stripped) - len(stripped.lstrip("#"))
+    if 0 < signs <= _HEADING_LEVELS:
+        rest = stripped[signs:]
+        return signs > 1 or rest[:1].isspace()
+    if stripped.endswith((*_ENDS, *_QUESTION)) or len(stripped.split()) > _LONGEST_HEADING:
+        return False
+    if len(below) > 1 and set(below) in ({"="}, {"-"}):
+        return not _begins_item(stripped)
+    return any(
+        stripped.startswith(mark) and stripped.endswith(mark) and len(stripped) > 2 * len(mark)
+        and mark not in stripped[len(mark) : -len(mark)]
+        and not stripped[: -len(mark)].rstrip().endswith((*_ENDS, *_QUESTION))
+        for mark in ("**", "__")
+    )  # fmt: skip
+
+
+def _is_row(stripped: str) -> bool:
+    return len(stripped) > 1 and stripped[0] == stripped[-1] == "|"
+
+
+def _heads_table(stripped: str, below: str) -> bool:
+    return "|" in stripped and "|" in below and "-" in below and _is_rule(below)
+
+
+def _begins_item(stripped: str) -> bool:
+    marker = stripped.split(None, 1)[0]
+    return len(marker) <= 7 and _MARKER.fullmatch(marker) is not None  # noqa: PLR2004 - "(xviii)"
+
+
+def _sentences(text: str, language: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph, each with the list marker that it begins with."""
     from sentencex import segment
 
-    known = language or language_of(text) or "en"
-    parts: list[str] = []
-    pending = ""
-    for raw in segment(known, text):
-        for item in _NEXT_ITEM.split(raw):
-            part = item.strip()
-            if not part or _RULE.match(part):
-                continue
-            if _ONLY_MARKER.match(part):
-                pending = f"{pending} {part}".strip()
-                continue
-            part = f"{pending} {part}".strip()
-            pending = ""
-            trailing = _ENDS_IN_MARKER.match(part)
-            if trailing:
-                part, pending = trailing[1], trailing[2]
-            if parts and _CUT.search(parts[-1]) and not _CELLS.match(part):
-                parts[-1] = f"{parts[-1]} {part}"
-            else:
-                parts.append(part)
-    if pending and parts:
-        parts[-1] = f"{parts[-1]} {pending}"
-    elif pending:
-        parts.append(pending)
-    return parts
+    pending = ""  # a marker that waits for its sentence
+    whole = ""  # a sentence that may go on
+    for raw in segment(language, text):
+        part = f"{pending} {raw.strip()}".strip()
+        pending = ""
+        if not any(map(str.isalnum, part)):
+            continue
+        if _MARKER.fullmatch(part):
+            pending = part
+            continue
+        part, pending = _without_next_marker(part)
+        if whole and _CUT.search(whole):
+            whole = f"{whole} {part}"
+            continue
+        if whole:
+            yield whole
+        whole = part
+    if whole or pending:
+        yield f"{whole} {pending}".strip()
 
 
-def is_heading(sentence: str) -> bool:
-    """Return whether a sentence only announces what follows: it ends in a colon, or is markup."""
-    return sentence.rstrip().endswith((":", "：")) or sentence.startswith("#")
+def _without_next_marker(part: str) -> tuple[str, str]:
+    """Return a sentence without the marker of the next item, and that marker.
+
+    After a colon a number begins a list; after anything else it ends its sentence.
+    """
+    words = part.rsplit(None, 1)
+    if len(words) > 1 and words[0].endswith((":", ";")) and _MARKER.fullmatch(words[1]):
+        return words[0], words[1]
+    return part, ""
+
+
+def _role(sentence: str) -> Role:
+    bare = sentence.rstrip(_DECORATION)
+    if bare.endswith(_LEAD_IN):
+        return "lead-in"
+    if sentence.rstrip("*_ ").endswith(_QUESTION):
+        return "question"
+    words = " ".join(bare.strip(_DECORATION + ".!,…").casefold().replace("\u2019", "'").split())
+    return "filler" if words in _FILLERS or words.startswith(_FILLER_BEGINNINGS) else "statement"

@@ -20,8 +20,13 @@ from fullrecall.judges.labels import label_of
 BEGINS = "begins"
 """The field in which a verdict repeats how its target begins."""
 
-_LONGEST_NUMBER = 10
-"""More digits than any number of targets has; Python refuses thousands of them."""
+_ID = re.compile(
+    r"(?:claim|statement|question|entity|context|source|item|target|id|no|number)?"
+    r"[ \t_#:.\[(-]{0,3}(\d{1,9})(?:\.0{1,3})?[\]).:]{0,2}",
+    re.IGNORECASE,
+)
+_LONGEST_ID = 30
+_FIRST_TOO_LARGE = 1e9
 
 _MISSPELLED = 0.85
 """How alike an echo and the target's own beginning are, where they are not the same."""
@@ -234,10 +239,14 @@ def _citations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _number(value: object) -> int | None:
+    """Return the number that a value is, in whatever form: 1, 1.0, "1", "claim 1", "#1", "[1]"."""
     if isinstance(value, bool):
         return None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _FIRST_TOO_LARGE else None
     if isinstance(value, int):
         return value
-    if isinstance(value, str) and len(value) < _LONGEST_NUMBER and value.strip().isdecimal():
-        return int(value)
-    return None
+    if not isinstance(value, str) or len(value) > _LONGEST_ID:
+        return None
+    written = _ID.fullmatch(value.strip())
+    return int(written[1]) if written else None

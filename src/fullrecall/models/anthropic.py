@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from fullrecall.errors import ParameterError
 from fullrecall.models.chat import ChatRequest, Completion
 from fullrecall.models.remote_model import RemoteModel
-from fullrecall.usage import token_count
+from fullrecall.models.retries import token_count
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 """What was read from or written to the prompt cache is of the prompt, too."""

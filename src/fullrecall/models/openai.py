@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from fullrecall.models.chat import ChatRequest, Completion
 from fullrecall.models.remote_model import RemoteModel
-from fullrecall.usage import token_count
+from fullrecall.models.retries import token_count
 
 
 class OpenAIChatModel(RemoteModel):

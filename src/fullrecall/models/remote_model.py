@@ -160,7 +160,7 @@ class RemoteModel(ABC):
 
     def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer; raises what the client raises."""
-        return self._portal.call(self.acomplete(request))
+        return self._portal.call(self.acomplete, request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
         """Return the model's answer without blocking; raises what the client raises."""
@@ -301,7 +301,7 @@ class RemoteModel(ABC):
             made = kind(http_client=http_client, **self._settings())
             watch_logs()
             self._clients[loop] = made
-            if self._portal.serves(loop):
+            if self._portal.is_here():
                 self._portal.closing.append(made.close)
         return self._clients[loop]
 

@@ -11,12 +11,15 @@ import os
 import threading
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias, TypeVar
 from urllib.request import getproxies
 from weakref import finalize
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from fullrecall.models.chat import Failure
 from fullrecall.models.redaction import public_url, redacted
@@ -166,75 +169,62 @@ class Portal:
     def __init__(self) -> None:
         self.closing: list[Closing] = []
         self._lock = threading.Lock()
-        self._pid = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._ending: finalize[[asyncio.AbstractEventLoop], Portal] | None = None
+        self._pid = self._thread = 0
+        self._portal: BlockingPortal | None = None
+        self._ending: finalize[..., Portal] | None = None
 
-    def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end while this thread waits for it."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._running())
+    def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
+        """Run an async function to its end while this thread waits for it."""
+        future: Future[T] = self._running().start_task_soon(function, *arguments)
         try:
             return future.result()
         except BaseException:
             future.cancel()  # Ctrl-C: nobody waits for it any more
             raise
 
-    def serves(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether this loop is the portal's own."""
-        return loop is self._loop
+    def is_here(self) -> bool:
+        """Whether this is called in the portal's own loop."""
+        return self._portal is not None and threading.get_ident() == self._thread
 
     def close(self) -> None:
         """End the loop and its thread; the next call begins others."""
         with self._lock:
-            loop, self._loop = self._loop, None
-            if loop is None or self._pid != os.getpid():
-                return
-            if self._ending is not None:
-                self._ending.detach()
-        _end(loop)
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+            ending, self._portal, self._ending = self._ending, None, None
+        if ending is not None and (ended := ending()) is not None and not self.is_here():
+            ended.join()
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _running(self) -> BlockingPortal:
         with self._lock:
-            if self._loop is None or self._pid != os.getpid():
-                self._pid = os.getpid()
-                self._loop = asyncio.new_event_loop()
-                self.closing = []
-                self._thread = threading.Thread(
-                    target=_serve,
-                    args=(self._loop, self.closing),
-                    name="fullrecall-portal",
-                    daemon=True,
+            if self._portal is None or self._pid != os.getpid():
+                context = start_blocking_portal(name="fullrecall-portal")
+                self._pid, self._portal, self.closing = os.getpid(), context.__enter__(), []
+                self._thread = self._portal.call(threading.get_ident)
+                self._ending = finalize(
+                    self, _ended, context, self._portal, self.closing, self._pid
                 )
-                self._ending = finalize(self, _end, self._loop)
                 self._ending.atexit = False
-                self._thread.start()
-            return self._loop
+            return self._portal
 
 
-def _serve(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing]) -> None:
-    """Run a loop until it is stopped; give up what is in flight, and close what it opened."""
-    try:
-        loop.run_forever()
-        loop.run_until_complete(_wound_up(closing))
-    finally:
-        loop.close()
+def _ended(
+    context: AbstractContextManager[BlockingPortal],
+    portal: BlockingPortal,
+    closing: Sequence[Closing],
+    pid: int,
+) -> threading.Thread | None:
+    """End a portal, beside whoever is at it: a collection of garbage waits for nobody."""
 
+    def end() -> None:
+        with suppress(RuntimeError):  # it has ended
+            portal.call(closed, closing)
+            portal.call(portal.stop, True)  # noqa: FBT003 - what is under way is cancelled
+        context.__exit__(None, None, None)
 
-async def _wound_up(closing: Sequence[Closing]) -> None:
-    pending = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in pending:
-        task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
-    await closed(closing)
-    await asyncio.get_running_loop().shutdown_asyncgens()
-
-
-def _end(loop: asyncio.AbstractEventLoop) -> None:
-    with suppress(RuntimeError):  # it is closed already
-        loop.call_soon_threadsafe(loop.stop)
+    if pid != os.getpid():
+        return None
+    thread = threading.Thread(target=end, daemon=True)
+    thread.start()
+    return thread
 
 
 async def closed(closing: Iterable[Closing]) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from typing import Any
 
 from fullrecall.counts import counted
 from fullrecall.results.bounds import Interval
+from fullrecall.views.sheet import Cell, Line, Section, Sheet
 
 
 @dataclass(frozen=True)
@@ -116,60 +116,44 @@ class Choice:
             "notes": list(self.notes),
         }
 
-    def rows(self) -> list[list[str]]:
-        """Return the table's cells: a row for each retriever, the best first."""
-        return [
-            [
+    @property
+    def sheet(self) -> Sheet:
+        """The standings as a table, the best first."""
+        heads = [self.label, f"{self.confidence:.0%} interval", "questions", "unscored", "tokens"]
+        lines = [
+            Line(
                 each.name,
-                _number(each.mean),
-                _between(each.interval),
-                f"{each.questions:,}",
-                f"{each.unscored:,}",
-                "" if each.tokens is None else f"{each.tokens:,.0f}",
-                *(f"{second:.3g}" for second in each.seconds or ()),
-                *([""] * (0 if each.seconds else 2)),
-                _state(each, self.winner),
-            ]
+                [
+                    Cell(_number(each.mean), "strong" if each.name == self.winner else ""),
+                    _between(each.interval),
+                    f"{each.questions:,}",
+                    f"{each.unscored:,}",
+                    "" if each.tokens is None else f"{each.tokens:,.0f}",
+                    *([f"{second:.3g}" for second in each.seconds] if each.seconds else [""] * 2),
+                    _state(each, self.winner),
+                ],
+            )
             for each in self.standings
         ]
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The heads of the columns of `rows`."""
-        sure = f"{self.confidence:.0%} interval"
-        return (
-            *("retriever", self.label, sure, "questions", "unscored", "tokens"),
-            *("p50 s", "p95 s", ""),
+        return Sheet(
+            [*heads, "p50 s", "p95 s", ""],
+            [Section("", lines)],
+            self.notes,
+            title=self.sentence,
+            corner="retriever",
         )
 
     def __str__(self) -> str:
-        from fullrecall.report import terminal
+        from fullrecall.views import terminal
 
-        sections = [terminal.Section("", [(row[0], row[1:]) for row in self.rows()])]
-        grid = terminal.table([*self.heads[1:]], sections)
-        console = terminal.console(StringIO(), width=terminal.WIDEST)
-        return terminal.printed(console, [self.sentence, "", grid, *self.notes])
+        return terminal.text_of(self.sheet)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from markupsafe import Markup
+        from fullrecall.views import html
 
-        from fullrecall.markup import visible
-
-        def row(cells: Sequence[str], tag: str) -> Markup:
-            cell = Markup("<{0}>{1}</{0}>")
-            return Markup("<tr>{}</tr>").format(
-                Markup("").join(cell.format(tag, visible(each)) for each in cells)
-            )
-
-        lines = [row(self.heads, "th"), *(row(cells, "td") for cells in self.rows())]
-        notes = (Markup("<p>{}</p>").format(visible(note)) for note in self.notes)
-        return str(
-            Markup("<div><p><b>{}</b></p><table>{}</table>{}</div>").format(
-                visible(self.sentence), Markup("").join(lines), Markup("").join(notes)
-            )
-        )
+        return html.text_of(self.sheet)
 
 
 def efficient(standings: Sequence[Standing]) -> tuple[Standing, ...]:

@@ -9,12 +9,15 @@ from typing import ClassVar, Literal, get_args
 from fullrecall.errors import ParameterError
 from fullrecall.findings import Target
 from fullrecall.judges.judge import Flow, JointJudge
-from fullrecall.judges.sentences import sentences
+from fullrecall.judges.sentences import omitted, statements
 from fullrecall.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.scorer import Found, require, require_retrieval, retrieved_texts
 
 Split = Literal["judge", "joint", "sentences"]
+
+_SHOWN = 40  # characters of a part of the reference that is no claim
+_MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +65,21 @@ class ClaimRecall(JudgedScorer):
                 return found
         claims = yield from self._claims(sample)
         targets = [Target((claim.text,), grade=1.0 if claim.vital else 0.5) for claim in claims]
-        return (yield from self._attributed(targets, sample, question=sample.user_input))
+        found = yield from self._attributed(targets, sample, question=sample.user_input)
+        note = "; ".join(filter(None, (found.note, self._omitted(sample))))
+        return found._replace(note=note)
+
+    def _omitted(self, sample: Sample) -> str:
+        """Return which parts of the reference are no claims, where it is split by its form."""
+        is_split_by_form = self.split == "sentences" or self.judge is None
+        if sample.reference_claims is not None or not is_split_by_form:
+            return ""
+        parts = omitted(sample.reference or "")
+        shown = [f"{part.role} {part.text[:_SHOWN]!r}" for part in parts[:_MOST_SHOWN]]
+        more = len(parts) - len(shown)
+        if more:
+            shown.append(f"{more} more")
+        return f"not claims: {', '.join(shown)}" if shown else ""
 
     def _jointly(self, sample: Sample) -> Flow[Found | None]:
         """Return what one request finds; None where there is nothing to ask about."""
@@ -84,7 +101,7 @@ class ClaimRecall(JudgedScorer):
             return ()
         nothing = not any(text.strip() for text in retrieved_texts(sample))
         if self.split == "sentences" or nothing:
-            parts: Sequence[str] = sentences(reference)
+            parts: Sequence[str] = statements(reference)
         else:
             parts = yield from self._asked.split(
                 reference, kind="claims", question=sample.user_input

@@ -12,8 +12,9 @@ from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.findings import Evidence, Finding, Step, Target
 from fullrecall.judges.bearing import Aim, bears, stand_alone
 from fullrecall.judges.evidence import Folded, locate_parts
+from fullrecall.judges.exchange import others_together
 from fullrecall.judges.flow import arun, run
-from fullrecall.judges.judge import Flow, Judge, Label, Verdict, requiring_quotes
+from fullrecall.judges.judge import Citation, Flow, Judge, Label, Verdict, requiring_quotes
 from fullrecall.models.chat import ChatModel
 from fullrecall.parameters import check_k, check_share
 from fullrecall.result import Method, Result
@@ -123,7 +124,7 @@ class JudgedScorer(FindingScorer):
 
     @property
     def _asked(self) -> Judge:
-        from fullrecall.judges.lexical import LexicalJudge
+        from fullrecall.judges.local import LexicalJudge
 
         return self._asked_with_quotes if self.judge is not None else LexicalJudge()
 
@@ -298,8 +299,8 @@ class _Cites:
     def evidence(self, part: Verdict) -> list[Evidence]:
         """Return the citations of one verdict as evidence."""
         return [
-            self._contexts.evidence(index, quote, self._target, self._aim)
-            for index, quote in part.citations
+            self._contexts.evidence(citation, part, self._target, self._aim)
+            for citation in part.citations
         ]
 
     def enough(self, part: Verdict) -> set[int]:
@@ -341,7 +342,7 @@ class Contexts:
         self.unique = list(first)
         self._ranks = list(first.values())
         self._folded: dict[int, Folded] = {}
-        self._evidence: dict[tuple[int, str, str], Evidence] = {}
+        self._evidence: dict[tuple[object, ...], Evidence] = {}
 
     def rank(self, index: int) -> int:
         """Return the rank of a text by its 0-based index among the unique ones."""
@@ -369,24 +370,38 @@ class Contexts:
         alone = stand_alone(target.label, [self.unique[index] for index in cited])
         return {self.rank(index) for index, one in zip(cited, alone, strict=True) if one}
 
-    def evidence(self, index: int, quote: str, target: Target, aim: Aim) -> Evidence:
-        """Return a citation as evidence; verified, if it is there and bears on the target."""
-        key = (index, quote, target.label)
+    def evidence(self, citation: Citation, verdict: Verdict, target: Target, aim: Aim) -> Evidence:
+        """Return a citation as evidence; verified, if it is there and bears on the target.
+
+        Whether it bears is what the model found where it looked at quote and target alone.
+        """
+        beside = others_together(verdict, citation)
+        key = (citation, beside, verdict.verified, target.label)
         if key not in self._evidence:
-            self._evidence[key] = self._looked_up(index, quote, target, aim)
+            self._evidence[key] = self._looked_up(citation, beside, verdict.verified, target, aim)
         return self._evidence[key]
 
-    def _looked_up(self, index: int, quote: str, target: Target, aim: Aim) -> Evidence:
+    def _looked_up(
+        self,
+        citation: Citation,
+        beside: Sequence[str],
+        verified: bool | None,  # noqa: FBT001 - of a verdict, None included
+        target: Target,
+        aim: Aim,
+    ) -> Evidence:
+        index, quote = citation
         if index not in self._folded:
             self._folded[index] = Folded(self.unique[index])
         parts = locate_parts(quote, self._folded[index])
         if not parts:
             return Evidence(self.rank(index), quote=quote, verified=False)
+        if verified is None:
+            verified = bears(target.label, self.unique[index], parts, aim, beside)
         return Evidence(
             self.rank(index),
             parts[0].start,
             parts[-1].end,
             similarity=min(part.similarity for part in parts),
             quote=quote,
-            verified=bears(target.label, self.unique[index], parts, aim),
+            verified=verified,
         )

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.evaluation.asker import Asker
-from fullrecall.evaluation.budget import models_of
-from fullrecall.evaluation.retrievers import RetrieverLike, as_retriever
 from fullrecall.evaluation.run import SampleLike, as_samples
 from fullrecall.judges.judge import Flow, Judge
 from fullrecall.models.chat import ChatModel
+from fullrecall.run.asker import Asker
+from fullrecall.run.budget import models_of
+from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.sample import Sample
 from fullrecall.testset import pair_labels
 from fullrecall.testset.assessment import Assessed, Judged, assessed

@@ -7,21 +7,21 @@ flows and receives what became of each: one algorithm, with an event loop and wi
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 from fullrecall.errors import JudgeError, ParameterError, RunStopped
 from fullrecall.evaluation import aevaluate, evaluate
-from fullrecall.evaluation.budget import Budget
-from fullrecall.evaluation.progress import OnProgress
-from fullrecall.evaluation.store import Store
 from fullrecall.judges.flow import run as run_flow
 from fullrecall.judges.judge import Flow
 from fullrecall.models.chat import ChatModel
 from fullrecall.models.retries import Retries
 from fullrecall.report.report import Report
 from fullrecall.result import Method, Result, Status
+from fullrecall.run.address import StoreLike
+from fullrecall.run.budget import Budget
+from fullrecall.run.progress import OnProgress
 from fullrecall.sample import Sample
 from fullrecall.usage import Spent
 
@@ -36,7 +36,7 @@ class ModelOptions(TypedDict, total=False):
     timeout: float | None
     deadline: float | None
     retries: Retries | int
-    store: Store | str | Any | None
+    store: StoreLike | None
     budget: Budget | None
     progress: bool
     on_progress: OnProgress | None
@@ -193,7 +193,7 @@ def _left(options: ModelOptions, spent: Spent) -> ModelOptions | None:
         cost = None if budget.cost is None else budget.cost - (spent.cost or 0.0)
         if any(bound is not None and bound <= 0 for bound in (calls, tokens, cost)):
             return None
-        left["budget"] = Budget(calls=calls, tokens=tokens, cost=cost, prices=budget.prices)
+        left["budget"] = replace(budget, calls=calls, tokens=tokens, cost=cost)
     return left
 
 

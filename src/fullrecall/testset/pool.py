@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fullrecall.context import Context
-from fullrecall.evaluation.asker import Asker
 from fullrecall.judges.evidence import Folded, verbatim
+from fullrecall.run.asker import Asker
 from fullrecall.sample import Sample
 from fullrecall.testset import duplicates
 

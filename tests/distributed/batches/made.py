@@ -21,7 +21,7 @@ from fullrecall import (
     evaluate,
     scorers,
 )
-from fullrecall.judges import Cascade, EmbeddedJudge, LexicalJudge, Panel, VerbatimJudge
+from fullrecall.judges import Cascade, LexicalJudge, Panel
 from fullrecall.models import ChatRequest, Message
 from fullrecall.models.openai import OpenAIChatModel
 from fullrecall.testing import ContainmentJudge
@@ -147,10 +147,9 @@ def chat_model() -> OpenAIChatModel:
 JUDGES: dict[str, Callable[[], Any]] = {
     "none": lambda: None,
     "LexicalJudge": LexicalJudge,
-    "EmbeddedJudge": EmbeddedJudge,
     "LLMJudge": lambda: LLMJudge(chat_model()),
     "Panel": lambda: Panel([LLMJudge(chat_model()), LLMJudge(chat_model(), sample=1)]),
-    "Cascade": lambda: Cascade([VerbatimJudge(), EmbeddedJudge(), LLMJudge(chat_model())]),
+    "Cascade": lambda: Cascade([LexicalJudge(threshold=0.9), LLMJudge(chat_model())]),
 }
 FOUND = Sample(
     id="a",

@@ -15,10 +15,10 @@ from langchain_core.runnables import Runnable, RunnableBinding
 from langchain_core.runnables.configurable import DynamicRunnable
 
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.identifiers import shown
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_url
+from fullrecall.run.event_loop import loop_ends_with_run
 from langchain_fullrecall.parts import rebuilt
 
 if TYPE_CHECKING:

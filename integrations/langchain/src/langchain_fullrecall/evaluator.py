@@ -13,11 +13,11 @@ from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, 
 
 from fullrecall import IdRecall, Retrieval, Sample
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.retrievers import RetrieverLike, as_retriever
 from fullrecall.evaluation.run import check_scorers
 from fullrecall.measures import Measure
 from fullrecall.result import Method, Result
 from fullrecall.retrieval import Retriever
+from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.documents import DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info, feedback

@@ -7,9 +7,9 @@ from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall import Sample
-from fullrecall.evaluation.retrievers import as_retrieval, failed
 from fullrecall.result import Result, Status
 from fullrecall.retrieval import Retrieval, Retriever
+from fullrecall.run.retrievers import as_retrieval, failed
 from fullrecall.scorers import Scorer
 from langchain_fullrecall.ids import IdsSeen, id_hint, ids_seen
 from langchain_fullrecall.references import reads_ids

@@ -227,7 +227,8 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> pa.Array:
     """Return lists as an Arrow array; `missing` says which are null."""
     bounds = pa.array(offsets, pa.int32())
     mask = None if missing is None or not missing.any() else pa.array(missing)
-    return pa.ListArray.from_arrays(bounds, pa.array(values), mask=mask)
+    kind = pa.string() if isinstance(values, list) else None
+    return pa.ListArray.from_arrays(bounds, pa.array(values, kind), mask=mask)
 
 
 def _score_columns(part: Part, score: int, method: Method) -> dict[str, Any]:

@@ -329,7 +329,7 @@ def _heads(files: Files, name: str) -> list[str]:
     told = file.metadata.metadata or {}
     heads = [json.loads(told[_END])["head"]] if _END in told else []
     column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    return [*heads, *(one for one in pc.unique(column).to_pylist() if one is not None)]
+    return [*heads, *(one for one in pc.unique(column.cast(pa.string())).to_pylist() if one is not None)]
 
 
 def _read_head(head: str, name: str) -> list[Method]:

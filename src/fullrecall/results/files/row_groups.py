@@ -211,7 +211,13 @@ class RowGroup:
         if self.is_null(name):
             return None
         column = self._read([name]).column(0).chunk(0)
-        return None if pa.types.is_null(column.type) else column
+        kind = self._types.get(name, column.type)  # engines write lists and texts of other types
+        if pa.types.is_null(column.type) or column.type == kind:
+            return None if pa.types.is_null(column.type) else column
+        try:
+            return column.cast(kind)
+        except pa.ArrowException:
+            raise ReportError(f"{self._path}: {name} must be {kind}, got {column.type}") from None
 
     def content(self) -> pa.Table:
         """Return all columns of the rows."""
@@ -255,6 +261,10 @@ class RowGroup:
         except (pa.ArrowException, OSError) as error:
             raise ReportError(f"{self._path} cannot be read: {error}") from None
         return table.combine_chunks()
+
+    @cached_property
+    def _types(self) -> dict[str, pa.DataType]:
+        return {field.name: field.type for field in columns.schema(self._methods)}
 
     @cached_property
     def _names(self) -> list[str]:

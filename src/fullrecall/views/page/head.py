@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fullrecall.counts import counted
@@ -27,6 +28,8 @@ _NAMED = 4
 
 _LOOKED_AT = 10_000
 """Samples from which costs and sources are taken."""
+
+_text = attrgetter("text")
 
 _AS_MUCH = 0.01
 """Costs that differ by less than this share are told as one."""
@@ -113,9 +116,9 @@ def _cost(report: Report) -> Cost | None:
     samples = texts = contexts = characters = 0
     for row in islice(report.rows, _LOOKED_AT):
         if row.sample.retrieved_contexts is not None:
-            known = [one.text or "" for one in row.sample.retrieved_contexts]
-            texts += "" not in known
-            characters += sum(map(len, known))
+            known = list(map(_text, row.sample.retrieved_contexts))
+            if None not in known:
+                texts, characters = texts + 1, characters + sum(map(len, known))
             samples, contexts = samples + 1, contexts + len(known)
         elif row.sample.retrieved_context_ids is not None:
             samples, contexts = samples + 1, contexts + len(row.sample.retrieved_context_ids)

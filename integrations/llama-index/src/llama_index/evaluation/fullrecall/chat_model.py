@@ -16,9 +16,9 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms import LLM
 
 from fullrecall.errors import ParameterError
-from fullrecall.evaluation.event_loop import loop_ends_with_run
 from fullrecall.models import ChatRequest, Completion
 from fullrecall.models.redaction import hide_fields, public_url, redacted
+from fullrecall.run.event_loop import loop_ends_with_run
 from llama_index.evaluation.fullrecall.messages import got
 from llama_index.evaluation.fullrecall.observation import unrecorded
 

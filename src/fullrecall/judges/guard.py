@@ -1,0 +1,262 @@
+"""Canaries: claims whose verdicts are known show whether a context moves the others.
+
+What a context says to the judge may move the verdicts on every claim that is judged beside it. So
+claims with a known verdict are put among them: kin, a claim of the request with a number or name
+that stands nowhere, and two sentences copied from the contexts. Where the kin comes back supported
+or a copy does not, the whole reply is discarded, and the contexts are asked in smaller groups, in
+the end alone, each with fresh canaries: what holds counts, what does not is left out and named.
+
+This finds what moves every verdict. It does not find an instruction that names the claims that it
+is after, nor a page that states a false claim in its own words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from fullrecall.judges.exchange import Exchange, Matter, is_proven
+from fullrecall.judges.flow import side_by_side
+from fullrecall.judges.hints import seems_to_instruct
+from fullrecall.judges.judge import Flow, Relation, Verdict
+from fullrecall.judges.sentences import statements
+from fullrecall.judges.verdicts import merged
+from fullrecall.judges.words.names import names
+from fullrecall.judges.words.numbers import numbers
+
+_HELPS = ("supported", "partial")
+_FEWEST_HALVED = 7  # contexts: fewer are asked alone at once
+_MOST_REQUESTS = 16
+"""For one group of claims: contexts that are left then are left out."""
+_CLAIMS_A_KIN = 5
+_COPIES = 2
+_COPIED_WORDS = range(5, 41)
+_READ = 2_000  # characters of a context in which a sentence to copy is sought
+_SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
+
+UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
+
+_NOTHING = Verdict("not_supported")
+
+Matters = Callable[[Mapping[int, str], Mapping[int, str]], Matter]
+
+
+class _Canaries(NamedTuple):
+    kin: tuple[str, ...]
+    copies: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.kin + self.copies
+
+    def hold(self, verdicts: Sequence[Verdict]) -> bool:
+        """Whether the verdicts, in the order of the texts, are those that are known."""
+        copied = verdicts[len(self.kin) :]
+        return not self.fail(verdicts) and all(verdict.label for verdict in copied)
+
+    def fail(self, verdicts: Sequence[Verdict]) -> bool:
+        """Whether a verdict is another than the one that is known; a missing one is none."""
+        kin, copied = verdicts[: len(self.kin)], verdicts[len(self.kin) :]
+        return any(verdict.label == "supported" for verdict in kin) or any(
+            verdict.label in ("not_supported", "contradicted") for verdict in copied
+        )
+
+
+class Guard:
+    """Judges claims among canaries, and contexts in smaller groups where these fail.
+
+    With `must_prove` no credit goes to a quote that does not bear on its claim.
+    """
+
+    def __init__(
+        self, exchange: Exchange, matter: Matters, relation: Relation, *, must_prove: bool
+    ) -> None:
+        self._size = exchange.claims_per_call
+        room = self._size + _kin_of(self._size) + _COPIES
+        self._exchange = replace(exchange, claims_per_call=room)
+        self._matter = matter
+        self._relation: Relation = relation
+        self._must_prove = must_prove
+        self.left_out: set[int] = set()
+        """The contexts, by number, that moved every verdict."""
+
+    def verdicts(
+        self, targets: Mapping[int, str], window: Mapping[int, str]
+    ) -> Flow[dict[int, Verdict]]:
+        """Return a verdict for each target, of the contexts in which canaries hold."""
+        numbered = list(targets.items())
+        groups = [
+            dict(numbered[start : start + self._size])
+            for start in range(0, len(numbered), self._size)
+        ]
+        found = yield from side_by_side([self._judged(group, window) for group in groups])
+        return {number: verdict for group in found for number, verdict in group.items()}
+
+    def _judged(
+        self, targets: Mapping[int, str], window: Mapping[int, str]
+    ) -> Flow[dict[int, Verdict]]:
+        waiting = [dict(window)]
+        trusted: list[dict[int, Verdict]] = []
+        left_out: list[int] = []
+        requests = 0
+        while waiting:
+            asked = waiting[: _MOST_REQUESTS - requests]
+            if not asked:
+                left_out += [number for contexts in waiting for number in contexts]
+                break
+            waiting = waiting[len(asked) :]
+            requests += len(asked)
+            found = yield from side_by_side([self._asked(targets, each) for each in asked])
+            for contexts, verdicts in zip(asked, found, strict=True):
+                if verdicts is not None:
+                    trusted.append(verdicts)
+                elif len(contexts) == 1:
+                    left_out += contexts
+                else:
+                    waiting += _smaller(contexts)
+        self.left_out.update(left_out)
+        why = _contested(sorted(left_out))
+        return {
+            number: replace(
+                verdict,
+                contested=why or verdict.contested,
+            )
+            for number in targets
+            for verdict in [merged([each[number] for each in trusted] or [_NOTHING])]
+        }
+
+    def _asked(
+        self, targets: Mapping[int, str], window: Mapping[int, str]
+    ) -> Flow[dict[int, Verdict] | None]:
+        """Return the verdicts of one request among canaries; None where these do not hold."""
+        chance = random.Random(_digest(targets, window))  # noqa: S311 - the same each time
+        canaries = _canaries(list(targets.values()), list(window.values()), self._relation, chance)
+        texts = [*targets.values(), *canaries.texts]
+        order = list(range(len(texts)))
+        chance.shuffle(order)
+        matter = self._matter({n: texts[at] for n, at in enumerate(order, start=1)}, window)
+        numbers_of = {at: number for number, at in enumerate(order, start=1)}
+        known = [numbers_of[at] for at in range(len(targets), len(texts))]
+        by_number = yield from self._exchange.verdicts(
+            matter, is_void=lambda verdicts: canaries.fail([verdicts[number] for number in known])
+        )
+        given = [by_number[numbers_of[at]] for at in range(len(texts))]
+        answered = any(verdict.label for verdict in given)  # else the request failed
+        if answered and not canaries.hold(given[len(targets) :]):
+            return None
+        return {
+            number: self._proven(numbers_of[at], given[at], matter)
+            for at, number in enumerate(targets)
+        }
+
+    def _proven(self, number: int, verdict: Verdict, matter: Matter) -> Verdict:
+        is_credited = self._must_prove and verdict.label in _HELPS
+        if is_credited and not is_proven(matter, number, verdict):
+            return Verdict("not_supported", contested=UNPROVEN)
+        return verdict
+
+
+def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
+    """Return smaller groups of contexts: those that seem to instruct alone, halves, or each."""
+    suspect = [number for number, text in window.items() if seems_to_instruct(text)]
+    if suspect and len(suspect) < len(window):
+        rest = {number: text for number, text in window.items() if number not in suspect}
+        return [rest, *({number: window[number]} for number in suspect)]
+    listed = list(window.items())
+    if len(listed) < _FEWEST_HALVED:
+        return [{number: text} for number, text in listed]
+    return [dict(listed[: len(listed) // 2]), dict(listed[len(listed) // 2 :])]
+
+
+def _contested(left_out: Sequence[int]) -> str:
+    if not left_out:
+        return ""
+    shown = ", ".join(map(str, left_out))
+    which = f"context {shown} moves" if len(left_out) == 1 else f"contexts {shown} move"
+    return f"{which} every verdict: left out"
+
+
+def _digest(targets: Mapping[int, str], window: Mapping[int, str]) -> str:
+    told = hashlib.sha256()
+    for text in (*targets.values(), *window.values()):
+        told.update(f"{len(text)} ".encode() + text.encode("utf-8", "surrogatepass"))
+    return told.hexdigest()
+
+
+def _canaries(
+    targets: Sequence[str], contexts: Sequence[str], relation: Relation, chance: random.Random
+) -> _Canaries:
+    """Return a claim that nothing supports, and sentences that the contexts hold."""
+    there = "\n".join([*targets, *contexts])
+    if relation == "question":
+        asked = f"In which year did {_name(chance)} open the {_name(chance)} canal?"
+        return _Canaries((asked,), ())
+    if relation == "entity":
+        return _Canaries((f"{_name(chance)} {_name(chance)}",), ())
+    return _Canaries(_kin(targets, there, chance), _copies(targets, contexts, chance))
+
+
+def _kin_of(claims: int) -> int:
+    """Return how many kin stand among so many claims."""
+    return max(1, claims // _CLAIMS_A_KIN)
+
+
+def _kin(targets: Sequence[str], there: str, chance: random.Random) -> tuple[str, ...]:
+    """Return claims of the request with a number, else a name, changed to one that is nowhere."""
+    claims = chance.sample(targets, len(targets))
+    changed = [_otherwise(claim, there, chance) for claim in claims[: 4 * _CLAIMS_A_KIN]]
+    with_number = [kin for kin, has_number in changed if kin and has_number]
+    with_name = [kin for kin, has_number in changed if kin and not has_number]
+    opened = _number(1700, there, chance)
+    far = f"{_name(chance)} {_name(chance)} opened the {_name(chance)} canal in {opened}."
+    return tuple([*with_number, *with_name, far][: _kin_of(len(targets))])
+
+
+def _otherwise(claim: str, there: str, chance: random.Random) -> tuple[str, bool]:
+    """Return a claim with its number, else its name, changed; and whether it was the number."""
+    for number in numbers(claim):
+        if number.value is not None and not number.bound:
+            new = _number(number.value, there, chance)
+            unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
+            return f"{claim[: number.start]}{new}{unit}{claim[number.end :]}", True
+    for name in names(claim):
+        return claim[: name.start] + _name(chance) + claim[name.end :], False
+    return "", False
+
+
+def _number(value: float, there: str, chance: random.Random) -> int:
+    """Return a number of about the size of one, no less, that stands nowhere."""
+    least = max(3, int(value))
+    while True:
+        new = least + chance.randint(3, 30 + least // 10)
+        if str(new) not in there:
+            return new
+        least = new
+
+
+def _name(chance: random.Random) -> str:
+    return "".join(chance.choices(_SYLLABLES, k=3)).title()
+
+
+def _copies(
+    targets: Sequence[str], contexts: Sequence[str], chance: random.Random
+) -> tuple[str, ...]:
+    """Return sentences of the contexts, of two different ones where there are two."""
+    copies: list[str] = []
+    for context in chance.sample(contexts, len(contexts)) * _COPIES:
+        if len(copies) == _COPIES:
+            break
+        found = [
+            sentence
+            for sentence in statements(context[:_READ])
+            if len(sentence.split()) in _COPIED_WORDS
+            and sentence in context
+            and not seems_to_instruct(sentence)
+            and sentence not in (*targets, *copies)
+        ]
+        if found:
+            copies.append(chance.choice(found))
+    return tuple(copies)

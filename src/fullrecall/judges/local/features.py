@@ -1,0 +1,76 @@
+"""What is measured of a claim against contexts: what is covered, what is missing, how close it is.
+
+Coverage is weighted by the rarity of words (`words.frequencies`). Which features there are was
+settled on one collection and shown on another (`docs/judges.md`); numbers are a rule's (`details`).
+The length of the contexts is none: what supports a claim does so in any company.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from fullrecall.judges.local.matching import Match
+from fullrecall.judges.local.passages import Passage
+from fullrecall.judges.words.names import names
+
+_NEAR = 12  # words: the distance over which closeness fades to 1/e
+_PLACES = 12  # of a word, when distances are taken
+
+SIGNS: Mapping[str, int] = {
+    "coverage": 1,
+    "coverage_region": 1,
+    "rarest_three_region": 1,
+    "names_missing": -1,
+    "close": 1,
+}
+"""The sign that a feature's weight may have: +1 speaks for support, -1 against it."""
+
+
+def features(claim: Passage, found: Match) -> dict[str, float]:
+    """Return all features, by name, in the order of `SIGNS`."""
+    units = range(len(found.units))
+    rarest = sorted(found.telling, key=lambda unit: -found.units[unit].word.weight)[:3]
+    named = {key for name in names(claim.text) for key in name.keys}
+    return {
+        "coverage": found.weigh(units, found.found),
+        "coverage_region": found.weigh(units, found.region),
+        "rarest_three_region": found.weigh(rarest, found.region),
+        "names_missing": _missing(
+            [unit for unit in units if found.units[unit].word.key in named], found.found
+        ),
+        "close": _closeness(found),
+    }
+
+
+def _missing(units: Sequence[int], credit: Sequence[float]) -> float:
+    return sum(1 - credit[unit] for unit in units) / math.sqrt(len(units) or 1)
+
+
+def _closeness(found: Match) -> float:
+    """Return how close the claim's telling words stand in a context, of those that are there.
+
+    Each word is paired with the next two. A pair as close as in the claim counts 1, and less the
+    further apart it is; without a pair the answer is 0.5.
+    """
+    weight = close = 0.0
+    for gap in (1, 2):
+        for one, other in zip(found.telling, found.telling[gap:], strict=False):
+            apart = _distance(found, one, other)
+            if apart is None:
+                continue
+            claimed = abs(found.units[other].order - found.units[one].order)
+            worth = min(found.units[one].word.weight, found.units[other].word.weight)
+            weight += worth
+            close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
+    return close / weight if weight else 0.5
+
+
+def _distance(found: Match, one: int, other: int) -> int | None:
+    distances = (
+        abs(here - there)
+        for places in found.places
+        for here in places.get(one, ())[:_PLACES]
+        for there in places.get(other, ())[:_PLACES]
+    )
+    return min(distances, default=None)

@@ -1,0 +1,155 @@
+"""Where each word of a claim is found in the contexts, and the stretch that covers most of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fullrecall.judges.local.passages import PREFIX, Passage
+from fullrecall.judges.words.tokens import Word, alike
+
+_ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
+_PLACES_EXACT = 48  # of one word in one context; more tell nothing new
+_PLACES_ALIKE = 12
+_CANDIDATES = 6  # sentences around which windows are tried
+_TELLING = 1.2  # words that weigh less are function words
+_NEARLY = 0.9  # of what a window covers, for a part of it to be the evidence
+
+Cover = Mapping[int, float]  # unit number to credit in (0, 1]
+_NOTHING: Cover = {}
+
+
+class Unit(NamedTuple):
+    """A word of the claim, once, however often it occurs there."""
+
+    word: Word
+    order: int  # its first position in the claim
+
+
+class Sentence(NamedTuple):
+    """A sentence of a context, by number."""
+
+    context: int
+    number: int
+
+
+class Match(NamedTuple):
+    """The claim's units against the contexts.
+
+    A window is a sentence with its neighbors. The *region* is the best window together with the
+    first sentence of its context, which is where a text says what "he" and "it" stand for later.
+    """
+
+    units: tuple[Unit, ...]
+    telling: tuple[int, ...]  # the units that are no function words
+    total: float  # weight of all units
+    found: tuple[float, ...]  # for each unit, its best credit anywhere
+    region: tuple[float, ...]  # for each unit, its best credit in the region
+    places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
+    best: Sentence | None  # the middle of the best window
+    covered: float  # the weight that the best single sentence covers
+    evidence: tuple[int, int]  # sentences, first and last, of the best context
+
+    def weigh(self, units: Iterable[int], credit: Sequence[float]) -> float:
+        """Return the share of the units' weight that `credit` covers; of no units, all."""
+        weight = covered = 0.0
+        for unit in units:
+            weight += self.units[unit].word.weight
+            covered += self.units[unit].word.weight * credit[unit]
+        return covered / weight if weight else 1.0
+
+
+def match(claim: Passage, contexts: Sequence[Passage]) -> Match:
+    """Find the claim's words in the contexts."""
+    first: dict[str, Unit] = {}
+    for position, word in enumerate(claim.words):
+        first.setdefault(word.key, Unit(word, position))
+    units = tuple(first.values())
+    covers: dict[Sentence, dict[int, float]] = {}
+    places: list[dict[int, list[int]]] = []
+    for number, passage in enumerate(contexts):
+        here: dict[int, list[int]] = {}
+        for index, unit in enumerate(units):
+            for position, credit in occurrences(unit.word, passage):
+                cover = covers.setdefault(Sentence(number, passage.sentence_of[position]), {})
+                cover[index] = max(credit, cover.get(index, 0.0))
+                here.setdefault(index, []).append(position)
+        places.append(here)
+    weights = [unit.word.weight for unit in units]
+    window = _best_window(covers, weights)
+    return Match(
+        units,
+        tuple(index for index, weight in enumerate(weights) if weight >= _TELLING),
+        sum(weights),
+        _listed(_join(*covers.values()), units),
+        _listed(window.region, units),
+        tuple(places),
+        window.best,
+        window.covered,
+        window.evidence,
+    )
+
+
+def occurrences(word: Word, passage: Passage) -> Iterator[tuple[int, float]]:
+    """Yield where a word stands in a passage, with its credit: itself, alike, or its acronym."""
+    exact = passage.places.get(word.key)
+    if exact is not None:
+        yield from ((position, 1.0) for position in exact[:_PLACES_EXACT])
+        return
+    if not word.is_number:
+        for other in passage.beginnings.get(word.key[:PREFIX], ()):
+            if alike(word.key, other):
+                for position in passage.places[other][:_PLACES_ALIKE]:
+                    yield position, _ALIKE_CREDIT
+    if word.is_capitalised and word.written in passage.acronyms:
+        yield passage.acronyms[word.written], 1.0
+
+
+class _Window(NamedTuple):
+    best: Sentence | None = None
+    covered: float = 0.0
+    region: Cover = _NOTHING
+    evidence: tuple[int, int] = (0, 0)
+
+
+def _best_window(covers: Mapping[Sentence, Cover], weights: Sequence[float]) -> _Window:
+    """Return the window that covers most, of those around the sentences that cover most."""
+
+    def weigh(cover: Cover) -> float:
+        return sum(weights[unit] * credit for unit, credit in cover.items())
+
+    ranking = sorted(covers, key=lambda sentence: (-weigh(covers[sentence]), sentence))
+    found, most = _Window(), 0.0
+    for sentence in ranking[:_CANDIDATES]:
+        context, number = sentence
+        before, here, after, lead = (
+            covers.get(Sentence(context, at), _NOTHING)
+            for at in (number - 1, number, number + 1, 0)
+        )
+        whole = weigh(_join(before, here, after))
+        if whole <= most + 1e-9:
+            continue
+        # The shortest stretch that covers nearly as much as the window is the evidence.
+        stretches = (
+            (here, (number, number)),
+            (_join(before, here), (number - 1, number)),
+            (_join(here, after), (number, number + 1)),
+            (_join(before, here, after), (number - 1, number + 1)),
+        )
+        evidence = next(span for cover, span in stretches if weigh(cover) >= _NEARLY * whole)
+        most = whole
+        found = _Window(sentence, 0.0, _join(before, here, after, lead), evidence)
+    return found._replace(covered=weigh(covers[ranking[0]]) if ranking else 0.0)
+
+
+def _join(*covers: Cover) -> dict[int, float]:
+    joined: dict[int, float] = {}
+    for cover in covers:
+        for unit, credit in cover.items():
+            if credit > joined.get(unit, 0.0):
+                joined[unit] = credit
+    return joined
+
+
+def _listed(cover: Cover, units: Sequence[Unit]) -> tuple[float, ...]:
+    return tuple(cover.get(unit, 0.0) for unit in range(len(units)))

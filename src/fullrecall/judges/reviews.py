@@ -1,0 +1,168 @@
+"""Verdicts that are judged once more: denied truth, support in parts, and quotes by themselves.
+
+A verdict that denies what stands in a context in so many words is contested, whatever moved it:
+that claim is judged again, context by context. What several windows support in part is judged
+over the passages that they cite. And with `verify="model"` each quote that earns credit is shown
+to the model beside its claim, in a request that holds no context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from fullrecall.judges.bearing import states
+from fullrecall.judges.evidence import Folded, locate, locate_parts
+from fullrecall.judges.exchange import Exchange, Matter
+from fullrecall.judges.flow import side_by_side
+from fullrecall.judges.judge import Ask, Flow, Label, Verdict
+from fullrecall.judges.replies import verdict_objects
+from fullrecall.judges.verdicts import checked, merged
+from fullrecall.judges.windows import windows
+from fullrecall.models.chat import Completion
+
+DENIED = "denied beside the other contexts, supported by one alone"
+
+Matters = Callable[[Mapping[int, str], Mapping[int, str]], Matter]
+
+_HELPS = ("supported", "partial")
+_DENIES = ("not_supported", "contradicted", "partial")
+_MOST_ALONE = 3  # contexts by which a contested claim is judged, those that state it first
+_AROUND = 300  # characters shown on either side of a cited quote
+_LONGEST_QUOTE = 1_000  # characters of a quote that are shown by themselves
+
+
+class Reviews(NamedTuple):
+    """What one judging was about: numbered targets and contexts, and how the model is asked."""
+
+    targets: Mapping[int, str]
+    contexts: Mapping[int, str]
+    matter: Matters
+    exchange: Exchange
+
+    def denied(self, verdicts: Mapping[int, Verdict], size: int) -> Flow[dict[int, Verdict]]:
+        """Judge again, context by context, the claims denied, if in part, that a context states.
+
+        Of a context at most `size` characters are shown.
+        """
+        asked = [
+            (number, n)
+            for number, verdict in verdicts.items()
+            if verdict.label in _DENIES
+            for n in self._stating(self.targets[number])
+        ]
+        found = yield from side_by_side(
+            [self._alone(number, windows({n: self.contexts[n]}, size)[0]) for number, n in asked]
+        )
+        settled: dict[int, list[Verdict]] = {}
+        for (number, _), verdict in zip(asked, found, strict=True):
+            label = verdict[number].label
+            if label in _HELPS and label != verdicts[number].label:
+                settled.setdefault(number, []).append(verdict[number])
+        return {n: replace(merged(helping), contested=DENIED) for n, helping in settled.items()}
+
+    def in_parts(self, verdicts: Mapping[int, Verdict]) -> Flow[dict[int, Verdict]]:
+        """Judge again, over the passages cited, what several windows support in part."""
+        asked = {
+            number: passages
+            for number, verdict in verdicts.items()
+            if verdict.label == "partial" and verdict.others
+            if (passages := _passages(verdict, self.contexts))
+        }
+        found = yield from side_by_side([self._alone(n, shown) for n, shown in asked.items()])
+        return {
+            number: replace(
+                verdict[number],
+                together=len({index for index, _ in verdict[number].citations}) > 1,
+                contested=verdicts[number].contested,
+            )
+            for number, verdict in zip(asked, found, strict=True)
+            if verdict[number].label == "supported"
+        }
+
+    def _stating(self, target: str) -> list[int]:
+        return [n for n, text in self.contexts.items() if states(text, target)][:_MOST_ALONE]
+
+    def _alone(self, number: int, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
+        return self.exchange.verdicts(self.matter({number: self.targets[number]}, window))
+
+
+def _passages(verdict: Verdict, contexts: Mapping[int, str]) -> dict[int, str]:
+    """Return what stands around each quote, by the number of its context."""
+    shown: dict[int, list[tuple[int, int]]] = {}
+    for index, quote in [c for one in (verdict, *verdict.others) for c in one.citations]:
+        text = contexts.get(index + 1, "")
+        place = locate(quote, text)
+        if place is not None:
+            span = (max(0, place.start - _AROUND), min(len(text), place.end + _AROUND))
+            shown.setdefault(index + 1, []).append(span)
+    return {
+        number: " […] ".join(contexts[number][start:end] for start, end in sorted(spans))
+        for number, spans in sorted(shown.items())
+    }
+
+
+def verified(
+    verdicts: Sequence[Verdict],
+    targets: Sequence[str],
+    contexts: Sequence[str],
+    exchange: Exchange,
+) -> Flow[list[Verdict]]:
+    """Show every quote that earns credit beside its claim alone; return what comes of it.
+
+    `Verdict.verified` then says of each verdict whether its quotes support its claim by
+    themselves. One request, with one pair for each verdict; where a reply lacks a pair, it is not
+    verified. Quotes that are not in their context are not shown.
+    """
+    folded = [Folded(text) for text in contexts]
+    looked = [
+        (target, each)
+        for target, verdict in zip(targets, verdicts, strict=True)
+        for each in (verdict, *verdict.others)
+        if each.label in _HELPS
+    ]
+    pairs = {}
+    for at, (target, verdict) in enumerate(looked):
+        parts = [
+            contexts[index][part.start : part.end]
+            for index, quote in verdict.citations
+            for part in locate_parts(quote, folded[index])
+        ]
+        if parts:
+            pairs[at] = target, " […] ".join(parts)[:_LONGEST_QUOTE]
+    support = (yield from _support(pairs, exchange)) if pairs else {}
+    found = iter(support.get(at) in ("supported", v.label) for at, (_, v) in enumerate(looked))
+
+    def marked(verdict: Verdict) -> Verdict:
+        seen = next(found) if verdict.label in _HELPS else verdict.verified
+        return replace(verdict, verified=seen, others=tuple(map(marked, verdict.others)))
+
+    return [marked(verdict) for verdict in verdicts]
+
+
+def _support(
+    pairs: Mapping[int, tuple[str, str]], exchange: Exchange
+) -> Flow[dict[int, Label | None]]:
+    """Ask of each pair whether its quote supports its claim."""
+    numbered = dict(enumerate(pairs.values(), start=1))
+    request = exchange.prompts.verification(numbered)
+    if exchange.sample:
+        request = replace(request, sample=exchange.sample)
+
+    def read(completion: Completion) -> dict[int, Verdict]:
+        return checked(
+            [
+                {**item, "citations": [{"context": item.get("id"), "quote": ""}]}
+                for item in verdict_objects(completion.text)
+            ],
+            {n: claim for n, (claim, _) in numbered.items()},
+            numbered,
+        )
+
+    def accepts(completion: Completion) -> bool:
+        return any(verdict.label for verdict in read(completion).values())
+
+    (completion,) = yield [Ask(exchange.model, request, accepts)]
+    verdicts = {} if completion.failure else read(completion)
+    return {at: verdicts[n].label for n, at in enumerate(pairs, start=1) if n in verdicts}

@@ -1,0 +1,42 @@
+"""The lists of words beside this module."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def lines(name: str) -> Sequence[str]:
+    """Return the lines of a file of words, without comments."""
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """Return what a file of JSON holds."""
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def languages() -> Mapping[str, Mapping[str, str]]:
+    """Return for each ISO 639-1 code the words by which its texts are told, and those that deny."""
+    return table("languages.json")
+
+
+@cache
+def number_words() -> Mapping[str, Mapping[str, Any]]:
+    """Return number words by kind, with their values, and words that bound or introduce numbers."""
+    read = table("numbers.json")
+    return {**read, "before years": dict.fromkeys(read["before years"].split())}
+
+
+@cache
+def words_of(language: str, field: str) -> frozenset[str]:
+    """Return the words that a language lists under a field; none where it lists none."""
+    return frozenset(languages().get(language, {}).get(field, "").split())

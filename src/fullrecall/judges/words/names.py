@@ -1,0 +1,113 @@
+"""Names in an English text, as far as capitals tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from fullrecall.judges.words.frequencies import weight, zipf_frequencies
+from fullrecall.judges.words.languages import function_words
+from fullrecall.judges.words.numbers import CALENDAR
+from fullrecall.judges.words.tokens import Word, read_words
+
+_LEAST = 0.5  # a capitalized word that weighs less is a function word
+_PARTICLES = frozenset("de van von der den del da du la le el al bin ibn di dos ten ter".split())
+_MOST_PARTICLES = 2
+_ENDS = ".!?:;…\n|"
+_MOSTLY = 0.8  # of the words of a title, or of a text in capitals, are capitalized
+_FEW = 4  # words that may all be a name
+
+
+class Name(NamedTuple):
+    """A name: as written, its half-open offsets, and the keys of its words.
+
+    `is_sure` is False for a single word that begins a sentence, or stands in a title, where any
+    word has a capital: it is told by its rarity.
+    """
+
+    text: str
+    start: int
+    end: int
+    keys: tuple[str, ...]
+    is_sure: bool = True
+
+
+@lru_cache(maxsize=4_096)
+def names(text: str) -> tuple[Name, ...]:
+    """Return the names of a text, in order: runs of capitalized words, of one or more.
+
+    Months and weekdays are none, nor is a frequent word that begins a sentence. In a title, or in a
+    text in capitals, only rare words are.
+    """
+    words = tuple(read_words(text))
+    is_title = _is_title(text, words)
+    found = []
+    for first, end in _runs(text, words):
+        run = words[first:end]
+        begins = is_title or _begins(text, words, first)
+        if is_title or (begins and len(run) == 1):
+            rare = [word for word in run if word.written not in zipf_frequencies()]
+            found += [_name(text, [word], sure=False) for word in rare]
+        else:
+            found.append(_name(text, run, sure=True))
+    return tuple(found)
+
+
+def _name(text: str, run: Sequence[Word], *, sure: bool) -> Name:
+    start, end = run[0].start, run[-1].end
+    return Name(text[start:end], start, end, tuple(word.key for word in run), sure)
+
+
+def _runs(text: str, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    """Yield where capitalized words stand side by side, or joined as in "Charles de Gaulle"."""
+    first: int | None = None
+    last = 0
+    for position, word in enumerate(words):
+        if not _is_capitalized(word):
+            continue
+        if first is not None and not _are_joined(text, words, last, position):
+            yield first, last + 1
+            first = None
+        first = position if first is None else first
+        last = position
+    if first is not None:
+        yield first, last + 1
+
+
+def _are_joined(text: str, words: Sequence[Word], one: int, other: int) -> bool:
+    """Whether nothing parts two words but a space, a hyphen, an initial's stop, or particles."""
+    gap = text[words[one].end : words[other].start]
+    if other == one + 1:
+        is_initial = words[one].end - words[one].start == 1
+        return gap in (" ", "-") or (is_initial and gap in (".", ". "))
+    between = words[one + 1 : other]
+    return (
+        len(between) <= _MOST_PARTICLES
+        and all(word.written in _PARTICLES for word in between)
+        and gap.split() == [text[word.start : word.end] for word in between]
+    )
+
+
+def _is_capitalized(word: Word) -> bool:
+    return (
+        word.is_capitalised
+        and not word.is_number
+        and word.written not in CALENDAR
+        and word.written not in function_words("en")
+        and weight(word.written) >= _LEAST
+    )
+
+
+def _begins(text: str, words: Sequence[Word], position: int) -> bool:
+    """Whether a word is the first of a sentence, an item or a cell."""
+    if position == 0:
+        return True
+    return any(c in _ENDS for c in text[words[position - 1].end : words[position].start])
+
+
+def _is_title(text: str, words: Sequence[Word]) -> bool:
+    if text.rstrip()[-1:] in tuple(".!?"):
+        return False
+    told = [word for word in words if not word.is_number and weight(word.written) >= _LEAST]
+    return len(told) >= _FEW and sum(w.is_capitalised for w in told) >= _MOSTLY * len(told)

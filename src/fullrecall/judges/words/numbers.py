@@ -1,0 +1,418 @@
+"""The numbers of an English text, with what they count: 1.5 million dollars, 10-15 km, 1980s.
+
+Numbers are found in digits and in words ("twenty-five", "two hundred thousand"). Citations such as
+[2,4,5], the numbers of list items, and digits within a word (H2O) are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from fullrecall.judges.words.data import number_words, table
+from fullrecall.judges.words.frequencies import weight
+from fullrecall.judges.words.tokens import stem
+
+Bound: TypeAlias = Literal["", "about", "at least", "at most"]
+
+_BIG = frozenset("hundred dozen thousand million billion trillion".split())
+_CURRENCIES = frozenset("$€£¥₹")
+
+MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
+"""Months and weekdays: written with a capital, but no names."""
+
+_SHORT_MONTHS = {"sept": "september", **{month[:3]: month for month in MONTHS}}
+_ALSO_WORDS = frozenset({"may", "march"})  # of which only the capital and a date tell a month
+
+_TOKEN = re.compile(
+    r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
+    r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
+    r"|(?P<word>[^\W\d_]++(?:['’][^\W\d_]++)*+[²³]?+)"
+    r"|(?P<sign>[$€£¥₹%]|°\s?[CF]?\b)"
+    r"|(?P<stop>[.!?;:\n](?=\s|$)|[,()|\n])"
+    r"|(?P<dash>[-–—])"
+    r"|(?P<other>\S)"
+)
+_MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
+_GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
+_YEARS = range(1000, 2101)
+_NOUNS = 3  # words after a number of which one is what it counts
+_BEFORE = 3  # words before a number that may bound it
+_ROUGHLY = 0.1  # how far "about" reaches, of the number
+_DECADE, _CENTURY = 10, 100
+_TELLING = 1.2
+
+
+class Number(NamedTuple):
+    """A number of a text.
+
+    - `text`, `start`, `end`: as written, with its scale and unit, and its half-open offsets.
+    - `value`, `high`: the number, its scale counted; in a range or a decade the lowest and the
+      highest, else equal. A version ("1.2.3"), a time or a date in digits has value None.
+    - `unit`: canonical ("km", "dollar", "percent"), "" without one; `scale` the word that
+      multiplied it ("million"), "" without one.
+    - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
+      "share" …), else "count". Only numbers of one sort exclude each other.
+    - `bound`: "about", "at least" (more than, over), "at most" (under, up to), or "".
+    - `nouns`: keys of the content words after it, up to three, of which one is what it counts.
+    - `in_digits`: False for a number in words.
+    """
+
+    text: str
+    start: int
+    end: int
+    value: float | None
+    high: float | None
+    unit: str = ""
+    scale: str = ""
+    sort: str = "count"
+    bound: Bound = ""
+    nouns: tuple[str, ...] = ()
+    in_digits: bool = True
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+
+_NOTHING = _Token("", "", -1, -1)
+
+
+@lru_cache(maxsize=4_096)
+def numbers(text: str) -> tuple[Number, ...]:
+    """Return the numbers of a text, in order."""
+    return tuple(_Reader(text).numbers())
+
+
+def may_stand_for(claimed: Number, said: Iterable[Number]) -> bool:
+    """Whether one of the numbers said may be the one claimed.
+
+    Equal, of the same decade, within the bounds that either states, about it (10%) where one of
+    them is rough, or one end of a range. Units must not differ within their sort.
+    """
+    return any(_may_be(claimed, other) for other in said)
+
+
+def follows_from(claimed: Number, said: Sequence[Number]) -> bool:
+    """Whether a number may stand for one said, or is the years between two that are said."""
+    if may_stand_for(claimed, said):
+        return True
+    years = sorted({other.value for other in said if other.sort == "year" and other.value})
+    return claimed.value is not None and any(
+        abs(later - earlier - claimed.value) <= 1
+        for nth, earlier in enumerate(years)
+        for later in years[nth + 1 :]
+    )
+
+
+def excludes(claimed: Number, said: Number) -> bool:
+    """Whether two numbers are of one sort and differ in value or unit."""
+    return claimed.sort == said.sort and not _may_be(claimed, said)
+
+
+@lru_cache(maxsize=4_096)
+def months(text: str) -> frozenset[str]:
+    """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
+    return frozenset(_months(text))
+
+
+@lru_cache(maxsize=4_096)
+def weekdays(text: str) -> frozenset[str]:
+    """Return the weekdays that a text names, in lower case."""
+    there = {token.lower.removesuffix("s") for token in _tokens(text) if token.kind == "word"}
+    return frozenset(there.intersection(WEEKDAYS))
+
+
+def _may_be(claimed: Number, said: Number) -> bool:
+    if claimed.value is None or said.value is None:
+        return claimed.text.casefold() == said.text.casefold()
+    if claimed.unit != said.unit and claimed.sort == said.sort and claimed.unit and said.unit:
+        return False
+    low, high = claimed.value, claimed.high or claimed.value
+    other_low, other_high = said.value, said.high or said.value
+    if low <= other_low and other_high <= high:  # equal, or what a decade or a range holds
+        return True
+    if other_low != other_high and (low == high) and low in (other_low, other_high):
+        return True
+    if "about" in (claimed.bound, said.bound) or claimed.scale or said.scale:
+        near = _ROUGHLY if "about" in (claimed.bound, said.bound) else _rounding(claimed, said)
+        if abs(other_low - low) <= near * max(abs(low), abs(other_low)):
+            return True
+    return (
+        (claimed.bound == "at least" and other_low >= low and _of_a_size(low, other_low))
+        or (claimed.bound == "at most" and other_high <= high and _of_a_size(low, other_low))
+        or (said.bound == "at least" and low >= other_low and _of_a_size(low, other_low))
+        or (said.bound == "at most" and high <= other_high and _of_a_size(low, other_low))
+    )
+
+
+def _rounding(one: Number, other: Number) -> float:
+    """Return how far a number in millions may be rounded: 1.3 million for 1,312,000."""
+    return 0.05 if one.scale != other.scale else 0.0
+
+
+def _of_a_size(one: float, other: float) -> bool:
+    """Whether a bound speaks of about the same: "over 40" of 45, not of 4,000."""
+    return max(abs(one), abs(other)) <= 1.5 * min(abs(one), abs(other))
+
+
+@cache
+def _before_years() -> frozenset[str]:
+    return frozenset([*number_words()["before years"], *MONTHS])
+
+
+def _words(kind: str) -> Mapping[str, Any]:
+    return number_words()[kind]
+
+
+_cardinals, _ordinals, _scales = (
+    partial(_words, kind) for kind in ("cardinals", "ordinals", "scales")
+)
+
+
+@cache
+def _scale_words() -> frozenset[str]:
+    return frozenset([*_scales(), *_words("money scales")])
+
+
+@cache
+def _units() -> Mapping[str, tuple[str, str]]:
+    """Return for each form of a unit what it is called here, and its sort."""
+    return {
+        form: (unit, sort)
+        for sort, units in table("units.json").items()
+        for unit, forms in units.items()
+        for form in forms.split()
+    }
+
+
+def _unit(word: str) -> tuple[str, str] | None:
+    lowered = word.lower().replace("° ", "°")
+    plural = {"feet": "foot", "inches": "inch", "centuries": "century"}.get(lowered, lowered)
+    known = _units()
+    return known.get(plural) or (known.get(plural[:-1]) if plural.endswith("s") else None)
+
+
+@lru_cache(maxsize=1_024)
+def _tokens(text: str) -> tuple[_Token, ...]:
+    markers = {match.end() for match in _MARKER.finditer(text)}
+    found: list[_Token] = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or "other"
+        if kind == "citation" and found and found[-1].text in ("=", "("):
+            kind = "other"  # a value in code
+        if kind == "digits" and match.end() + 1 in markers:
+            kind = "stop"
+        found.append(_Token(kind, match[0], match.start(), match.end()))
+    return tuple(found)
+
+
+def _months(text: str) -> Iterator[str]:
+    tokens = _tokens(text)
+    for at, token in enumerate(tokens):
+        month = token.lower if token.lower in MONTHS else _SHORT_MONTHS.get(token.lower, "")
+        if not month or not token.text[0].isupper():
+            continue
+        around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
+        dated = any(other.kind == "digits" for other in around)
+        led = at > 0 and tokens[at - 1].lower in _before_years()
+        if dated or (token.lower in MONTHS and (led or token.lower not in _ALSO_WORDS)):
+            yield month
+
+
+class _Reader:
+    """Reads numbers from the tokens of a text, one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = _tokens(text)
+
+    def numbers(self) -> Iterator[Number]:
+        at = 0
+        while at < len(self._tokens):
+            number, at = self._at(at)
+            if number is not None:
+                yield number
+
+    def _at(self, at: int) -> tuple[Number | None, int]:
+        """Return the number that begins at a token, if one does, and where to go on."""
+        token = self._tokens[at]
+        if token.kind == "digits":
+            return self._in_digits(at)
+        if token.kind == "word":
+            return self._in_words(at)
+        return None, at + 1
+
+    def _in_digits(self, at: int) -> tuple[Number | None, int]:
+        token = self._tokens[at]
+        value = _value(token.text)
+        if value is None:
+            code = Number(token.text, token.start, token.end, None, None, sort="code",
+                          nouns=self._nouns(at + 1))  # fmt: skip
+            return code, at + 1
+        end, high, sort = at + 1, value, ""
+        after = self._get(at + 1)
+        ending = after.lower if after.kind == "word" and after.start == token.end else ""
+        if ending in ("st", "nd", "rd", "th"):
+            end, sort = end + 1, "ordinal"
+        elif ending in ("s", "'s", "’s") and value % _DECADE == 0:
+            width = _CENTURY if value % _CENTURY == 0 and value >= _YEARS.start else _DECADE
+            # The 30s may be of any century.
+            sort = "decade" if value < _CENTURY else "year"
+            end, high = end + 1, value + width - 1
+        elif ending and ending not in _scale_words() and _unit(ending) is None:
+            return None, end + 1  # 3D, 4x4
+        else:
+            end, high = self._range(at, value)
+        return self._measured(at, end, value, high, sort, in_digits=True)
+
+    def _range(self, at: int, value: float) -> tuple[int, float]:
+        """Return where a range ends, and its higher end: 10-15, 2018-19, 10 to 15."""
+        joint, last = self._get(at + 1), self._get(at + 2)
+        tight = joint.kind == "dash" and last.start - self._tokens[at].end == 1
+        is_range = tight or (joint.lower == "to" and value < _YEARS.start)
+        high = _value(last.text) if is_range and last.kind == "digits" else None
+        if high is None:
+            return at + 1, value
+        if value in _YEARS and tight and len(last.text) == 2:  # noqa: PLR2004 - 2018-19
+            high += value - value % _CENTURY
+        return (at + 3, high) if high > value else (at + 1, value)
+
+    def _in_words(self, at: int) -> tuple[Number | None, int]:
+        token = self._tokens[at]
+        follows_number = self._get(at - 1).kind == "digits" or self._before(at) in _cardinals()
+        if token.lower in _ordinals() and not follows_number:  # two thirds, 5 seconds
+            value = _ordinals()[token.lower]
+            return self._measured(at, at + 1, value, value, "ordinal", in_digits=False)
+        spelled, end = self._spelled(at)
+        if spelled is None:
+            return None, at + 1
+        after = self._get(end).lower
+        if end == at + 1 and token.lower == "one" and after not in _scales() and not _unit(after):
+            return None, end  # a pronoun, more often than a number
+        return self._measured(at, end, spelled, spelled, "", in_digits=False)
+
+    def _spelled(self, at: int) -> tuple[float | None, int]:
+        """Return the value of number words from a token on, and where they end."""
+        total = part = 0.0
+        end, heard = at, False
+        while word := self._get(end).lower:
+            scale = _scales()[word] if heard and word in _BIG else 0
+            if word in _cardinals() and (not heard or _may_add(part, _cardinals()[word])):
+                part += _cardinals()[word]
+            elif scale >= 1000:  # noqa: PLR2004 - hundreds and dozens are multiplied in turn
+                total, part = total + (part or 1) * scale, 0.0
+            elif scale:
+                part = (part or 1) * scale
+            elif word in ("a", "an") and not heard and self._get(end + 1).lower in _BIG:
+                part = 0.5 if self._before(end) == "half" else 1.0
+            elif not (heard and self._continues(end)):
+                break
+            end, heard = end + 1, True
+        return (total + part, end) if heard else (None, at + 1)
+
+    def _continues(self, at: int) -> bool:
+        """Whether a hyphen, or "and" after a hundred, joins two number words."""
+        token, before = self._tokens[at], self._tokens[at - 1]
+        if self._get(at + 1).lower not in _cardinals():
+            return False
+        if token.kind == "dash":
+            return before.lower in _cardinals() and token.start == before.end
+        return token.lower == "and" and before.lower in _scales()
+
+    def _measured(
+        self, at: int, end: int, value: float, high: float, sort: str, *, in_digits: bool
+    ) -> tuple[Number, int]:
+        """Return a number with its scale and unit, and where both end."""
+        before, after = self._get(at - 1), self._get(end)
+        sign = _unit(before.text) if before.text in _CURRENCIES else None
+        scale, factor = "", 1.0
+        is_tight = after.start == self._tokens[end - 1].end or sign is not None
+        known = {**_scales(), **_words("money scales")} if sign else _scales()
+        if not sort and after.lower in known and (len(after.text) > 2 or is_tight):  # noqa: PLR2004
+            scale, factor, end = after.lower, known[after.lower], end + 1
+        unit, kind, end = (*sign, end) if sign else self._unit_at(end)
+        if not sort:
+            sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
+        start = before.start if sign else self._tokens[at].start
+        last = self._tokens[end - 1].end
+        number = Number(self._text[start:last], start, last, value * factor, high * factor, unit,
+                        scale, sort, self._bound(at), self._nouns(end), in_digits)  # fmt: skip
+        return number, end
+
+    def _unit_at(self, end: int) -> tuple[str, str, int]:
+        """Return the unit that follows a number, its sort, and where it ends."""
+        at = end + 1 if self._get(end).kind == "dash" else end  # a 5-mile run
+        power = {"square": "2", "sq": "2", "cubic": "3"}.get(self._get(at).lower, "")
+        token = self._get(at + 1 if power else at)
+        if token.lower == "per" and self._get(at + 1).lower == "cent":
+            return "percent", "share", at + 2
+        known = _unit(token.text) if token.kind in ("word", "sign") else None
+        if known is None or (len(token.text) == 1 and token.text.isupper()):
+            return "", "", end
+        if power:
+            return known[0] + power, "area" if power == "2" else "volume", at + 2
+        return *known, at + 1
+
+    def _is_year(self, at: int, end: int, value: float, scale: str) -> bool:
+        token, after = self._tokens[at], self._get(end)
+        if scale or value not in _YEARS or len(token.text) != 4:  # noqa: PLR2004 - no 1,984
+            return False
+        if self._before(at) in _before_years():
+            return True
+        counts = after.text.endswith("s") or after.lower in ("people", "men", "women", "children")
+        return after.kind != "word" or not (after.text.islower() and counts)
+
+    def _bound(self, at: int) -> Bound:
+        """Return the bound that words before a number give: phrases before single words."""
+        words = [token.lower for token in self._tokens[max(0, at - _BEFORE) : at]]
+        phrases = [*map(" ".join, pairwise(words)), *words]
+        return next((_words("bounds")[phrase] for phrase in phrases if phrase in _words("bounds")),
+                    "")  # fmt: skip
+
+    def _nouns(self, at: int) -> tuple[str, ...]:
+        found: list[str] = []
+        for token in self._tokens[at : at + 2 * _NOUNS]:
+            if token.kind in ("stop", "digits", "citation") or len(found) == _NOUNS:
+                break
+            if token.kind == "word" and weight(token.lower) >= _TELLING:
+                found.append(stem(token.lower))
+        return tuple(found)
+
+    def _before(self, at: int) -> str:
+        return self._get(at - 1).lower
+
+    def _get(self, at: int) -> _Token:
+        return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
+
+
+def _may_add(part: float, small: float) -> bool:
+    """Whether "five" may go on "twenty", or anything below a hundred on "two hundred"."""
+    return part % _CENTURY == 0 or (
+        part % _DECADE == 0 and part % _CENTURY > _DECADE and 0 < small < _DECADE
+    )
+
+
+def _value(written: str) -> float | None:
+    """Return the value of digits; None for a version, a date or a time."""
+    if _GROUPED.fullmatch(written):
+        separator = "." if written.count(".") > 1 else ","
+        return float(written.replace(separator, ""))
+    if ":" in written or "/" in written:
+        return None
+    plain = written.replace(",", ".")
+    return float(plain) if plain.count(".") <= 1 else None

@@ -1,0 +1,161 @@
+"""From a word as written to the key under which it is compared.
+
+`run`, `runs` and `Running` share a key, and so do `1,000` and `1000`, `three` and `3`, `%` and
+`percent`, `won` and `win`, `Beyoncé` and `beyonce`. Suffixes are stripped from English words only;
+words of other languages keep their ending, and inflection is met by comparing beginnings
+(`alike`). Scripts written without spaces are cut into pairs of neighbouring characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from fullrecall.judges.words.data import lines, number_words, words_of
+from fullrecall.judges.words.frequencies import weight
+
+# Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
+# which \w leaves out; the dandas (U+0964, U+0965) are punctuation.
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+    "\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3"
+)
+_UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*)(?:st|nd|rd|th|s)?(?!\w)"
+    rf"|(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<word>(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:['’](?:(?![{_UNSPACED}])\w)+)*)"
+    r"|(?P<sign>[%$€£¥°])"
+)
+_SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "°": "degree"}
+
+_VOWELS = frozenset("aeiouy")
+_NUMBER_WEIGHT = 4.0
+_PAIR_WEIGHT = 2.5  # of two neighbouring characters in a script without spaces
+_SHORT = 3  # letters that a stem keeps
+_SHARED_PREFIX = 5
+_SHARED_PART = 0.65
+
+
+class Word(NamedTuple):
+    """A word in its text: what it is compared by, and where it stands."""
+
+    key: str
+    weight: float
+    start: int
+    end: int
+    written: str  # lower-case, for word vectors
+    is_number: bool = False
+    is_capitalised: bool = False
+    is_negation: bool = False
+
+    @property
+    def in_digits(self) -> bool:
+        """Whether it is a number that is written in digits."""
+        return self.is_number and self.written[0].isdigit()
+
+
+def read_words(text: str) -> Iterator[Word]:
+    """Yield the words of `text` in order."""
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        written = match.group()
+        if match.lastgroup == "unspaced" and end - start > 1:
+            for position in range(start, end - 1):
+                pair = text[position : position + 2]
+                yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
+            continue
+        key, worth, is_negation = _identify(written, match.lastgroup or "")
+        is_number, is_capitalised = key[0] == "#", written[0].isupper()
+        # By position: names cost a quarter of the time here.
+        yield Word(key, worth, start, end, written.lower(), is_number, is_capitalised, is_negation)
+
+
+@lru_cache(maxsize=65_536)
+def _identify(written: str, kind: str) -> tuple[str, float, bool]:
+    """Return the key and weight of a word, and whether it denies."""
+    if kind == "sign":
+        return _SIGNS[written], weight(_SIGNS[written]), False
+    if kind == "number":
+        return _number(written)
+    word = _plain(written)
+    word, apostrophe, ending = word.partition("'")
+    if apostrophe and ending == "t":  # isn't, can't
+        return "not", weight("not"), True
+    if word in _spelled():
+        return _spelled()[word], weight(word), False
+    key = stem(word) if word.isascii() else word
+    return key, weight(word), word in _denying()
+
+
+@cache
+def _spelled() -> dict[str, str]:
+    """Return the keys of number words: of "three" and "third" that of 3; "one" is a pronoun."""
+    known = number_words()
+    small = {**known["ordinals"], **known["cardinals"]}
+    return {word: f"#{value}" for word, value in small.items() if value != 1}
+
+
+@cache
+def _irregular() -> dict[str, str]:
+    forms = (line.split() for line in lines("irregular.txt"))
+    return {form: base for base, *inflected in forms for form in inflected}
+
+
+@cache
+def _denying() -> frozenset[str]:
+    return words_of("en", "denials") | words_of("en", "implied") | words_of("en", "reported")
+
+
+def _number(written: str) -> tuple[str, float, bool]:
+    digits = re.match(r"[\d.,]*\d", written)
+    value = digits.group() if digits else written
+    # A comma before exactly three digits groups thousands; any other comma is a decimal comma.
+    value = re.sub(r",(?=\d{3}(?!\d))", "", value).replace(",", ".")
+    with suppress(ValueError):  # 1.2.3 is a version
+        value = f"{float(value):.12g}"
+    return f"#{value}", _NUMBER_WEIGHT, False
+
+
+def _plain(written: str) -> str:
+    """Return a word without case, compatibility forms and (in Latin script) accents."""
+    word = written.casefold().replace("’", "'")
+    if word.isascii():
+        return word
+    decomposed = unicodedata.normalize("NFKD", word)
+    without = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
+    return unicodedata.normalize("NFC", without) or word
+
+
+def stem(word: str) -> str:
+    """Strip the inflection of a lower-case English word: plural, past, -ing, -ly and a final e.
+
+    Lighter than Porter's stemmer (1980): derivation (-tion, -ment, -ness) stays.
+    """
+    word = _irregular().get(word, word)
+    if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-3] + "y" if word.endswith("ies") and len(word) > _SHORT + 1 else word[:-1]
+    for suffix in ("ing", "ed", "ly"):
+        base = word.removesuffix(suffix)
+        if base != word and len(base) >= _SHORT and not _VOWELS.isdisjoint(base):
+            doubled = base[-1] == base[-2] and base[-1] not in "aeiouls"
+            word = base[:-1] if doubled else base
+            break
+    if len(word) > _SHORT and word.endswith("e"):
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) >= _SHORT and word.endswith("y") else word
+
+
+def alike(key: str, other: str) -> bool:
+    """Tell whether two keys begin alike for most of their length: product, production."""
+    longer = max(len(key), len(other))
+    shared = 0
+    for a, b in zip(key, other, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return shared >= _SHARED_PREFIX and shared >= _SHARED_PART * longer

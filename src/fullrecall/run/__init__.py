@@ -1,0 +1,1 @@
+"""Running: what asks models and retrievers, within limits, and pays for nothing twice."""

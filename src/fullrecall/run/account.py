@@ -1,0 +1,385 @@
+"""An account: requests are counted before they are sent, none beyond the budget.
+
+Tokens are known when an answer is there. Until then a request holds a reserve: as many as it is
+expected to take, and beside others as many as it may take, so that a bad guess costs once and not
+as many times as there are requests in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from math import ceil
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from fullrecall.counts import counted
+from fullrecall.judges.flow import NotAsked
+from fullrecall.judges.judge import Ask
+from fullrecall.models.chat import Completion
+from fullrecall.run.budget import Budget, BudgetSpent, Price, Spending, no_price
+from fullrecall.run.ledger import AccountLostError, Ledger
+from fullrecall.usage import Spent
+
+T = TypeVar("T")
+
+_PER = 1_000_000  # tokens that a price is for
+_PER_CHARACTER = 0.3  # tokens, before any answer told better
+_ANSWER = 200  # tokens, likewise
+_UNCOUNTED = 4  # characters that are charged as a token where the model counts none
+_PROMPT_AT_MOST = 2.0  # times the tokens for its length that the largest before took
+_ANSWER_AT_MOST = 4.0  # times the tokens that the longest answer before took
+_PER_MESSAGE = 16  # tokens that mark a message's beginning, role and end
+_LONG_ANSWER = 1_000  # tokens that an answer may take, whatever earlier ones took
+
+
+_NANO = 1_000_000_000
+"""Costs are counted in billionths: whole numbers add up exactly."""
+
+HOLD_SECONDS = 60.0
+"""A request whose hold was not renewed for so long is of a worker that is dead, or as good as that.
+
+It counts as what was held for it, until its worker settles it after all."""
+
+_POLL_SECONDS = (0.02, 0.25)
+"""Between two looks at whether others have made room: at first, and at most."""
+
+_ASKING = 4
+"""So many of a process ask for their turns at once, the others queue: who holds a turn that is yet
+to come does not hear that the endpoint asks all to wait."""
+
+
+def _nothing(_: Any, __: float) -> None:
+    """Change nothing."""
+
+
+class _Size(NamedTuple):
+    """What a request takes, or may take: tokens, and cost in billionths."""
+
+    tokens: int
+    cost: int
+
+
+_State: TypeAlias = dict[str, Any]
+"""What an account holds, as plain JSON: counts, what is held by those on their way, turns."""
+
+
+class _Answer(NamedTuple):
+    """Whether a request may go, and in how many seconds; else why not, or None to ask again."""
+
+    granted: bool
+    wait: float = 0.0
+    why: str | None = None
+
+
+class Account(Spending):
+    """What a run has spent, and whether its budget has room for more; in one event loop.
+
+    In a `shared` ledger it is the account of a job, which all its workers charge: what is held for
+    a request is renewed while its worker lives. Of one that was killed it soon counts as spent.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget)
+        self._ledger: Ledger | None = None
+        self._state: _State = {"holds": {}}
+        self._cost = 0.0
+        self._unpriced = False
+        self._waiting: list[asyncio.Future[None]] = []
+        self._why: str | None = None
+        self._held: set[str] = set()
+        self._renewing: asyncio.Task[None] | None = None
+        self._undoing: set[asyncio.Task[None]] = set()
+        self._is_bounded = budget.has_bounds
+        self._is_counted = budget.is_measured or bool(budget.prices)
+        self._turns = asyncio.Semaphore(_ASKING)
+
+    def share(self, ledger: Ledger) -> None:
+        """Charge the account of the ledger's job from here on, where the budget has bounds."""
+        if ledger.job and (self._is_bounded or self.budget.prices):
+            self._ledger = ledger
+
+    def so_far(self) -> Spent:
+        """Return what was spent until now."""
+        priced = bool(self.budget.prices) and not self._unpriced
+        return replace(self.spent, cost=self._cost if priced else None, seconds=self.seconds)
+
+    async def hold(self, ask: Ask, sent: int) -> str:
+        """Hold what a request may take, for the `sent`th time; return the hold, to be settled.
+
+        Waits for those on their way where it depends on them, and for its turn by the rate.
+        Raises `BudgetSpent` where the budget has no room, `NotAsked` where the account is lost.
+        """
+        if self._ledger is None and not self._is_bounded:
+            name = ""
+        elif self._ledger is None and self.budget.rate is None:
+            name = await self._turn(ask)
+        else:
+            async with self._turns:
+                name = await self._turn(ask)
+        self.spent.calls += 1
+        self.spent.retries += sent > 1
+        return name
+
+    async def settle(self, ask: Ask, name: str, completion: Completion | None, sent: int) -> None:
+        """Count what a request took; of one that failed, or was given up, the request alone."""
+        tokens = cost = 0
+        if completion is not None:
+            tokens, cost = self._count(ask, completion)
+        if not name:
+            return
+        taken = {"tokens": tokens, "cost": cost, "settled": int(completion is not None),
+                 "retries": int(sent > 1)}  # fmt: skip
+        if completion is not None:
+            usage = completion.prompt_tokens, completion.completion_tokens
+            taken["prompt_tokens"], taken["completion_tokens"] = usage
+        largest = {} if completion is None else self._largest(ask, completion)
+        self._held.discard(name)
+        with suppress(NotAsked):  # a lost account counts what was held; the answer is there
+            await self._amend(partial(_settled, name=name, taken=taken, largest=largest))
+        self._wake()
+
+    async def rest(self, seconds: float) -> None:
+        """Have all workers of the job wait where the endpoint asks for it."""
+        if self._ledger is not None:
+            with suppress(NotAsked):
+                await self._amend(partial(_rested, seconds=seconds))
+
+    async def close(self) -> None:
+        """Take back what was given up, and renew nothing more."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+        await asyncio.gather(*self._undoing, return_exceptions=True)
+
+    async def _turn(self, ask: Ask) -> str:
+        budget = self.budget
+        if budget.cost is not None and budget.price(ask.model) is None:
+            raise BudgetSpent(no_price(ask.model, budget))
+        name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
+        while True:
+            if self._why is not None:
+                raise BudgetSpent(self._why)
+            reserve = partial(_reserved, name=name, ask=ask, budget=budget)
+            answer = await self._amend(reserve, undo=partial(_given_back, name=name))
+            if answer.granted:
+                break
+            if answer.why is not None:
+                self._why = answer.why
+                self._wake()
+            elif self._ledger is None and not answer.wait:
+                await self._settled_one()
+            else:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(answer.wait or pause):
+                        await self._settled_one()
+                pause = min(2 * pause, _POLL_SECONDS[1])
+        self._held.add(name)
+        if self._ledger is not None and self._renewing is None:
+            self._renewing = asyncio.create_task(self._renew())
+        if answer.wait:
+            try:
+                await asyncio.sleep(answer.wait)
+            except asyncio.CancelledError:
+                self._held.discard(name)
+                await self._amend(partial(_given_back, name=name))
+                raise
+        return name
+
+    async def _amend(
+        self, change: Callable[[_State, float], T], undo: Callable[[_State, float], Any] = _nothing
+    ) -> T:
+        """Change the account; `undo` where whoever waits for it is cancelled meanwhile."""
+        if self._ledger is None:
+            return change(self._state, time.monotonic())
+        spending = asyncio.wrap_future(self._ledger.spend(self.budget.owner, change))
+        try:
+            told = await asyncio.shield(spending)
+        except asyncio.CancelledError:
+            undoing = asyncio.create_task(self._undo(spending, undo))
+            self._undoing.add(undoing)
+            undoing.add_done_callback(self._undoing.discard)
+            raise
+        if isinstance(told, AccountLostError):
+            reason = self._ledger.reason
+            raise NotAsked(f"{told} ({reason})" if reason else str(told))
+        return told
+
+    async def _undo(
+        self, spending: asyncio.Future[Any], undo: Callable[[_State, float], Any]
+    ) -> None:
+        await asyncio.wait([spending])
+        if self._ledger is not None:
+            await asyncio.wrap_future(self._ledger.spend(self.budget.owner, undo))
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(HOLD_SECONDS / 4)
+            with suppress(NotAsked):
+                await self._amend(partial(_renewed, names=tuple(self._held)))
+
+    async def _settled_one(self) -> None:
+        settled = asyncio.get_running_loop().create_future()
+        self._waiting.append(settled)
+        await settled
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for settled in waiting:
+            if not settled.done():
+                settled.set_result(None)
+
+    def _count(self, ask: Ask, completion: Completion) -> _Size:
+        prompt, answered = completion.prompt_tokens, completion.completion_tokens
+        self.spent.prompt_tokens += prompt
+        self.spent.completion_tokens += answered
+        if not self._is_counted:
+            return _Size(0, 0)  # nothing rests on how much it was
+        size = _size(ask, self.budget, *_tokens(ask, completion))
+        self._cost += size.cost / _NANO
+        self._unpriced |= self.budget.price(ask.model) is None
+        return size
+
+    def _largest(self, ask: Ask, completion: Completion) -> dict[str, float]:
+        prompt, answered = _tokens(ask, completion)
+        return {"per_character": prompt / max(1, _characters(ask)), "answer": answered}
+
+
+def spent_of(ledger: Ledger, budget: Budget) -> Spent:
+    """Return what all workers of the ledger's job have spent; raise where nobody knows it."""
+    told = ledger.spend(budget.owner, lambda state, _: state).result()
+    if isinstance(told, AccountLostError):
+        raise told
+    names = ("calls", "retries", "prompt_tokens", "completion_tokens")
+    counts = {name: told.get(name, 0) for name in names}
+    return Spent(**counts, cost=told.get("cost", 0) / _NANO if budget.prices else None)
+
+
+# --- changes of an account's state: each is done in one step, whoever else charges it
+
+
+def _reserved(state: _State, now: float, *, name: str, ask: Ask, budget: Budget) -> _Answer:
+    """Count a request as on its way if there is room for it."""
+    holds: dict[str, list[float]] = state["holds"]
+    if name in holds:
+        return _Answer(granted=True)  # asked twice: the answer was lost
+    _expire(state, now)
+    rests = state.get("rests_until", 0.0) - now
+    if rests > 0:
+        return _Answer(granted=False, wait=rests)
+    if budget.calls is not None and state.get("calls", 0) >= budget.calls:
+        why = f"the budget of {counted(budget.calls, 'call')} is used up"
+        return _Answer(granted=False, why=why)
+    most = _at_most(ask, budget, state)
+    if budget.is_measured:
+        beside = len(holds) <= state.get("settled", 0)  # what few took says little of many
+        if not (beside and _beyond(state, budget, most) is None):
+            if holds:
+                return _Answer(granted=False)  # those on their way may take less than is held
+            beyond = _beyond(state, budget, _expected(ask, budget, state))
+            if beyond is not None:
+                return _Answer(granted=False, why=beyond)
+    turn = now
+    if budget.rate is not None:
+        turn = max(now, state.get("turn", 0.0))
+        state["turn"] = turn + 1 / budget.rate
+    state["calls"] = state.get("calls", 0) + 1
+    holds[name] = [most.tokens, most.cost, turn + HOLD_SECONDS]
+    return _Answer(granted=True, wait=turn - now)
+
+
+def _settled(
+    state: _State, _: float, *, name: str, taken: dict[str, int], largest: dict[str, float]
+) -> None:
+    """Replace what was held for a request by what it took; late is not too late."""
+    late = state.get("expired", {}).pop(name, None)
+    if late is None and state["holds"].pop(name, None) is None:
+        return
+    for kind, number in taken.items():
+        state[kind] = state.get(kind, 0) + number
+    if late is not None:
+        state["tokens"] -= late[0]
+        state["cost"] -= late[1]
+    for kind, size in largest.items():
+        state[kind] = max(state.get(kind, 0), size)
+
+
+def _given_back(state: _State, _: float, *, name: str) -> None:
+    """End a hold of which nothing was sent."""
+    if state["holds"].pop(name, None) is not None:
+        state["calls"] -= 1
+
+
+def _renewed(state: _State, now: float, *, names: Sequence[str]) -> None:
+    for name in names:
+        if name in state["holds"]:
+            state["holds"][name][2] = now + HOLD_SECONDS
+
+
+def _rested(state: _State, now: float, *, seconds: float) -> None:
+    state["rests_until"] = max(state.get("rests_until", 0.0), now + seconds)
+
+
+def _expire(state: _State, now: float) -> None:
+    """Count what dead workers held as spent, until they settle it after all."""
+    for name, hold in list(state["holds"].items()):
+        if hold[2] < now:
+            state.setdefault("expired", {})[name] = state["holds"].pop(name)
+            for kind, number in (("tokens", hold[0]), ("cost", hold[1])):
+                state[kind] = state.get(kind, 0) + number
+
+
+def _beyond(state: _State, budget: Budget, size: _Size) -> str | None:
+    """Return which bound a request of that size would go beyond, with those on their way."""
+    held = state["holds"].values()
+    tokens, cost = budget.tokens, budget.cost
+    spent = state.get("tokens", 0), state.get("cost", 0)
+    if tokens is not None and spent[0] + sum(each[0] for each in held) + size.tokens > tokens:
+        return f"the budget of {tokens:,} tokens is used up"
+    if cost is not None and spent[1] + sum(each[1] for each in held) + size.cost > cost * _NANO:
+        return f"the budget of {cost:g} is used up: the cost so far is {spent[1] / _NANO:.4g}"
+    return None
+
+
+def _expected(ask: Ask, budget: Budget, state: _State) -> _Size:
+    """Return what a request takes if it is like the largest before."""
+    prompt = _characters(ask) * (state.get("per_character") or _PER_CHARACTER)
+    return _size(ask, budget, prompt, state.get("answer") or _ANSWER)
+
+
+def _at_most(ask: Ask, budget: Budget, state: _State) -> _Size:
+    """Return what a request may take: a token has a byte at least, unless earlier ones had."""
+    if not budget.is_measured:
+        return _Size(0, 0)
+    per_character = max(1.0, _PROMPT_AT_MOST * state.get("per_character", 0.0))
+    answer = max(_LONG_ANSWER, _ANSWER_AT_MOST * state.get("answer", 0.0))
+    return _size(ask, budget, per_character * _bytes(ask), answer)
+
+
+def _size(ask: Ask, budget: Budget, prompt: float, answer: float) -> _Size:
+    price = budget.price(ask.model) or Price(0.0, 0.0)
+    cost = (prompt * price.prompt + answer * price.completion) * (_NANO // _PER)
+    return _Size(ceil(prompt + answer), round(cost))
+
+
+def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:
+    """Return the tokens of prompt and answer, by their length where the model counted none."""
+    prompt, answered = completion.prompt_tokens, completion.completion_tokens
+    if completion.text:  # each count by itself: an endpoint may leave out either
+        prompt = prompt or _characters(ask) // _UNCOUNTED
+        answered = answered or len(completion.text) // _UNCOUNTED
+    return prompt, answered
+
+
+def _characters(ask: Ask) -> int:
+    return sum(len(message.content) for message in ask.request.messages)
+
+
+def _bytes(ask: Ask) -> int:
+    request = ask.request
+    texts = [message.content for message in request.messages]
+    texts.append(str(request.schema) if request.schema is not None else "")
+    return sum(len(text.encode("utf-8", "surrogatepass")) + _PER_MESSAGE for text in texts)

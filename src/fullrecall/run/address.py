@@ -1,0 +1,90 @@
+"""Where a ledger is: a path, the URL of a server, or one that is open already."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from fullrecall.errors import ParameterError
+from fullrecall.run.ledger import Ledger
+
+SCHEMES = ("redis://", "rediss://", "unix://")
+"""How the URL of a server begins."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the workers of a job find its ledger: a path or the URL of a Redis server.
+
+    Picklable, with no password: that is read from REDIS_PASSWORD, and a user from REDIS_USERNAME,
+    wherever it connects. Raises `ParameterError` for a URL that holds one.
+    """
+
+    url: str
+    job: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def __post_init__(self) -> None:
+        if not self.url.startswith(SCHEMES):
+            return
+        parts = urlsplit(self.url)
+        if parts.password or parts.username:
+            from fullrecall.models.redaction import hide_url, public_url
+
+            hide_url(self.url)
+            raise ParameterError(
+                f"store must be a URL without a password, got {public_url(self.url)!r} with one: "
+                "set REDIS_PASSWORD here and where workers run"
+            )
+
+    def open(self) -> Ledger:
+        """Open the ledger; raise `StoreError` where it cannot be."""
+        if self.url.startswith(SCHEMES):
+            from fullrecall.run.redis import RedisLedger
+
+            return RedisLedger(self.url, self.job)
+        from fullrecall.run.sqlite import SQLiteLedger
+
+        return SQLiteLedger(self.url, self.job)
+
+
+StoreLike: TypeAlias = Ledger | Address | str | Path
+"""What `evaluate` takes as its `store`."""
+
+
+class Opened:
+    """The ledger that a run was given, in a `with`: one that is open stays open.
+
+    Raises `StoreError` for what cannot be opened, and `ParameterError` for what is none.
+    """
+
+    def __init__(self, store: StoreLike | None) -> None:
+        self._store = store
+
+    def __enter__(self) -> Ledger:
+        store = self._store
+        if isinstance(store, Ledger):
+            if store.is_closed:
+                raise store.closed()
+            return store
+        self._ledger = self._open(store)
+        return self._ledger
+
+    def __exit__(self, *_: object) -> None:
+        if not isinstance(self._store, Ledger):
+            self._ledger.close()
+
+    def _open(self, store: Address | str | Path | None) -> Ledger:
+        if store is None:
+            from fullrecall.run.sqlite import SQLiteLedger
+
+            return SQLiteLedger(None)
+        if isinstance(store, (str, Path)):
+            store = Address(str(store), "")
+        if not isinstance(store, Address):
+            raise ParameterError(
+                f"store must be a path, a redis:// URL, a Ledger or None, got {store!r}"
+            )
+        return store.open()

@@ -1,0 +1,167 @@
+"""What a run may spend: how many calls, tokens, at which cost, and how fast."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import NamedTuple
+
+from fullrecall.errors import ParameterError
+from fullrecall.judges.flow import NotAsked
+from fullrecall.models.chat import ChatModel
+from fullrecall.scorers.scorer import Scorer
+from fullrecall.usage import Spent
+
+_FASTEST = 1e6
+"""Requests per second: more are no bound."""
+
+
+class BudgetSpent(NotAsked):
+    """Nothing more is sent: what was to rest on it is unscored, with this as the reason."""
+
+
+class Price(NamedTuple):
+    """What a million tokens cost, in the currency of your choice."""
+
+    prompt: float
+    completion: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one run may spend; None sets no bound.
+
+    - `calls`: requests that are sent, those included that fail and are sent again. Never more.
+    - `tokens`: of prompts and answers, as the model counts them; a model that counts none, or no
+      number, is charged a token for four characters.
+    - `cost`: what the tokens cost by `prices`, which maps a model's name (`"gpt-4o-mini"`, or a
+      `ChatModel.name`) to the prices of a million prompt tokens and a million answer tokens.
+    - `rate`: requests per second.
+
+    Tokens are known when an answer is there. The last request may take more than it was expected
+    to, by the most that earlier ones took, and overshoot by the difference. Others are sent
+    beside it only where there is room for several times the largest before, and at first one,
+    then two, then four at a time: as long as none takes more than that, one request's error is
+    all that goes beyond the budget. What a store answers costs nothing.
+
+    Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
+    a price that is not a pair of numbers >= 0.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("calls", "tokens"):
+            bound = getattr(self, name)
+            if bound is not None and (type(bound) is not int or bound < 1):
+                raise ParameterError(f"{name} must be a whole number >= 1, got {bound!r}")
+        if self.cost is not None and not (_is_number(self.cost) and self.cost > 0):
+            raise ParameterError(f"cost must be a number above 0, got {self.cost!r}")
+        rate = self.rate
+        if rate is not None and not (_is_number(rate) and 0 < rate <= _FASTEST):
+            raise ParameterError(f"rate must be a number of requests per second > 0, got {rate!r}")
+        if not isinstance(self.prices, Mapping):
+            raise ParameterError(
+                f"prices must map models to pairs (prompt, completion), got {self.prices!r}"
+            )
+        for model, price in self.prices.items():
+            pair = isinstance(price, Sequence) and len(price) == 2  # noqa: PLR2004 - both prices
+            if not pair or not all(_is_number(part) and part >= 0 for part in price):
+                raise ParameterError(
+                    "prices must be pairs of numbers >= 0, for a million prompt and a million "
+                    f"answer tokens, got {price!r} for {model!r}"
+                )
+        if self.cost is not None and not self.prices:
+            raise ParameterError(
+                f"cost={self.cost!r} needs prices={{model: (prompt, completion)}}, for a million "
+                "tokens each"
+            )
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether anything is bounded."""
+        return self.calls is not None or self.rate is not None or self.is_measured
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what answers take is bounded."""
+        return self.tokens is not None or self.cost is not None
+
+    @property
+    def owner(self) -> str:
+        """What tells the account of this budget from another's."""
+        bounds = (self.calls, self.tokens, self.cost, self.rate, sorted(self.prices.items()))
+        return hashlib.sha256(repr(bounds).encode()).hexdigest()[:16]
+
+    def price(self, model: ChatModel) -> Price | None:
+        """Return the price of a model, by its `name` or, where it has one, its `model`."""
+        for name in (model.name, getattr(model, "model", None)):
+            if isinstance(name, str) and name in self.prices:
+                return Price(*self.prices[name])
+        return None
+
+
+class Spending:
+    """What a run has spent so far, and for how long it has gone on."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.spent = Spent()
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken so far."""
+        return time.monotonic() - self._began
+
+    def so_far(self) -> Spent:
+        """Return what was spent until now."""
+        cost = 0.0 if self.budget.prices else None
+        return replace(self.spent, cost=cost, seconds=self.seconds)
+
+
+def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
+    """Return a budget, an unbounded one for None.
+
+    Raises `ParameterError` for what is no budget, and where a cost is bounded and a judge of
+    `scorers` asks a model that has no price: before anything is sent.
+    """
+    if budget is None:
+        budget = Budget()
+    if not isinstance(budget, Budget):
+        raise ParameterError(f"budget must be a Budget, such as Budget(calls=100), got {budget!r}")
+    if budget.cost is not None:
+        for scorer in scorers:
+            for model in models_of(scorer):
+                if budget.price(model) is None:
+                    raise ParameterError(no_price(model, budget))
+    return budget
+
+
+def models_of(asked: object) -> list[ChatModel]:
+    """Return the models that a scorer, a judge or a panel of judges asks, as far as they show."""
+    if isinstance(asked, ChatModel) and not hasattr(asked, "attribute"):
+        return [asked]
+    parts = [getattr(asked, name, None) for name in ("judge", "by", "model")]
+    parts += getattr(asked, "judges", ())
+    return [model for part in parts if part is not None for model in models_of(part)]
+
+
+def no_price(model: ChatModel, budget: Budget) -> str:
+    """Return what to do where a cost is bounded, and a model has no price."""
+    known = ", ".join(map(repr, budget.prices))
+    return (
+        f"cost={budget.cost!r} needs the price of {model.name!r}: there are prices of {known}; add "
+        f"prices={{{getattr(model, 'model', model.name)!r}: (prompt, completion)}}"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)

@@ -1,0 +1,331 @@
+"""Rows of a stream of samples, with an event loop and without: two drivers of one engine.
+
+Scores that ask no model are made one after another, as the samples come, without any loop. From
+the first sample on that asks, all go through the engine. What asks is loaded where something does.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import time
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fullrecall.errors import RunStopped
+from fullrecall.evaluation.run import as_sample_at
+from fullrecall.run.budget import Spending, checked
+from fullrecall.run.interruption import Interruption
+from fullrecall.run.limits import Limits
+from fullrecall.run.work import Work, late, prepared, score_one
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    from fullrecall.run.engine import Engine
+    from fullrecall.run.kept import Results
+    from fullrecall.run.ledger import Ledger
+    from fullrecall.table.part import Part
+
+T = TypeVar("T")
+
+_OWED = 0.25
+_LONGEST_PAUSE = 0.05
+"""What requests in flight get after reading held them up: a share of its time, at most so long."""
+
+_READING_SECONDS = 0.02
+"""How long samples are prepared before those in flight go on, and rows are returned."""
+
+_SLOW_SECONDS = 0.005
+"""Reading a sample in less holds nothing up."""
+
+
+def _silent() -> None:
+    """Show nothing."""
+
+
+def _unseen(_: object) -> None:
+    """Show nothing."""
+
+
+@dataclass
+class Run:
+    """One run: what is scored how, within which limits, and what it has spent."""
+
+    scorers: Sequence[Scorer]
+    limits: Limits = field(default_factory=Limits)
+    interruption: Interruption = field(default_factory=Interruption)
+    beat: Callable[[], None] = _silent
+    show: Callable[[Row], None] = _unseen
+    """Shows that there is a row more."""
+    count: Callable[[int, int, int], None] | None = None
+    """Shows that there are so many samples more, with so many scores and so many unscored."""
+
+    def __post_init__(self) -> None:
+        budget = checked(self.limits.budget, self.scorers)
+        if any(hasattr(scorer, "flow") for scorer in self.scorers):
+            from fullrecall.run.account import Account
+
+            self.account: Spending = Account(budget)
+        else:
+            self.account = Spending(budget)
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds until the deadline, not below 0; None without one."""
+        if self.limits.deadline is None:
+            return None
+        return max(0.0, self.limits.deadline - self.account.seconds)
+
+    def counted(self, part: Part) -> None:
+        """Show that the samples of a part are scored."""
+        if self.count is not None:
+            from fullrecall.table.part import SCORED, UNSCORED
+
+            statuses = [part.columns(score).status for score in range(len(self.scorers))]
+            scored, unscored = (
+                sum(int((status == code).sum()) for status in statuses)
+                for code in (SCORED, UNSCORED)
+            )
+            self.count(len(part), scored, unscored)
+
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether nothing can be sent, kept, or looked up."""
+        flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
+        return self.limits.store is None and not flows
+
+    def work(self, position: int, sample: Sample, results: Results | None) -> Work:
+        """Return a sample prepared; one that comes after the deadline is not measured."""
+        if self.seconds_left() == 0:
+            return late(position, sample, self.scorers)
+        shared = results if results is not None and results.ledger.is_shared else None
+        return prepared(position, sample, self.scorers, shared)
+
+
+class _Reader:
+    """Draws samples, counted from 1; an exception of theirs is kept until nothing is in flight."""
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        self.error: Exception | None = None
+        self._samples = iter(samples)
+        self._position = 0
+
+    def draw(self) -> tuple[int, Sample] | None:
+        """Return the next position and sample; None at the end, and after an exception."""
+        try:
+            sample = next(self._samples, None)
+        except Exception as error:  # noqa: BLE001 - raised again by `_finish`
+            self.error = error
+            return None
+        self._position += 1
+        return None if sample is None else (self._position, sample)
+
+    def works(self, run: Run, results: Results) -> list[Work]:
+        """Return samples up to the first that asks, as many as can be prepared in a moment."""
+        began = time.monotonic()
+        works: list[Work] = []
+        while (drawn := self.draw()) is not None:
+            works.append(run.work(*drawn, results))
+            if works[-1].begun or time.monotonic() - began > _READING_SECONDS:
+                break
+        return works
+
+
+def rows_of(samples: Iterable[Sample], run: Run) -> Iterator[Row]:
+    """Yield each sample's row, in order.
+
+    Raises `RunStopped` where a model answers nobody, `KeyboardInterrupt` where the run was asked
+    to stop, and what `samples` raises: each after the rows of all samples that were read.
+    """
+    reader = _Reader(samples)
+    if run.asks_nobody:
+        yield from _asking_nobody(reader, run)
+        _finish(run, reader.error)
+        return
+    from fullrecall.run.address import Opened
+    from fullrecall.run.kept import Results
+
+    with Opened(run.limits.store) as ledger:
+        results = Results(ledger, run.account.spent)
+        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+            work = run.work(*drawn, results)
+            if work.begun:
+                yield from _side_by_side(work, reader, run, results)
+                return
+            yield work.row(run.scorers)
+        _finish(run, reader.error)
+
+
+def _asking_nobody(reader: _Reader, run: Run) -> Iterator[Row]:
+    if run.limits.deadline is not None:
+        while not run.interruption.asked and (drawn := reader.draw()) is not None:
+            yield run.work(*drawn, None).row(run.scorers)
+        return
+    while not run.interruption.asked and (drawn := reader.draw()) is not None:
+        yield Row(*drawn, tuple([score_one(scorer, drawn[1]) for scorer in run.scorers]))
+
+
+def _side_by_side(first: Work, reader: _Reader, run: Run, results: Results) -> Iterator[Row]:
+    from fullrecall.run.event_loop import EventLoop
+
+    with EventLoop() as loop:
+        engine = loop.call(_engine(run, results))
+        run.interruption.tell(lambda: loop.soon(engine.interrupt))
+        works, began = [first], time.monotonic()
+        try:
+            while works:
+                yield from loop.call(engine.turn(works, pause=_owed(began)))
+                began = time.monotonic()
+                works = [] if engine.is_over else reader.works(run, results)
+            while rows := loop.call(engine.rest()):
+                yield from rows
+        finally:
+            run.interruption.tell(None)
+            loop.call(engine.close(connections=True))
+        _finish(run, reader.error, engine.door.stopped)
+
+
+async def arows_of(
+    samples: Iterable[Sample] | AsyncIterable[object], run: Run
+) -> AsyncIterator[Row]:
+    """Yield each sample's row, in order, in a running event loop that is never blocked.
+
+    What computes, and what reads an iterable, does so in one thread beside the loop. Connections
+    that models open in the loop stay open. Raises what `rows_of` raises.
+    """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    from fullrecall.run.kept import Results
+
+    loop = asyncio.get_running_loop()
+    thread = ThreadPoolExecutor(1, thread_name_prefix="fullrecall")
+
+    async def away(function: Callable[..., T], *arguments: object) -> T:
+        called = partial(contextvars.copy_context().run, function, *arguments)
+        return await loop.run_in_executor(thread, called)
+
+    try:
+        async with _ledger_of(run, away) as ledger:
+            results = Results(ledger, run.account.spent)
+            source = _Source(samples, run, results, away)
+            engine = await _engine(run, results, away)
+            try:
+                while not engine.is_over and (works := await source.draw()):
+                    for row in await engine.turn(works):
+                        yield row
+                while rows := await engine.rest():
+                    for row in rows:
+                        yield row
+            finally:
+                await engine.close(connections=False)
+            _finish(run, source.error, engine.door.stopped)
+    finally:
+        thread.shutdown(wait=False)
+
+
+@asynccontextmanager
+async def _ledger_of(run: Run, away: Callable[..., Awaitable[Any]]) -> AsyncIterator[Ledger]:
+    """Open the run's ledger and close it again away from the loop: both wait for the disk."""
+    import asyncio
+
+    from fullrecall.run.address import Opened
+
+    opened = Opened(run.limits.store)
+    ledger: Ledger = await away(opened.__enter__)
+    try:
+        yield ledger
+    finally:
+        await asyncio.shield(away(opened.__exit__, None, None, None))
+
+
+class _Source:
+    """Draws samples for an event loop, prepared beside it."""
+
+    def __init__(
+        self,
+        samples: Iterable[Sample] | AsyncIterable[object],
+        run: Run,
+        results: Results,
+        away: Callable[..., Awaitable[Any]],
+    ) -> None:
+        self._run = run
+        self._results = results
+        self._away = away
+        self._error: Exception | None = None
+        self._position = 0
+        self._reader: _Reader | None = None
+        if isinstance(samples, AsyncIterable):
+            self._items = aiter(samples)
+        else:
+            self._reader = _Reader(samples)
+
+    @property
+    def error(self) -> Exception | None:
+        """The exception of the samples, None where they raised none so far."""
+        return self._error if self._reader is None else self._reader.error
+
+    async def draw(self) -> list[Work]:
+        """Return the next samples; none at the end, and after an exception."""
+        if self._reader is not None:
+            reading = self._reader.works, self._run, self._results
+            works: list[Work] = await self._away(*reading)
+            return works
+        self._position += 1
+        try:
+            sample = as_sample_at(await anext(self._items), self._position)
+        except StopAsyncIteration:
+            return []
+        except Exception as error:  # noqa: BLE001 - raised again by `_finish`
+            self._error = error
+            return []
+        return [await self._away(self._run.work, self._position, sample, self._results)]
+
+
+async def _engine(
+    run: Run, results: Results, compute: Callable[..., Awaitable[Any]] | None = None
+) -> Engine:
+    """Return an engine for this event loop."""
+    from fullrecall.run.account import Account
+    from fullrecall.run.engine import Engine
+    from fullrecall.run.request import Door
+
+    account = run.account
+    if not isinstance(account, Account):  # nobody will ask
+        account = Account(account.budget)
+    account.share(results.ledger)
+    return Engine(
+        run.scorers,
+        Door(run.limits, results, account, run.seconds_left),
+        results,
+        max_concurrency=run.limits.max_concurrency,
+        beat=run.beat,
+        compute=compute,
+    )
+
+
+def _owed(began: float) -> float:
+    """Return how long requests in flight may go on after reading since `began`."""
+    took = time.monotonic() - began
+    return min(_OWED * took, _LONGEST_PAUSE) if took > _SLOW_SECONDS else 0.0
+
+
+def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:
+    """Raise what ended the run early, if anything did."""
+    if run.interruption.asked:
+        raise KeyboardInterrupt
+    if stopped is not None:
+        raise RunStopped(stopped)
+    if error is not None:
+        raise error

@@ -1,0 +1,249 @@
+"""What a run knows of the endpoint behind each model: how much it takes, and whether it answers.
+
+Requests are limited in all and for each model. A model's own limit adapts as TCP does (additive
+increase, multiplicative decrease; Chiu & Jain, 1989): a rate limit halves it, once for all that
+were on their way, and each round of answers raises it by one. A `Retry-After` holds back every
+request to that model.
+
+A request that is turned away for good is sent once more if the model answers others. As long as it
+has answered nobody, those that were turned away wait for whoever is still on the way; once nobody
+is, one of them tries again for all.
+
+A model that does not answer anybody is not asked for every sample: once several requests in a row
+have failed for good, and every other that is on its way has too, the run is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from fullrecall.judges.flow import NotAsked
+from fullrecall.models.chat import Failure
+from fullrecall.models.failures import Trouble
+from fullrecall.models.retries import Attempt, Retries
+
+T = TypeVar("T")
+
+_IN_A_ROW = 5
+"""So many failures in a row, with no answer between, cast doubt on a model."""
+
+_HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION, Failure.MOVED})
+"""Failures of which the first casts doubt where the model has never answered: every request to it
+has the same key, name and address."""
+
+
+class Endpoint:
+    """One model: its limit, its rest, its record. Lives in one event loop."""
+
+    def __init__(self, name: str, most: int, in_all: asyncio.Semaphore) -> None:
+        self.name = name
+        self.limit = float(most)
+        self.stopped: str | None = None
+        self._most = most
+        self._in_all = in_all
+        self._active = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._rests_until = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
+        self._cut_at = float("-inf")
+        self._open = 0
+        self._answered_at = float("-inf")
+        self._in_a_row = 0
+        self._doubt: Trouble | None = None
+        self._unproven: list[Callable[[], None]] = []
+        self._held: list[asyncio.Future[None]] = []
+        self._hoping: list[asyncio.Future[bool]] = []
+        self._tried_again = False
+
+    async def enter(self) -> float:
+        """Begin an ask, from its first request to its end (`leave`); return when it began.
+
+        Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
+        """
+        while self._doubt is not None and self.stopped is None:
+            told = asyncio.get_running_loop().create_future()
+            self._held.append(told)
+            await told
+        self.check()
+        self._open += 1
+        return asyncio.get_running_loop().time()
+
+    def leave(self) -> None:
+        """End an ask."""
+        self._open -= 1
+        self._try_again()
+        self._judge()
+
+    async def answers_others(self, trouble: Trouble) -> bool:
+        """Whether an ask that was turned away for good may be sent once more.
+
+        Waits for the others that are on their way where the model has answered nobody so far.
+        """
+        if self._has_answered:
+            return True
+        if trouble.failure in _HOPELESS:
+            self._doubt = trouble
+        hope: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._hoping.append(hope)
+        self._try_again()
+        try:
+            return await hope
+        finally:
+            if hope in self._hoping:
+                self._hoping.remove(hope)
+
+    def _try_again(self) -> None:
+        """Let one ask try again for all once none but those that hope are left; none twice."""
+        if not self._hoping or len(self._hoping) < self._open:
+            return
+        if not self._tried_again:
+            self._tried_again = True
+            _tell([self._hoping.pop(0)], value=True)
+        else:
+            hoping, self._hoping = self._hoping, []
+            _tell(hoping, value=False)
+
+    async def acquire(self) -> float:
+        """Take one of the requests that the endpoint takes at once; return when it began.
+
+        Raises `NotAsked` once the run is over for this model.
+        """
+        await self._take_turn()
+        try:
+            self.check()
+            await self._in_all.acquire()
+        except BaseException:
+            self._active -= 1
+            self._wake()
+            raise
+        return asyncio.get_running_loop().time()
+
+    def release(self, attempt: Attempt | None, began: float, retries: Retries) -> None:
+        """Give it back, with what came of a request that began then, if one was sent."""
+        if attempt is not None:
+            self._hears(attempt, began, retries)
+        self._in_all.release()
+        self._active -= 1
+        self._wake()
+
+    def check(self) -> None:
+        """Raise `NotAsked` once the run is over for this model."""
+        if self.stopped is not None:
+            raise NotAsked(self.stopped)
+
+    def _hears(self, attempt: Attempt, began: float, retries: Retries) -> None:
+        """Take note of what came of a request that began then."""
+        if attempt.trouble is None or attempt.trouble.failure.is_reply:
+            self._answers()
+        elif not retries.gives_up(attempt.trouble):
+            self._is_full(attempt.trouble, began)
+
+    def fails(
+        self,
+        trouble: Trouble,
+        began: float,
+        *,
+        hopeless: bool = False,
+        remember: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take note of an ask, begun then, that failed for good, its retries included.
+
+        One that is `hopeless` casts doubt at once. Others than that count only if nobody was
+        answered since they began: those that hang come to their end after all others. `remember`
+        is called once the endpoint has answered others, so that the failure is the ask's own.
+        """
+        if began >= self._answered_at:
+            self._in_a_row += 1
+        hopeless = hopeless or (trouble.failure in _HOPELESS and not self._has_answered)
+        if hopeless or self._in_a_row >= _IN_A_ROW:
+            self._doubt = trouble
+        if self._has_answered:
+            remember()
+        else:
+            self._unproven.append(remember)
+
+    def _answers(self) -> None:
+        """Take note of a reply: the model answers, and may be asked a little more."""
+        self._answered_at = asyncio.get_running_loop().time()
+        self._in_a_row = 0
+        self.limit = min(float(self._most), self.limit + 1 / self.limit)
+        self._doubt = None
+        unproven, self._unproven = self._unproven, []
+        for remember in unproven:
+            remember()
+        self._let_go()
+        hoping, self._hoping = self._hoping, []
+        _tell(hoping, value=True)
+
+    def _is_full(self, trouble: Trouble, began: float) -> None:
+        """Take note of a request, begun then, that the endpoint turned away for now."""
+        now = asyncio.get_running_loop().time()
+        if trouble.failure is Failure.RATE_LIMIT and began >= self._cut_at:
+            # What was on its way when the limit was cut tells nothing of the new one.
+            self._cut_at = now
+            self.limit = max(1.0, self.limit / 2)
+        if trouble.wait is not None:
+            self._rests_until = max(self._rests_until, now + trouble.wait)
+
+    async def _take_turn(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._room() and not self._waiting and loop.time() >= self._rests_until:
+            self._active += 1
+            return
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        self._wake()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._active -= 1  # its turn goes to the next
+                self._wake()
+            raise
+
+    @property
+    def _has_answered(self) -> bool:
+        return self._answered_at > float("-inf")
+
+    def _room(self) -> int:
+        return int(self.limit) - self._active
+
+    def _wake(self) -> None:
+        """Let as many go on as there is room for, in the order in which they came."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._rests_until:
+            if self._alarm is None:
+                self._alarm = loop.call_at(self._rests_until, self._rested)
+            return
+        while self._waiting and self._room() > 0:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._active += 1
+                turn.set_result(None)
+
+    def _rested(self) -> None:
+        self._alarm = None
+        self._wake()
+
+    def _judge(self) -> None:
+        """Stop once a model in doubt has answered nobody who was still waiting for it."""
+        if self._doubt is None or self._open or self.stopped is not None:
+            return
+        problem = f"{self._doubt.failure}: {self._doubt.detail}"
+        several = f"{self._in_a_row} requests in a row failed" if self._in_a_row > 1 else ""
+        self.stopped = f"{self.name} does not answer: {problem}" + (several and f" ({several})")
+        self._let_go()
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, []
+        _tell(held, value=None)
+
+
+def _tell(futures: Iterable[asyncio.Future[T]], *, value: T) -> None:
+    """Let those go on who wait, with this value; some may have been cancelled."""
+    for future in futures:
+        if not future.done():
+            future.set_result(value)

@@ -1,0 +1,80 @@
+"""An event loop for code that has none, also where another one runs in this thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from typing import Any, Self, TypeVar
+from weakref import WeakSet
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+T = TypeVar("T")
+
+_MADE: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+
+
+def loop_ends_with_run() -> bool:
+    """Return whether the running loop was made for one run, and ends with it.
+
+    A client that keeps connections for later use is not to be asked in such a loop: the next run
+    has another one, in which they fail.
+    """
+    return asyncio.get_running_loop() in _MADE
+
+
+class EventLoop:
+    """A loop that runs while a coroutine is called, and rests between two calls; in a `with`.
+
+    In a thread whose own loop is running, as in a notebook or a server, it runs in another thread
+    while this one waits for it.
+    """
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._runner: asyncio.Runner | None = None
+        self._portal: BlockingPortal | None = None
+
+    def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end, and all that is in flight beside it."""
+        marked = _marked(coroutine)
+        if self._runner is None:
+            return self._beside.call(lambda: marked)
+        try:
+            return self._runner.run(marked)
+        except KeyboardInterrupt:
+            # It left the loop with callbacks to run, maybe the one that ends this call: left
+            # over, it would end the next call.
+            loop = self._runner.get_loop()
+            loop.call_soon(loop.stop)
+            loop.run_forever()
+            raise
+
+    def soon(self, function: Callable[[], object]) -> None:
+        """Call a function in the loop; to be used from signal handlers and other threads."""
+        if self._runner is None:
+            self._beside.start_task_soon(function)
+        else:
+            self._runner.get_loop().call_soon_threadsafe(function)
+
+    @property
+    def _beside(self) -> BlockingPortal:
+        if self._portal is None:
+            self._portal = self._stack.enter_context(start_blocking_portal(name="fullrecall"))
+        return self._portal
+
+    def __enter__(self) -> Self:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self._runner = self._stack.enter_context(asyncio.Runner())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+async def _marked(coroutine: Coroutine[Any, Any, T]) -> T:
+    _MADE.add(asyncio.get_running_loop())
+    return await coroutine

@@ -1,0 +1,305 @@
+"""The ledger: what was asked, who is at it, what came of it, and what a job has spent.
+
+One record for each ask: open, claimed by whoever is about to pay for it, answered, or failed for
+good while others were answered. One more for the account of each job. The rules are here, as pure
+changes of one record. A backend reads a record, and amends it in one indivisible step: in SQLite,
+in a file or in memory (`sqlite`), or on a Redis server (`redis`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+
+from fullrecall.errors import StoreError
+
+T = TypeVar("T")
+
+CLAIM_SECONDS = 15.0
+"""A claim that was not renewed for so long is nobody's: its owner is dead, or as good as that."""
+
+
+class Claim(NamedTuple):
+    """Who is about to pay for an ask: a process somewhere, until some time."""
+
+    token: str
+    place: str
+    pid: int
+    until: float
+
+    def is_held(self, now: float) -> bool:
+        """Whether its owner may still be at it."""
+        if not now < self.until <= now + 2 * CLAIM_SECONDS:  # beyond: the clock was set back
+            return False
+        return self.place != own_place() or _lives(self.pid)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The record of one ask.
+
+    `value` is its answer, None while there is none; `name` says whose it is: a model, or a scorer
+    with its parameters. `failed`: it failed for good while others were answered.
+    """
+
+    value: str | None = None
+    name: str = ""
+    failed: bool = False
+    claim: Claim | None = None
+
+
+class Moment(NamedTuple):
+    """When a record is amended, and in which life of a server that may forget what it was told."""
+
+    seconds: float
+    life: str = ""
+
+
+class AccountLostError(StoreError):
+    """The account of a job is gone, or another's: nobody knows what was spent."""
+
+
+Change: TypeAlias = Callable[[Entry, Moment], tuple[Entry, T]]
+"""What becomes of a record, and what whoever amends it is told."""
+
+
+def claimed(entry: Entry, now: Moment, token: str) -> tuple[Entry, bool]:
+    """Grant a claim to one at a time, and to nobody where there is an answer."""
+    held = entry.claim
+    taken = held is not None and held.token != token and held.is_held(now.seconds)
+    if entry.value is not None or taken:
+        return entry, False
+    until = now.seconds + CLAIM_SECONDS
+    return replace(entry, claim=Claim(token, own_place(), os.getpid(), until)), True
+
+
+def renewed(entry: Entry, now: Moment, token: str) -> tuple[Entry, None]:
+    """Have a claim hold on."""
+    if entry.claim is None or entry.claim.token != token:
+        return entry, None
+    return replace(entry, claim=entry.claim._replace(until=now.seconds + CLAIM_SECONDS)), None
+
+
+def forgotten(entry: Entry, _: Moment, token: str) -> tuple[Entry, None]:
+    """End a claim; whoever waits for it may ask, unless there is an answer."""
+    mine = entry.claim is not None and entry.claim.token == token
+    return (replace(entry, claim=None) if mine else entry), None
+
+
+def answered(entry: Entry, _: Moment, value: str, name: str) -> tuple[Entry, None]:
+    """Keep an answer, and end all claims. The first stays: all who asked go on with the same."""
+    if entry.value is not None:
+        return replace(entry, claim=None), None
+    return Entry(value, name), None
+
+
+def failed(entry: Entry, _: Moment) -> tuple[Entry, None]:
+    """Remember that an ask failed for good while others were answered."""
+    return replace(entry, failed=True), None
+
+
+def opened(entry: Entry, now: Moment, owner: str) -> tuple[Entry, None]:
+    """Open an account."""
+    if entry.value is not None:
+        return entry, None
+    return Entry(json.dumps({"owner": owner, "life": now.life, "holds": {}})), None
+
+
+class Ledger(ABC):
+    """A ledger, open; close it, or use it in a `with`.
+
+    Raises `StoreError` for one that cannot be opened. One that is lost later serves what it can:
+    `problem` says why it keeps nothing more, and is empty while all is well. Runs go on without it,
+    except where it holds the account of a `job`.
+    """
+
+    is_shared = True
+    """Whether other runs may ask the same at the same time."""
+
+    def __init__(self, path: object, job: str = "") -> None:
+        self.path = path
+        self.job = job
+        self.problem = self.reason = ""
+        self.is_closed = False
+        self._claims: dict[str, str] = {}
+        self._renewing: threading.Thread | None = None
+        self._ended = threading.Event()
+
+    @abstractmethod
+    def get(self, key: str) -> Entry:
+        """Return the record of an ask, an empty one where there is none or it is damaged."""
+
+    @abstractmethod
+    def amend(
+        self, key: str, change: Change[T], *, otherwise: T, durable: bool = False
+    ) -> Future[T]:
+        """Change a record; the future is done with what the change tells.
+
+        It tells `otherwise` where the ledger is lost. What is `durable` outlives a power cut then.
+        """
+
+    def claim(self, key: str) -> tuple[str, Future[bool]]:
+        """Ask to be the one who pays for an ask: return a token, and whether it is granted.
+
+        A claim ends with `put` or `forget`, or some seconds after the death of this process.
+        """
+        token = secrets.token_hex(8)
+        self._claims[token] = key
+        if self.is_shared and (self._renewing is None or not self._renewing.is_alive()):
+            self._renewing = threading.Thread(target=self._renew, daemon=True)
+            self._renewing.start()
+        granted = self.amend(key, partial(claimed, token=token), otherwise=True)
+        granted.add_done_callback(lambda told: told.result() or self._claims.pop(token, None))
+        return token, granted
+
+    def put(self, key: str, value: str | None, name: str, token: str = "") -> Future[None]:
+        """Keep the answer to an ask, and end its claim; None: it failed, others were answered."""
+        self._claims.pop(token, None)
+        if value is None:
+            return self.amend(key, failed, otherwise=None)
+        change = partial(answered, value=value, name=readable(name))
+        return self.amend(key, change, otherwise=None, durable=True)
+
+    def forget(self, key: str, token: str) -> Future[None]:
+        """End a claim without an answer."""
+        self._claims.pop(token, None)
+        return self.amend(key, partial(forgotten, token=token), otherwise=None)
+
+    def open_account(self, owner: str) -> None:
+        """Open the account of the job: who works on it finds it there, or sends nothing."""
+        self.amend(self.account_key, partial(opened, owner=owner), otherwise=None).result()
+        if self.problem:
+            raise StoreError(self.problem)
+
+    def spend(
+        self, owner: str, change: Callable[[dict[str, Any], float], T]
+    ) -> Future[T | AccountLostError]:
+        """Change the job's account, and return what that tells; or that the account is lost."""
+
+        def amended(entry: Entry, now: Moment) -> tuple[Entry, T | AccountLostError]:
+            account = None if entry.value is None else json.loads(entry.value)
+            why = self._why_lost(account, owner, now)
+            if why or account is None:
+                return entry, AccountLostError(why)
+            told = change(account, now.seconds)
+            return replace(entry, value=json.dumps(account)), told
+
+        lost = AccountLostError(
+            f"the budget cannot be counted, and nothing more is sent: the store {self.path} is lost"
+        )
+        return self.amend(self.account_key, amended, otherwise=lost)
+
+    @property
+    def account_key(self) -> str:
+        """The key of the job's account."""
+        return f"{{{self.job}}}:account"
+
+    def unusable_key(self, key: str) -> str:
+        """Return the key of a reply that could not be used, and is not asked for again."""
+        return f"{{{self.job}}}:unusable:{key}"
+
+    def close(self) -> None:
+        """End the claims, and close what is open."""
+        if self.is_closed:
+            return
+        for token, key in list(self._claims.items()):
+            self.forget(key, token)
+        self._ended.set()
+        self.is_closed = True
+        self._close()
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Write what waits, and close what is open."""
+
+    def closed(self) -> StoreError:
+        """Return what to raise once it is closed."""
+        return StoreError(f"the store {self.path} is closed: open it again")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    def stop(self, why: str) -> None:
+        """Remember the first reason why nothing is kept any more."""
+        self.reason = self.reason or why
+        self.problem = self.problem or (
+            f"the store {self.path} keeps nothing from here on ({why}): the run continues, and new "
+            "answers are in its results only"
+        )
+
+    def _renew(self) -> None:
+        while not self._ended.wait(CLAIM_SECONDS / 4):
+            for token, key in list(self._claims.items()):
+                with suppress(StoreError):  # closed meanwhile
+                    self.amend(key, partial(renewed, token=token), otherwise=None)
+
+    def _why_lost(self, account: dict[str, Any] | None, owner: str, now: Moment) -> str:
+        where = f"the account of this job in {self.path}"
+        if account is None:
+            why = "is gone: it was evicted, deleted, or has expired"
+        elif account["owner"] != owner:
+            why = "is another's: its budget is not the one that this job was given"
+        elif account["life"] != now.life:
+            why = "may have lost what was spent last: the server was restarted, or is another one"
+        else:
+            return ""
+        return f"{where} {why}; nothing more is sent, and what was answered stays"
+
+
+def readable(name: str) -> str:
+    """Return a name as databases take it: half a surrogate pair has no place in their texts."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
+
+
+@cache
+def own_place() -> str:
+    """Return where process numbers mean what they mean here: the machine, and the container."""
+    try:
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        space = ""
+    return f"{platform.node()} {space}"
+
+
+def _lives(pid: int) -> bool:
+    if os.name != "posix":
+        return True  # there is no harmless way to ask: the claim ends by itself
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # it is another user's
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process is dead, and its parent has not yet asked how it ended."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[:1] in (["Z"], ["X"])

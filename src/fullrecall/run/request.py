@@ -1,0 +1,367 @@
+"""The one door to models, straight: ledger, limit, budget, model, and back."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils  # noqa: F401 - loaded here, since where it is used an event loop would wait
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+from fullrecall.judges.flow import NotAsked, counted
+from fullrecall.judges.judge import Ask
+from fullrecall.models import redaction  # noqa: F401 - likewise
+from fullrecall.models.chat import ChatModel, Completion, Failure
+from fullrecall.models.failures import Trouble
+from fullrecall.models.retries import Attempt
+from fullrecall.models.transport import closed
+from fullrecall.run.account import Account
+from fullrecall.run.endpoint import Endpoint
+from fullrecall.run.kept import Results
+from fullrecall.run.keys import keys_of
+from fullrecall.run.limits import LATE, Limits
+from fullrecall.run.sqlite import SQLiteLedger
+
+_POLL_SECONDS = (0.02, 0.5)
+"""Between two looks at what another process was asked: at first, and at most."""
+
+
+@dataclass(slots=True)
+class _Request:
+    """One ask on its way: what is known of it so far."""
+
+    ask: Ask
+    key: str
+    others: list[str]
+    failed_before: bool = False
+    """Whether an earlier run asked in vain, and others were answered."""
+    sent: int = 0
+    is_pardoned: bool = False
+    """Whether it went once more after it was turned away for good."""
+    claim: str = ""
+    written: Future[None] | None = None
+    """Done once the answer is kept."""
+
+
+@dataclass(slots=True)
+class _Sending:
+    """A request that is sent once, and what came of it."""
+
+    attempt: Attempt | None = None
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the requests of a run have in common: those on their way, and what is of no use."""
+
+    waiting: dict[str, asyncio.Future[Completion]] = field(default_factory=dict)
+    unusable: dict[str, Completion] = field(default_factory=dict)
+
+
+class Door:
+    """What one run sends, in one event loop."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        results: Results,
+        account: Account,
+        seconds_left: Callable[[], float | None],
+    ) -> None:
+        self._limits = limits
+        self._retries = limits.retrying()
+        self._results = results
+        self._ledger = results.ledger
+        self._keeps = results.ledger
+        self._account = account
+        self._seconds_left = seconds_left
+        self._told = _Told()
+        self._in_all = asyncio.Semaphore(limits.max_concurrency)
+        self._endpoints: dict[str, Endpoint] = {}
+        self._models: dict[int, tuple[ChatModel, Endpoint]] = {}  # held: its number stays its own
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the run is over: a model that does not answer; None while all do."""
+        return next((end.stopped for end in self._endpoints.values() if end.stopped), None)
+
+    async def answer(self, ask: Ask) -> Completion:
+        """Return the completion of an ask, or the one that says why there is none.
+
+        Raises `NotAsked` where the run sends no more.
+        """
+        key, *others = keys_of(ask)
+        request = _Request(ask, key, others)
+        left = None if self._limits.deadline is None else self._seconds_left()
+        try:
+            async with asyncio.timeout(left) as limit:
+                completion = await self._kept(request)
+                if completion is None:
+                    with self._alone(request) as answered:
+                        completion = await self._paid(request)
+                        answered.set_result(completion)
+                return completion
+        except NotAsked as why:
+            why.requests = request.sent
+            raise
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise NotAsked(LATE, request.sent) from None
+
+    async def close(self, *, connections: bool) -> None:
+        """Close the connections that models opened in this event loop, if asked to."""
+        await self._account.close()
+        if connections:
+            closing = (getattr(model, "aclose", None) for model, _ in self._models.values())
+            await closed(close for close in closing if close is not None)
+
+    async def _kept(self, request: _Request) -> Completion | None:
+        """Return the answer that there is already, or will be; None where it is our turn."""
+        ask, waiting = request.ask, self._told.waiting
+        kept = self._found(request)
+        while kept is None and ask.known is None and request.key in waiting:
+            other = waiting[request.key]
+            await asyncio.wait([other])
+            if not other.cancelled():  # else whoever asked was given up: it is our turn
+                kept = other.result()
+        known = self._known(request, kept)
+        if known is not None:
+            self._told.unusable.pop(request.key, None)
+            self._keep(request, known)
+            kept = await self._written(request, known)
+        self._account.spent.reused += kept is not None
+        return kept
+
+    @contextmanager
+    def _alone(self, request: _Request) -> Iterator[asyncio.Future[Completion]]:
+        """Ask as the only one of this run: others wait for the answer, or what ended it."""
+        answered = asyncio.get_running_loop().create_future()
+        self._told.waiting[request.key] = answered
+        try:
+            yield answered
+        except Exception as error:
+            answered.set_exception(error)
+            answered.exception()  # whoever shares it raises it; nobody may
+            raise
+        finally:
+            answered.cancel()
+            del self._told.waiting[request.key]
+            if request.claim:
+                self._ledger.forget(request.key, request.claim)
+
+    async def _paid(self, request: _Request) -> Completion:
+        """Return what another run was answered meanwhile, or else the model."""
+        endpoint = self._endpoint(request.ask.model)
+        began = await endpoint.enter()
+        try:
+            elsewhere = await self._claimed(request)
+            if elsewhere is not None:
+                return elsewhere
+            for sent in count(1):
+                async with self._allowed(request, endpoint, sent) as allowed:
+                    attempt = allowed.attempt = await self._attempt(request.ask)
+                    completion = counted(request.ask, attempt, sent)
+                    self._keep(request, completion)
+                wait = await self._pause(request, endpoint, attempt.trouble)
+                if wait is None:
+                    break
+                await asyncio.sleep(wait)
+            self._tell(request, endpoint, attempt.trouble, began)
+        finally:
+            endpoint.leave()
+        return await self._written(request, completion)
+
+    @asynccontextmanager
+    async def _allowed(
+        self, request: _Request, endpoint: Endpoint, sent: int
+    ) -> AsyncIterator[_Sending]:
+        """Send a request once, within the endpoint's limit and the budget."""
+        sending, account = _Sending(), self._account
+        entered = await endpoint.acquire()
+        try:
+            hold = await account.hold(request.ask, sent)
+            request.sent = sent
+            try:
+                yield sending
+            finally:
+                completion = None if sending.attempt is None else sending.attempt.completion
+                await account.settle(request.ask, hold, completion, sent)
+        finally:
+            endpoint.release(sending.attempt, entered, self._retries)
+
+    async def _pause(
+        self, request: _Request, endpoint: Endpoint, trouble: Trouble | None
+    ) -> float | None:
+        """Return the seconds before a request goes once more; None for never."""
+        if trouble is None:
+            return None
+        if trouble.wait is not None:
+            await self._account.rest(trouble.wait)
+        wait = self._retries.wait(request.sent, trouble)
+        if wait is not None or request.is_pardoned:
+            return wait
+        request.is_pardoned = await self._is_pardoned(request, endpoint, trouble)
+        return self._retries.first_wait if request.is_pardoned else None
+
+    async def _attempt(self, ask: Ask) -> Attempt:
+        """Send one request; whatever its client raises is a failed one."""
+        try:
+            async with asyncio.timeout(self._limits.timeout) as limit:
+                return Attempt.of(await ask.model.acomplete(ask.request))
+        except TimeoutError as error:
+            if not limit.expired():
+                return Attempt.failed(error)
+            detail = f"no answer within {self._limits.timeout:g} s; timeout=… allows more"
+            return Attempt.of(Completion("", failure=Failure.TIMEOUT, detail=detail))
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
+            return Attempt.failed(error)
+
+    async def _is_pardoned(self, request: _Request, endpoint: Endpoint, trouble: Trouble) -> bool:
+        """Whether a request that was turned away for good goes once more.
+
+        Whoever answers others may have turned this one away by mistake.
+        """
+        if trouble.passing or request.failed_before:
+            return False
+        if request.sent > self._retries.most:
+            return False
+        return await endpoint.answers_others(trouble)
+
+    def _tell(
+        self, request: _Request, endpoint: Endpoint, trouble: Trouble | None, began: float
+    ) -> None:
+        """Tell the endpoint's record of an ask that failed for good.
+
+        One of which a run before knows that it fails while others are answered is no sign: what
+        is left for a later run may be nothing else.
+        """
+        if trouble is None or trouble.failure.is_reply or request.failed_before:
+            return
+        endpoint.fails(
+            trouble,
+            began,
+            hopeless=self._retries.gives_up(trouble),
+            remember=lambda: self._remember_failure(request.key),
+        )
+
+    def _remember_failure(self, key: str) -> None:
+        self._keeps.put(key, None, "")
+
+    def _endpoint(self, model: ChatModel) -> Endpoint:
+        if id(model) not in self._models:
+            name = model.name
+            if name not in self._endpoints:
+                self._endpoints[name] = Endpoint(name, self._limits.max_concurrency, self._in_all)
+            self._models[id(model)] = model, self._endpoints[name]
+        return self._models[id(model)][1]
+
+    # --- the ledger
+
+    def _found(self, request: _Request) -> Completion | None:
+        """Return what is kept, or of no use to this job; None where there is neither."""
+        entry = self._ledger.get(request.key)
+        request.failed_before = entry.failed
+        if entry.value is None and self._keeps is not self._ledger:
+            entry = self._keeps.get(request.key)
+        if entry.value is None and self._ledger.job:
+            entry = self._ledger.get(self._ledger.unusable_key(request.key))
+        if entry.value is None:
+            return self._told.unusable.get(request.key)
+        return completion_of(entry.value)
+
+    def _known(self, request: _Request, kept: Completion | None) -> Completion | None:
+        """Return the answer that is not kept under this key yet, and needs no request."""
+        ask, known = request.ask, request.ask.known
+        if known is not None:  # by a judge that was answered in another run, or in other words
+            mends = kept is not None and not _is_answer(ask, kept) and _is_answer(ask, known)
+            return known if kept is None or mends else None
+        if kept is None:
+            values = (self._ledger.get(key).value for key in request.others)
+            others = (completion_of(value) for value in values if value is not None)
+            return next((other for other in others if _is_answer(ask, other)), None)
+        return None
+
+    async def _claimed(self, request: _Request) -> Completion | None:
+        """Wait until no other run asks the same; return its answer, None where it is our turn."""
+        ledger, pause = self._ledger, _POLL_SECONDS[0]
+        while ledger.is_shared and not ledger.problem:
+            request.claim, granted = ledger.claim(request.key)
+            is_ours = await asyncio.wrap_future(granted)
+            kept = None if is_ours and not ledger.job else self._found(request)
+            if kept is not None:
+                self._account.spent.reused += 1
+                return kept
+            if is_ours:
+                break
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _POLL_SECONDS[1])
+        self._warn()
+        return None
+
+    def _keep(self, request: _Request, completion: Completion) -> None:
+        """Keep what a model replied: if it holds anything of an answer, for all runs."""
+        if _is_answer(request.ask, completion):
+            claim, request.claim = request.claim, ""  # it ends with the write
+            name = request.ask.model.name
+            request.written = self._keeps.put(request.key, text_of(completion), name, claim)
+
+    async def _written(self, request: _Request, completion: Completion) -> Completion:
+        """Return the answer once it is kept, or the one that was kept there before it."""
+        if request.written is None:
+            await self._remember_unusable(request, completion)
+            return completion
+        if not request.written.done():
+            await asyncio.wrap_future(request.written)
+        self._warn()
+        if self._keeps is not self._ledger:
+            self._keeps.put(request.key, text_of(completion), request.ask.model.name)
+        elif self._ledger.is_shared:
+            value = self._ledger.get(request.key).value
+            return completion if value is None else completion_of(value)
+        return completion
+
+    async def _remember_unusable(self, request: _Request, completion: Completion) -> None:
+        """Have nobody of this job ask again for a reply that could not be used."""
+        if completion.failure is not None and not completion.failure.is_reply:
+            return  # the way to the model failed, which may be mended
+        self._told.unusable[request.key] = completion
+        if self._ledger.job:
+            key = self._ledger.unusable_key(request.key)
+            await asyncio.wrap_future(self._ledger.put(key, text_of(completion), ""))
+
+    def _warn(self) -> None:
+        """Say that the store is lost, and keep what is answered in memory from then on."""
+        if self._ledger.problem and self._keeps is self._ledger:
+            self._results.warn()
+            self._keeps = SQLiteLedger(None)
+
+
+def text_of(completion: Completion) -> str:
+    """Return a completion as text that `completion_of` reads back."""
+    failure = completion.failure
+    return json.dumps({
+        "text": completion.text,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "failure": None if failure is None else str(failure),
+        "detail": completion.detail,
+        "requests": completion.requests,
+    })  # fmt: skip
+
+
+def completion_of(text: str) -> Completion:
+    """Return what `text_of` wrote."""
+    plain = json.loads(text)
+    failure = plain.pop("failure")
+    return Completion(**plain, failure=None if failure is None else Failure(failure))
+
+
+def _is_answer(ask: Ask, completion: Completion) -> bool:
+    """Whether a completion holds something of an answer: no other is ever kept."""
+    if ask.accepts is None:
+        return completion.failure is None
+    return ask.accepts(completion)

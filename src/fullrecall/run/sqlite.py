@@ -1,0 +1,370 @@
+"""The ledger in SQLite: in a file that the threads and processes of a machine share, or in memory.
+
+Records of a file are amended by one thread, many in a transaction where many come together, and
+answers are on the disk when they are reported as kept: what a killed run had finished is there. A
+process that forks goes on with it on both sides.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from fullrecall.errors import StoreError
+from fullrecall.run.ledger import Change, Claim, Entry, Ledger, Moment
+from fullrecall.run.store_file import (
+    PATIENCE,
+    UnreadableError,
+    check,
+    checksum_of,
+    in_memory,
+    reading,
+    writing,
+)
+
+T = TypeVar("T")
+
+_MOST_TOGETHER = 1_000  # changes in one transaction
+
+_MOST_CHARACTERS = 64_000_000
+"""Of the answers that a run without a file remembers: its memory stays flat."""
+
+_GONE = "it was deleted or replaced while it was in use"
+
+_GET = """SELECT value, sum, names.name, failed, token, place, pid, until
+    FROM asks LEFT JOIN names ON names.id = asks.name WHERE key = ?"""
+_PUT = """INSERT OR REPLACE INTO asks SELECT ?, ?, ?, id, ?, ?, ?, ?, ?, ?
+    FROM names WHERE name = ?"""
+_NEWEST = "(SELECT rowid FROM asks ORDER BY rowid DESC LIMIT (SELECT count(*) / 2 FROM asks))"
+
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # goes on while the machine sleeps
+
+
+def _steady() -> float:
+    return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
+
+
+_BEGIN = time.time() - _steady()
+
+
+def seconds() -> float:
+    """Return the time since the epoch, by a clock that does not follow who sets the machine's.
+
+    A process that starts after the clock was set, and one from before, disagree by as much.
+    """
+    return _BEGIN + _steady()
+
+
+@dataclass(eq=False)
+class _Job:
+    """A change for the writer's next transaction, and who waits for it."""
+
+    key: str
+    change: Change[Any]
+    otherwise: Any
+    durable: bool
+    done: Future[Any] = field(default_factory=Future)
+
+    def __post_init__(self) -> None:
+        # A future that runs cannot be cancelled: whoever waits may go, what is written stays.
+        self.done.set_running_or_notify_cancel()
+
+    def tell(self, value: Any) -> None:
+        """Let whoever waits go on."""
+        if not self.done.done():
+            self.done.set_result(value)
+
+
+class SQLiteLedger(Ledger):
+    """A ledger in the file `path`, made where there is none, or in memory where `path` is None.
+
+    Raises `StoreError` for a file that is not a store, a damaged one, one of a newer version, and
+    where there is no such directory; none of these is written to. What can be read of a damaged
+    one is copied to a new file beside it, which the error names. A store that can be read and
+    not written (a read-only file, a full disk), or is deleted or replaced while it is in use,
+    serves what it has. What could not be used of what models replied is remembered for a `job`.
+    """
+
+    def __init__(self, path: str | Path | None, job: str = "") -> None:
+        self._path = Path("memory" if path is None else path)
+        super().__init__(self._path, job)
+        self._jobs: deque[_Job] = deque()
+        self._taken: Sequence[_Job] = ()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._transacting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._synced = False
+        self._characters = 0
+        self._reading: sqlite3.Connection | None = None
+        self._writing: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self.is_shared = path is not None
+        if path is None:
+            self._reading = self._writing = in_memory()
+        else:
+            self._open(self._path)
+
+    def get(self, key: str) -> Entry:
+        """Return the record of an ask, an empty one where there is none or it is damaged."""
+        with self._lock:
+            if self.is_closed:
+                raise self.closed()
+            try:
+                if self._reading is None:
+                    if self._file is None or _identity(self._path) != self._file:
+                        return Entry()
+                    self._reading = reading(self._path)  # after a fork
+                return _entry(self._reading, key, checked=self.is_shared)
+            except sqlite3.Error as error:
+                self._stop(error)
+                return Entry()
+
+    def amend(
+        self, key: str, change: Change[T], *, otherwise: T, durable: bool = False
+    ) -> Future[T]:
+        """Change a record in the writer's next transaction; in memory at once."""
+        if not self.is_shared:
+            return _done(self._amended_in_memory(key, change))
+        job = _Job(key, change, otherwise, durable)
+        with self._lock:
+            if self.is_closed:
+                raise self.closed()
+            if self.problem:
+                job.tell(otherwise)
+                return job.done
+            self._jobs.append(job)
+            self._changed.notify_all()
+            if self._thread is None or not self._thread.is_alive():  # first, forked, or dead
+                self._thread = threading.Thread(
+                    target=self._serve, name="fullrecall-store", daemon=True
+                )
+                self._thread.start()
+        return job.done
+
+    def _open(self, path: Path) -> None:
+        try:
+            check(path)
+        except UnreadableError as error:
+            from fullrecall.run.salvage import salvaged
+
+            found = salvaged(path)
+            raise StoreError(f"{error}{found and f'; {found}'}") from None
+        try:
+            self._writing = writing(path)
+        except sqlite3.Error as error:
+            self._stop(error)
+        self._file = _identity(path)
+        if not self.problem or (path.exists() and path.stat().st_size):
+            self._reading = reading(path)
+        _OPEN.add(self)
+
+    def _amended_in_memory(self, key: str, change: Change[T]) -> T:
+        with self._lock:
+            if self._writing is None:
+                raise self.closed()
+            written, told = _amended(self._writing, key, change, checked=False)
+            self._characters += written
+            if self._characters > _MOST_CHARACTERS:
+                self._writing.execute(f"DELETE FROM asks WHERE rowid NOT IN {_NEWEST}")  # noqa: S608
+                self._characters //= 2
+        return told
+
+    def _close(self) -> None:
+        with self._lock:
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+        self._disconnect()
+
+    def _serve(self) -> None:
+        """Do what is enqueued until the ledger is closed; the one writer of this process."""
+        try:
+            while jobs := self._next():
+                with self._transacting:
+                    self._do(jobs)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, nobody is to wait for ever
+            self._stop(error)
+            with self._lock:
+                self._abandon()
+
+    def _next(self) -> Sequence[_Job]:
+        """Return what is to be done together, once there is any; none once it is closed."""
+        with self._lock:
+            while not self._jobs and not self.is_closed:
+                self._changed.wait()
+            count = min(len(self._jobs), _MOST_TOGETHER)
+            self._taken = [self._jobs.popleft() for _ in range(count)]
+            return self._taken
+
+    def _do(self, jobs: Sequence[_Job]) -> None:
+        """Do jobs in one transaction and tell whoever waits; what fails stops the keeping."""
+        values = [job.otherwise for job in jobs]
+        if not self.problem:
+            try:
+                values = self._commit(jobs)
+            except Exception as error:  # noqa: BLE001 - of SQLite, of the disk, of a value
+                self._stop(error)
+        for job, value in zip(jobs, values, strict=True):
+            job.tell(value)
+        self._taken = ()
+
+    def _commit(self, jobs: Sequence[_Job]) -> list[Any]:
+        if _identity(self._path) != self._file:
+            raise StoreError(_GONE)
+        if self._writing is None:  # after a fork
+            self._writing = writing(self._path)
+            self._synced = False
+        connection = self._writing
+        durable = any(job.durable for job in jobs)
+        if durable != self._synced or not self._synced:
+            # Synced at each such commit, the log keeps what was reported as kept over a power cut.
+            # A claim need not outlive one.
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._synced = durable
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            amended = (_amended(connection, job.key, job.change, checked=True) for job in jobs)
+            values = [told for _, told in amended]
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return values
+
+    def _stop(self, error: BaseException) -> None:
+        is_gone = self._file is not None and _identity(self._path) != self._file
+        self.stop(_GONE if is_gone else _in_words(error))
+
+    def _abandon(self) -> None:
+        """Let all who wait go on: nobody does what they wait for."""
+        for job in (*self._taken, *self._jobs):
+            job.tell(job.otherwise)
+        self._taken = ()
+        self._jobs.clear()
+
+    def _disconnect(self) -> None:
+        # The writer closes last: only a connection that may write tidies the log away.
+        for connection in (self._reading, self._writing):
+            if connection is not None:
+                connection.close()
+        self._reading = self._writing = None
+
+    def hold(self) -> None:
+        """Before a fork: hold still, with the file closed, since no connection may cross it."""
+        self._lock.acquire()
+        self._transacting.acquire()
+        self._disconnect()
+
+    def let_go(self, *, in_child: bool) -> None:
+        """After a fork: go on; in the child without the writer, whose work is the parent's."""
+        self._transacting.release()
+        if in_child:
+            self._lock = threading.RLock()
+            self._changed = threading.Condition(self._lock)
+            self._thread = self._renewing = None
+            self._claims = {}
+            self._abandon()
+        else:
+            self._lock.release()
+
+
+_OPEN: WeakSet[SQLiteLedger] = WeakSet()
+_held: list[SQLiteLedger] = []
+
+
+def _before_fork() -> None:
+    for ledger in list(_OPEN):
+        if not ledger.is_closed:
+            ledger.hold()
+            _held.append(ledger)
+
+
+def _after_fork(*, in_child: bool) -> None:
+    while _held:
+        _held.pop().let_go(in_child=in_child)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=lambda: _after_fork(in_child=False),
+        after_in_child=lambda: _after_fork(in_child=True),
+    )
+
+
+_DONE: Future[Any] = Future()
+_DONE.set_result(None)
+
+
+def _done(told: T) -> Future[T]:
+    """Return a future that is done: one for all that are told nothing."""
+    if told is None:
+        return _DONE
+    future: Future[T] = Future()
+    future.set_result(told)
+    return future
+
+
+def _entry(connection: sqlite3.Connection, key: str, *, checked: bool) -> Entry:
+    """Return a record; a value that does not have its checksum is none, and is asked for again."""
+    row = connection.execute(_GET, (key,)).fetchone()
+    if row is None:
+        return Entry()
+    value, checksum, name, has_failed, *claim = row
+    if checked and value is not None and checksum_of(key, value) != checksum:
+        value, name = None, None
+    return Entry(value, name or "", bool(has_failed), Claim(*claim) if claim[0] else None)
+
+
+def _amended(
+    connection: sqlite3.Connection, key: str, change: Change[T], *, checked: bool
+) -> tuple[int, T]:
+    """Change a record; return how many characters were written, and what the change tells."""
+    entry = _entry(connection, key, checked=checked)
+    changed, told = change(entry, Moment(seconds()))
+    if changed == entry:
+        return 0, told
+    if changed == Entry():
+        connection.execute("DELETE FROM asks WHERE key = ?", (key,))
+        return 0, told
+    value, name, claim = changed.value, changed.name, changed.claim or (None,) * 4
+    checksum = checksum_of(key, value) if checked and value is not None else None
+    row = (key, value, checksum, time.time(), changed.failed, *claim, name)
+    if not connection.execute(_PUT, row).rowcount:
+        connection.execute("INSERT OR IGNORE INTO names (name) VALUES (?)", (name,))
+        connection.execute(_PUT, row)
+    return len(value or ""), told
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _in_words(error: BaseException) -> str:
+    """Return what is wrong, in words for whoever does not know SQLite's."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return {
+        sqlite3.SQLITE_FULL: "the disk is full",
+        sqlite3.SQLITE_READONLY: "it is read-only",
+        sqlite3.SQLITE_CANTOPEN: "its directory is read-only",
+        sqlite3.SQLITE_IOERR: f"the disk took no more: {error}",
+        sqlite3.SQLITE_BUSY: f"another process has held it for {PATIENCE:.0f} s",
+        sqlite3.SQLITE_CORRUPT: "it is damaged",
+    }.get(code, str(error) or type(error).__name__)

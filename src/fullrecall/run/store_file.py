@@ -1,0 +1,216 @@
+"""The file of a store: is it one, and connections to it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import zlib
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from fullrecall.errors import StoreError
+
+VERSION = 3
+_APPLICATION = 0x66524331  # "fRC1": SQLite's own field for whose file this is
+_WAY_OUT = "name another file, or move this one away"
+_SIGNATURE = b"SQLite format 3\x00"
+PATIENCE = 30.0  # seconds to wait for another process's transaction, which takes milliseconds
+_CHECKED = 256 << 20  # bytes up to which the whole file is checked when it is opened
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    """CREATE TABLE IF NOT EXISTS asks (
+        key TEXT PRIMARY KEY, value TEXT, sum INTEGER, name INTEGER REFERENCES names,
+        made REAL NOT NULL, failed INTEGER NOT NULL DEFAULT 0,
+        token TEXT, place TEXT, pid INTEGER, until REAL
+    )""",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+_EARLIER = (
+    """INSERT OR IGNORE INTO asks (key, value, name, made)
+        SELECT 'answer:' || lower(hex(key)),
+        answer(key, sum, prompt_tokens, completion_tokens, failure, detail, text), model, made
+        FROM completions""",
+    """INSERT OR IGNORE INTO asks (key, value, name, made)
+        SELECT 'result:' || lower(hex(key)), result(key, sum, result), scorer, made FROM results""",
+    "DELETE FROM asks WHERE value IS NULL",
+    "UPDATE asks SET sum = checksum(key, value)",
+    *(f"DROP TABLE IF EXISTS {name}"
+      for name in ("completions", "results", "leases", "failures", "unusable")),
+)  # fmt: skip
+"""What brings the answers of an earlier version along: they were paid for."""
+
+
+class UnreadableError(StoreError):
+    """A file that is not a whole store: some of it may be salvaged."""
+
+
+def check(path: Path) -> None:
+    """Raise `StoreError` for what is not a store of ours, a damaged or a newer one; writes nothing.
+
+    It is `UnreadableError` where the file is not whole.
+    """
+    if not path.parent.is_dir():
+        raise StoreError(f"no directory {path.parent} for the store {path.name}")
+    for part in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
+        if part.exists() and not part.is_file():
+            kind = "a directory" if part.is_dir() else "not a regular file"
+            raise StoreError(f"the store {path} cannot be read: {part} is {kind}")
+    if not path.exists():
+        return
+    try:
+        with path.open("rb") as file:
+            signature = file.read(len(_SIGNATURE))
+    except OSError as error:
+        raise StoreError(f"the store {path} cannot be read: {error.strerror}") from None
+    if not signature:
+        return
+    if signature != _SIGNATURE:
+        raise UnreadableError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
+    try:
+        with closing(reading(path)) as connection:
+            _check_ours(path, connection)
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"the store {path} cannot be read: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise UnreadableError(f"{path} is damaged ({error}): {_WAY_OUT}") from None
+
+
+def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")  # one view, while another process makes the tables
+    application, version = (
+        _pragma(connection, name) for name in ("application_id", "user_version")
+    )
+    if path.stat().st_size <= _CHECKED:
+        whole = _pragma(connection, "quick_check(1)")
+        if whole != "ok":
+            raise UnreadableError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not application and not tables:
+        return  # made by a run that was killed before it wrote to it
+    if application != _APPLICATION:
+        raise UnreadableError(
+            f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}"
+        )
+    if not 1 <= version <= VERSION:
+        raise StoreError(
+            f"{path} has version {version} of the store, this fullrecall knows {VERSION}: upgrade "
+            "fullrecall, or name another file"
+        )
+    answers = "asks" if version == VERSION else "completions, results"
+    connection.execute(f"SELECT 1 FROM {answers}, names LIMIT 1")  # noqa: S608 - names of our own
+
+
+def reading(path: Path) -> sqlite3.Connection:
+    """Return a connection that writes nothing."""
+    place = f"{path.absolute().as_uri()}?mode=ro"
+    connection = _connected(place)
+    try:
+        _pragma(connection, "schema_version")
+    except sqlite3.OperationalError:
+        # A directory that takes no -shm file: read as it stands, unless a run left a log there.
+        connection.close()
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        return _connected(f"{place}&immutable=1")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def writing(path: Path) -> sqlite3.Connection:
+    """Return a connection that can write, the tables made; raises `sqlite3.Error`."""
+    connection = _connected(f"{path.absolute().as_uri()}?mode=rwc")
+    try:
+        _retried(connection, "PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        if _pragma(connection, "user_version") != VERSION:
+            is_earlier = _pragma(connection, "application_id") == _APPLICATION
+            _make_tables(connection)
+            if is_earlier:
+                _bring_along(connection)
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def in_memory() -> sqlite3.Connection:
+    """Return a connection to tables of its own, which end with it."""
+    connection = _connected(":memory:")
+    connection.text_factory = str
+    _make_tables(connection)
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in _SCHEMA:
+        connection.execute(statement)
+
+
+def _bring_along(connection: sqlite3.Connection) -> None:
+    def answer(key: bytes, checksum: int, *fields: Any) -> str | None:
+        if zlib.crc32(repr((key, *fields)).encode()) != checksum:
+            return None
+        names = ("prompt_tokens", "completion_tokens", "failure", "detail", "text")
+        plain = dict(zip(names, map(_decoded, fields), strict=True))
+        return json.dumps({**plain, "requests": 1})
+
+    def result(key: bytes, checksum: int, plain: bytes) -> str | None:
+        whole = zlib.crc32(repr((key, plain)).encode()) == checksum
+        return json.dumps(json.loads(_decoded(plain))) if whole else None
+
+    for name, arguments, function in (
+        ("answer", 7, answer), ("result", 3, result), ("checksum", 2, checksum_of),
+    ):  # fmt: skip
+        connection.create_function(name, arguments, function)
+    for statement in _EARLIER:
+        connection.execute(statement)
+
+
+def _decoded(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def _connected(place: str) -> sqlite3.Connection:
+    # Transactions are ours: no implicit BEGIN. The lock is ours too.
+    connection = sqlite3.connect(
+        place, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    # What is no UTF-8 is damaged: its checksum says so where one matters.
+    connection.text_factory = _text
+    return connection
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+def _retried(connection: sqlite3.Connection, statement: str) -> None:
+    """Execute what SQLite refuses at once, instead of waiting, while another process does it."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> Any:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def checksum_of(*fields: object) -> int:
+    """Return a checksum: SQLite has none of its own for what a row holds."""
+    return zlib.crc32(repr(fields).encode())

@@ -1,0 +1,121 @@
+"""One sample of a run: the results it has, and the flows that still ask for theirs.
+
+Nothing here asks: scores that take no model are made without an event loop, and without loading
+what asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fullrecall.result import Result, Status
+from fullrecall.run.limits import LATE
+from fullrecall.sample import Sample
+from fullrecall.scorers.scorer import Scorer
+from fullrecall.table.row import Row
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fullrecall.judges.judge import Ask, Flow
+    from fullrecall.run.kept import Results
+
+_INTERRUPTED = "the run was interrupted before it was judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A flow that asked something: where it stands, and where its result belongs."""
+
+    index: int
+    scorer: Scorer
+    flow: Flow[Result]
+    asked: Sequence[Ask]
+
+
+@dataclass(slots=True)
+class Work:
+    """A sample on its way: the results that it has, the flows that still ask."""
+
+    position: int
+    sample: Sample
+    results: list[Result | None]
+    begun: list[Begun] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+
+    def row(self, scorers: Sequence[Scorer]) -> Row:
+        """Return the row; a result that is not there was interrupted."""
+        results = (
+            result or unscored(scorer, _INTERRUPTED)
+            for scorer, result in zip(scorers, self.results, strict=True)
+        )
+        return Row(self.position, self.sample, tuple(results))
+
+
+def prepared(
+    position: int, sample: Sample, scorers: Sequence[Scorer], results: Results | None
+) -> Work:
+    """Return a sample with all that takes no model: its flows are begun, other scores are made.
+
+    `results` are those of runs before this one, if it shares any.
+    """
+    work = Work(position, sample, [None] * len(scorers))
+    for index, scorer in enumerate(scorers):
+        make = getattr(scorer, "flow", None)
+        known = None if make is None or results is None else results.get(scorer, sample)
+        if make is None:
+            work.results[index] = score_one(scorer, sample)
+        elif known is not None:
+            work.results[index] = known
+        else:
+            _begin(work, index, scorer, make)
+    return work
+
+
+def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow[Result]]) -> None:
+    """Run a flow up to its first requests, or to its result where it asks nothing."""
+    from fullrecall.judges.flow import Done, advance
+
+    try:
+        flow = make(work.sample)
+        step = advance(flow, None)
+    except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
+        work.results[index] = raised(scorer, error)
+    else:
+        if isinstance(step, Done):
+            work.results[index] = step.value
+        else:
+            work.begun.append(Begun(index, scorer, flow, step))
+
+
+def late(position: int, sample: Sample, scorers: Sequence[Scorer]) -> Work:
+    """Return a sample that comes after the run's deadline: nothing of it is measured."""
+    return Work(position, sample, [unscored(scorer, LATE) for scorer in scorers])
+
+
+def score_one(
+    scorer: Scorer, sample: Sample, score: Callable[[Sample], Result] | None = None
+) -> Result:
+    """Return the scorer's result; "unscored", with the exception as its reason, if it raises.
+
+    `score` is another way of the scorer to make it.
+    """
+    try:
+        return (score or scorer.score)(sample)
+    except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises
+        return raised(scorer, error)
+
+
+def raised(scorer: Scorer, error: Exception) -> Result:
+    """Return what an exception inside a scorer makes of its result: it ends no run."""
+    from fullrecall.models.failures import shortened
+
+    told = shortened(f"{type(error).__name__}: {error}")
+    return unscored(scorer, f"{scorer.method.name} raised {told}")
+
+
+def unscored(scorer: Scorer, why: str) -> Result:
+    """Return a result without a score, and why."""
+    return Result(scorer.method, Status.UNSCORED, note=why)

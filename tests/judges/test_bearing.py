@@ -1,0 +1,105 @@
+"""A quote is compared with its claim: what each rule refuses, and what it lets pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from fullrecall.judges.bearing import objection
+from fullrecall.judges.evidence import Location, locate_parts
+
+
+def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
+    """Return why a quote, by itself or in a context, does not bear on a claim."""
+    context = context or quote
+    parts = locate_parts(quote, context)
+    assert parts
+    return objection(claim, context, parts, "claim", beside)
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote", "reason"),
+    [
+        ("The bridge is 512 miles long.", "The bridge is 512 km long.", "another unit"),
+        ("The fund holds 5 million dollars.", "The fund holds 5 billion dollars.", "another unit"),
+        ("The mill has 12 floors.", "The mill has 9 floors in all.", "counts another number"),
+        ("The mill closed before the war.", "The mill closed after the war.", "order in time"),
+        ("The price of grain rose in Lund.", "The price of grain fell in Lund.", "the opposite"),
+        ("The mill failed to burn in Lund.", "The mill burned in Lund.", "denies nothing"),
+        ("It is a myth that the mill burned.", "The mill burned in Lund.", "denies nothing"),
+        ("The mill opened in 1931.", "The mill opened in 1913.", "another number"),
+        ("The mill of Lund burned.", "It is a myth that the mill of Lund burned.", "calls false"),
+        ("The mill of Lund burned.", "That the mill of Lund burned is false.", "calls false"),
+        ("The mill of Lund opened in May 1931.", "The mill of Lund opened in June 1931.",
+         "another month"),
+        ("Ann Lee defeated Bo Holst in Lund.", "Bo Holst defeated Ann Lee in Lund.",
+         "other roles"),
+        ("Only members may enter the mill.", "Members may enter the mill.", "the only one"),
+        ("The mill was sold to Lund.", "The mill was not sold to Lund.", "negates"),
+        ("The mill was not sold to Lund.", "The mill was sold to Lund.", "it negates"),
+        ("The mill of Lund has 40 rooms.", "The mill of Lund stands by 15 old oaks.",
+         "another number"),
+        ("The tower opened in May in Lund.", "of the", "says nothing"),
+        ("The tower opened in May in Lund.", "Dogs are welcome", "shares no word"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> None:
+    """Each of the thirteen rules, and the words that it says to the model."""
+    assert reason in refused(claim, quote)
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        ("The bridge is 512 km long.", "The bridge is 512 kilometers long."),
+        ("The fund holds 5 million dollars.", "The fund holds $5,000,000."),
+        ("The mill has twelve floors.", "The mill has 12 floors."),
+        ("About 1,000 people live in Lund.", "980 people live in Lund."),
+        ("The mill was built in the 1930s.", "The mill was built in 1934."),
+        ("The war of Lund lasted four years.", "The war of Lund lasted from 1914 to 1918."),
+        ("The mill was never sold to Lund.", "The mill was not sold to Lund."),
+        ("The mill of Lund stayed open.", "The mill of Lund was not closed."),
+        ("Only members may enter the mill.", "Entry to the mill is for members alone."),
+        ("Bo Holst was defeated by Ann Lee.", "Ann Lee defeated Bo Holst in Lund."),
+        ("The mill of Lund is old.", "The mill of Lund is not only old but large."),
+        ("THE MILL OF LUND OPENED IN 1931.", "**The mill** of Lund opened in 1931."),
+    ],
+)
+def test_what_says_the_same_otherwise_passes(claim: str, quote: str) -> None:
+    """Units written out, number words, rough numbers, decades, spans, opposites denied, voices."""
+    assert refused(claim, quote) == ""
+
+
+def test_what_stands_near_counts_for_numbers() -> None:
+    """The sentence before, the context's first, and the other quotes of a joint verdict."""
+    claim = "The mill of Lund has 40 rooms and 15 oaks."
+    assert refused(claim, "The mill of Lund stands by 15 oaks.")
+    first = "The mill of Lund has 40 rooms. "
+    assert not refused(
+        claim, "It stands by 15 oaks of Lund.", first + "It stands by 15 oaks of Lund."
+    )
+    assert not refused(claim, "The mill of Lund stands by 15 oaks.", "", first)
+
+
+def test_half_a_sentence_is_read_as_the_whole() -> None:
+    """A quote cut before the "not" is still under it."""
+    context = "Rain fell. The mill was not sold to Lund. It burned."
+    assert "negates" in refused("The mill was sold to Lund.", "sold to Lund", context)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["not ", "12 km ", "Ann Lee beat Bo Holst ", "before after ", "1,2 ", "increase decrease ",
+     "It is false that ", "a", " ", ".", "[1] ", "May 3 ", "only ", "5 million ", "((", "word, "],
+)  # fmt: skip
+def test_comparing_is_bounded(unit: str) -> None:
+    """Whatever claim and context hold, 60,000 characters of it."""
+    context = unit * (60_000 // len(unit))
+    claim = f"Ann Lee beat Bo Holst 12 km before May 3, not only 5 million. {context}"
+    objection(claim, context, [Location(100, 40_000, 1.0)])
+
+
+@pytest.mark.parametrize("quote", ["x" + " " * 39_000 + "y", "1" * 39_000, "\u2026 " * 19_000])
+def test_looking_up_a_long_quote_is_linear(quote: str) -> None:
+    """39,000 spaces in a quote took 23 seconds."""
+    locate_parts(quote, "x y " + "1" * 60_000)
+    assert locate_parts(quote, quote * 2) is not None

@@ -1,0 +1,343 @@
+"""The embedded judge's models: what raises and lowers support, and what they promise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fullrecall.judges.local.features import SIGNS
+from fullrecall.judges.local.passages import Reader, read_passage
+from fullrecall.judges.local.support import Support, SupportModel, weights
+from fullrecall.judges.words.frequencies import weight, zipf_frequencies
+from fullrecall.judges.words.tokens import read_words, stem
+
+BRIDGE = (
+    "The Harrow Bridge crosses the river Tamsin at Oldport. It was designed by the engineer "
+    "Margaret Lowe and opened in May 1932. The bridge carries about 40,000 vehicles a day and "
+    "is 512 metres long. Tolls were abolished in 1978, and the city council has not raised the "
+    "speed limit since. Maintenance costs increased after the flood of 2007."
+)
+BREAD = (
+    "Sourdough rises slowly because wild yeast is less active than baker's yeast. Bakers feed "
+    "the starter with flour and water every day and keep it in a cool place."
+)
+
+
+THRESHOLD = 0.5
+
+
+@pytest.fixture(scope="module")
+def judge() -> SupportModel:
+    """Return the model of the built-in judge."""
+    return SupportModel()
+
+
+def probability(judge: SupportModel, claim: str, *contexts: str) -> float:
+    """Return the joint probability, by default against both texts."""
+    return judge.support_together(claim, contexts or [BRIDGE, BREAD]).probability
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The Harrow Bridge crosses the river Tamsin at Oldport.",
+        "Tolls were abolished in 1978.",
+        "Sourdough rises slowly because wild yeast is less active than baker's yeast.",
+        "Margaret Lowe designed the Harrow Bridge.",
+        "The bridge is 512 metres long.",
+    ],
+)
+def test_what_a_context_says_is_supported(judge: SupportModel, claim: str) -> None:
+    """A claim in the context's own words passes the threshold."""
+    assert probability(judge, claim) >= THRESHOLD
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Photosynthesis converts carbon dioxide into glucose.",
+        "Bolivia exported 3,400 tonnes of tin in 1951.",
+        "The committee postponed its vote on the pension reform.",
+    ],
+)
+def test_the_unrelated_is_not_supported(judge: SupportModel, claim: str) -> None:
+    """A claim about something else stays below the threshold."""
+    assert probability(judge, claim) < THRESHOLD
+
+
+@pytest.mark.parametrize(
+    ("claim", "changed"),
+    [
+        pytest.param("The bridge is 512 metres long.", "The bridge is 521 metres long.", id="n"),
+        pytest.param(
+            "The bridge opened in May 1932.", "The bridge opened in June 1932.", id="month"
+        ),
+        pytest.param("The bridge opened in May 1932.", "The bridge opened in May 1923.", id="year"),
+        pytest.param(
+            "It was designed by the engineer Margaret Lowe.",
+            "It was designed by the engineer Edward Stone.",
+            id="name",
+        ),
+        pytest.param(
+            "Tolls were abolished in 1978.", "Tolls were not abolished in 1978.", id="negation"
+        ),
+        pytest.param(
+            "The city council has not raised the speed limit since.",
+            "The city council has raised the speed limit since.",
+            id="negation dropped",
+        ),
+        pytest.param("The bridge is 512 metres long.", "The bridge is 512 miles long.", id="unit"),
+        pytest.param(
+            "Maintenance costs increased after the flood.",
+            "Maintenance costs decreased after the flood.",
+            id="opposite",
+        ),
+        pytest.param(
+            "Maintenance costs increased after the flood.",
+            "Maintenance costs increased before the flood.",
+            id="before and after",
+        ),
+    ],
+)
+def test_one_changed_detail_lowers_support(judge: SupportModel, claim: str, changed: str) -> None:
+    """Numbers, dates, names, negations, units and opposites matter."""
+    assert probability(judge, changed) < probability(judge, claim)
+
+
+def test_a_changed_number_in_a_verbatim_claim_crosses_the_threshold(judge: SupportModel) -> None:
+    """The detail is not only felt: it decides."""
+    assert probability(judge, "The bridge is 512 metres long.") >= THRESHOLD
+    assert probability(judge, "The bridge is 975 metres long.") < THRESHOLD
+
+
+def test_numbers_are_compared_by_value(judge: SupportModel) -> None:
+    """40,000 is 40000, and five is 5."""
+    written = "The bridge carries about 40,000 vehicles a day."
+    plain = probability(judge, written.replace(",", ""))
+    assert plain == pytest.approx(probability(judge, written), abs=0.01)
+    for claim, text in (("five", "5"), ("5", "five")):
+        context = f"The plant has {text} reactors."
+        said = probability(judge, f"The plant has {claim} reactors.", context)
+        assert said >= THRESHOLD
+
+
+def test_evidence_points_at_the_supporting_sentence(judge: SupportModel) -> None:
+    """Offsets are those of the sentence in the named context, with its full stop."""
+    support = judge.support_together("Tolls were abolished in 1978.", [BREAD, BRIDGE])
+    assert support.context == 1
+    quote = BRIDGE[support.start : support.end]
+    assert quote.startswith("Tolls were abolished in 1978")
+    assert quote.endswith("since.")
+
+
+def test_each_context_is_judged_alone(judge: SupportModel) -> None:
+    """One answer per context, in order, each naming its own context."""
+    claim = "Sourdough rises slowly because wild yeast is less active."
+    first, second, third = judge.support(claim, [BRIDGE, BREAD, ""])
+    assert second.probability >= THRESHOLD > first.probability
+    assert second.context == 1
+    assert second.start == 0
+    assert third == Support(0.0, None, None, None)
+    assert second._replace(context=0) == judge.support(claim, [BREAD])[0]
+
+
+def test_a_claim_may_need_several_contexts(judge: SupportModel) -> None:
+    """Two halves in two contexts support more than either alone."""
+    claim = "Ana Ruiz founded Lumo in Lisbon, and Lumo employs 300 people."
+    halves = ["Ana Ruiz founded Lumo in Lisbon.", "Lumo employs 300 people."]
+    together = judge.support_together(claim, halves).probability
+    assert together > max(support.probability for support in judge.support(claim, halves))
+
+
+@pytest.mark.parametrize("contexts", [[], [""], ["   \n"], ["…!"], ["", ""]])
+def test_nothing_supports_nothing(judge: SupportModel, contexts: list[str]) -> None:
+    """Empty contexts support no claim, and an empty claim is supported by none."""
+    unsupported = Support(0.0, None, None, None)
+    assert judge.support_together("Tolls were abolished.", contexts) == unsupported
+    assert judge.support("Tolls were abolished.", contexts) == [unsupported] * len(contexts)
+    for claim in ("", "  ", "?!"):
+        assert judge.support_together(claim, [BRIDGE, *contexts]) == unsupported
+
+
+def test_empty_contexts_beside_full_ones_are_harmless(judge: SupportModel) -> None:
+    """They move neither the probability nor the offsets."""
+    claim = "Tolls were abolished in 1978."
+    alone = judge.support_together(claim, [BRIDGE])
+    assert judge.support_together(claim, ["", BRIDGE, ""]) == alone._replace(context=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "other"),
+    [
+        pytest.param(
+            "東京タワーは1958年に完成した。高さは333メートルである。",
+            "東京タワーは1958年に完成した。",
+            "大阪城は豊臣秀吉によって築かれた。",
+            id="Japanese",
+        ),
+        pytest.param(
+            "长城位于中国北部。它的长度超过两万公里。",
+            "长城位于中国北部。",
+            "巴黎是法国的首都。",
+            id="Chinese",
+        ),
+        pytest.param(
+            "Die Brücke wurde 1932 eröffnet. Sie verbindet zwei Stadtteile.",
+            "Die Brücke wurde 1932 eröffnet.",
+            "Der Zoo beherbergt seltene Papageien.",
+            id="German",
+        ),
+        pytest.param(
+            "Мост был открыт в 1932 году. Он соединяет два района.",
+            "Мост был открыт в 1932 году.",
+            "Пингвины живут в Антарктиде.",
+            id="Russian",
+        ),
+        pytest.param(
+            "افتتح الجسر عام 1932. وهو يربط بين حيين.",
+            "افتتح الجسر عام 1932.",
+            "تعيش البطاريق في القطب الجنوبي.",
+            id="Arabic",
+        ),
+        pytest.param(
+            "पुल 1932 में खुला। यह दो मोहल्लों को जोड़ता है।",
+            "पुल 1932 में खुला।",
+            "पेंगुइन अंटार्कटिका में रहते हैं।",
+            id="Hindi",
+        ),
+        pytest.param(
+            "สะพานเปิดใช้ในปี 1932 และเชื่อมสองเขต",
+            "สะพานเปิดใช้ในปี 1932",
+            "นกเพนกวินอาศัยอยู่ที่แอนตาร์กติกา",
+            id="Thai",
+        ),
+        pytest.param(
+            "다리는 1932년에 개통되었다. 두 지역을 연결한다.",
+            "다리는 1932년에 개통되었다.",
+            "펭귄은 남극에 산다.",
+            id="Korean",
+        ),
+    ],
+)
+def test_other_languages_are_judged_by_their_words(
+    judge: SupportModel, text: str, claim: str, other: str
+) -> None:
+    """Without English tables, coverage still tells the said from the unsaid."""
+    said = judge.support_together(claim, [text])
+    assert said.probability >= THRESHOLD
+    assert said.start == 0
+    assert probability(judge, other, text) < THRESHOLD
+
+
+@pytest.mark.parametrize(
+    "text", ["\x00", "a" * 5_000, "🙂🙂", "1.2.3.4", "١٩٣٢", "²", "e\u0301", "_", "\u2018\u2019"]
+)
+def test_odd_text_is_survived(judge: SupportModel, text: str) -> None:
+    """Whatever the characters, a probability comes back."""
+    for claim, context in ((text, BRIDGE), (BRIDGE, text), (text, text)):
+        assert 0 <= probability(judge, claim, context) <= 1
+
+
+def test_the_same_question_has_the_same_answer(judge: SupportModel) -> None:
+    """A used model, a fresh one, and a model that has read much else agree to the last digit."""
+    claim = "The engineer Margaret Lowe designed a long bridge."
+    before = judge.support_together(claim, [BREAD, BRIDGE])
+    for number in range(50):
+        judge.support(f"Claim {number} of many words.", [f"Text {number}. {BREAD}"])
+    assert judge.support_together(claim, [BREAD, BRIDGE]) == before
+    assert SupportModel().support_together(claim, [BREAD, BRIDGE]) == before
+
+
+def test_no_weight_has_the_wrong_sign() -> None:
+    """A missing number can never speak for a claim, nor coverage against it.
+
+    The agreement that ships is of data sets that were left out of training.
+    """
+    assert weights()["features"].keys() == SIGNS.keys()
+    for name, entry in weights()["features"].items():
+        assert entry["weight"] * SIGNS[name] >= 0, name
+    assert 0.6 < weights()["agreement"]["mean"]["balanced_accuracy"] < 0.8
+    assert weights()["threshold"] == THRESHOLD
+
+
+def test_what_was_read_is_kept_within_bounds() -> None:
+    """The reader forgets the oldest texts, and answers the same after."""
+    reader = Reader(limit=1_000)
+    texts = [f"Text number {number}. " * 10 for number in range(50)]
+    first = reader.read(texts[0])
+    assert reader.read(texts[0]) is first
+    for text in texts:
+        reader.read(text)
+    assert len(reader) <= 6
+    assert reader.read(texts[0]) == first
+
+
+def test_threads_may_share_a_model(judge: SupportModel) -> None:
+    """Many threads on one model get what one thread gets, with caches that overflow."""
+    shared = SupportModel()
+    shared._reader.limit = 500
+    claims = [f"Tolls number {number} were abolished in 1978." for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        judged = list(pool.map(lambda claim: shared.support(claim, [BRIDGE, BREAD]), claims))
+    assert judged == [judge.support(claim, [BRIDGE, BREAD]) for claim in claims]
+
+
+def test_the_judge_is_light_and_offline() -> None:
+    """It does not load numpy, and works where no socket opens."""
+    program = """
+import socket, sys
+def refuse(*_, **__): raise AssertionError("network")
+socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
+from fullrecall.judges.local.support import SupportModel
+SupportModel().support("A cat sat.", ["A cat sat on a mat."])
+assert "numpy" not in sys.modules, "heavy"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("running", "runs"),
+        ("cities", "city"),
+        ("won", "wins"),
+        ("quickly", "quick"),
+        ("making", "made"),
+        ("increased", "increasing"),
+        ("children", "child"),
+        ("uses", "using"),
+    ],
+)
+def test_inflected_words_share_a_key(one: str, other: str) -> None:
+    """Plural, past, -ing and irregular forms are compared as one word."""
+    assert stem(one) == stem(other)
+
+
+def test_words_carry_their_places() -> None:
+    """Offsets are those of the text as given, whatever was normalised."""
+    text = "Beyoncé’s 2nd album isn't  $1,200.50."
+    words = list(read_words(text))
+    assert [text[word.start : word.end] for word in words][:3] == [
+        "Beyoncé’s",
+        "2nd",
+        "album",
+    ]
+    assert [word.key for word in words][-4:] == ["album", "not", "dollar", "#1200.5"]
+    assert words[3].is_negation
+
+
+def test_sentences_end_where_readers_end_them() -> None:
+    """At stops, line breaks and full-width stops; not within numbers or after initials in lower."""
+    passage = read_passage("It costs 3.5 dollars. A second one!\nA third\n\n四です。五です。")
+    starts = [passage.words[first].written for first, _ in passage.sentences]
+    assert starts == ["it", "a", "a", "四で", "五で"]
+
+
+def test_rare_words_weigh_more_than_common_ones() -> None:
+    """Weights follow the table, and an unlisted short word counts as a function word."""
+    assert weight("the") < weight("water") < weight("sourdough") <= weight("tamsin")
+    assert weight("и") < weight("антарктида")
+    assert len(zipf_frequencies()) == 16_000

@@ -1,0 +1,165 @@
+"""The detectors that judges, the check of quotes, falsification and splitting share."""
+
+from __future__ import annotations
+
+import pytest
+
+from fullrecall.judges.words.names import names
+from fullrecall.judges.words.negations import denials, denied_keys, denies
+from fullrecall.judges.words.numbers import (
+    Number,
+    excludes,
+    follows_from,
+    may_stand_for,
+    months,
+    numbers,
+    weekdays,
+)
+
+
+def only(text: str) -> Number:
+    """Return the one number of a text."""
+    (number,) = numbers(text)
+    return number
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "high", "unit", "sort"),
+    [
+        ("$1.5 million", 1.5e6, 1.5e6, "dollar", "money"),
+        ("£3bn", 3e9, 3e9, "pound sterling", "money"),
+        ("10-15 km", 10, 15, "km", "length"),
+        ("2018–19", 2018, 2019, "", "year"),
+        ("the 1930s", 1930, 1939, "", "year"),
+        ("the 30s", 30, 39, "", "decade"),
+        ("twenty-five dogs", 25, 25, "", "count"),
+        ("two hundred and five thousand cats", 205_000, 205_000, "", "count"),
+        ("half a million people", 500_000, 500_000, "", "count"),
+        ("one mile", 1, 1, "mile", "length"),
+        ("one of nine children", 9, 9, "", "count"),
+        ("5 square miles", 5, 5, "mile2", "area"),
+        ("a 5-mile run", 5, 5, "mile", "length"),
+        ("45%", 45, 45, "percent", "share"),
+        ("7 per cent", 7, 7, "percent", "share"),
+        ("in 1984", 1984, 1984, "", "year"),
+        ("1500 people", 1500, 1500, "", "count"),
+        ("1,000 ships", 1000, 1000, "", "count"),
+        ("the 3rd man", 3, 3, "", "ordinal"),
+        ("20 °C", 20, 20, "celsius", "temperature"),
+        ("version 1.2.3", None, None, "", "code"),
+        ("at 10:30", None, None, "", "code"),
+    ],
+)
+def test_numbers_have_values_units_and_sorts(
+    text: str, value: float | None, high: float | None, unit: str, sort: str
+) -> None:
+    """Scales, ranges, decades, number words, units and dates are read as what they mean."""
+    number = only(text)
+    assert (number.value, number.high, number.unit, number.sort) == (value, high, unit, sort)
+    assert text[number.start : number.end] == number.text
+
+
+@pytest.mark.parametrize(
+    "text", ["He won.[2,4,5] She lost [12].", "1. Turn it on.", "H2O in 3D", "One came late.", ""]
+)
+def test_what_is_no_number(text: str) -> None:
+    """Citations, list markers, digits within words, and the pronoun."""
+    assert numbers(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("claimed", "said", "may"),
+    [
+        ("1.5 million", "1,500,000", True),
+        ("the 1980s", "in 1984", True),
+        ("in 1984", "the 1990s", False),
+        ("about 100 tonnes", "98 tonnes", True),
+        ("about 150 tonnes", "98 tonnes", False),
+        ("more than 40 people", "45 people", True),
+        ("more than 40 people", "4,000 people", False),
+        ("up to 5 km", "4.5 km", True),
+        ("512 miles", "512 metres", False),
+        ("five reactors", "5 reactors", True),
+        ("15 km", "10-15 km", True),
+        ("1.2.3", "1.2.4", False),
+    ],
+)
+def test_which_numbers_may_stand_for_others(claimed: str, said: str, *, may: bool) -> None:
+    """Equal, of a decade, within a bound, roughly, an end of a range; never another unit."""
+    assert may_stand_for(only(claimed), [only(said)]) is may
+    assert follows_from(only(claimed), [only(said)]) is may
+    if not may and only(claimed).sort == only(said).sort:
+        assert excludes(only(claimed), only(said))
+
+
+def test_years_between_dates_follow() -> None:
+    """A duration that two years give is not absent."""
+    said = numbers("He reigned from 1901 to 1914.")
+    assert follows_from(only("13 years"), said)
+    assert not follows_from(only("23 years"), said)
+
+
+def test_months_are_told_from_words() -> None:
+    """May and March only with a capital, in a date."""
+    assert months("In May 2019 it may rain; they march on Sept. 5.") == {"may", "september"}
+    assert weekdays("On Tuesdays and on Friday") == {"tuesday", "friday"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("It was not built in Rome.", ["plain"]),
+        ("He didn't come.", ["plain"]),
+        ("He didn’t come, nor did she.", ["plain", "plain"]),
+        ("Not only Ann came.", []),
+        ("It opened no later than 1990, no doubt.", []),
+        ("No. 5 is open.", []),
+        ("They asked whether or not it rains.", []),
+        ("It is a myth that he won.", ["reported"]),
+        ("He failed to win without help.", ["implied", "implied"]),
+        ("Ce n'est vrai.", ["plain"]),
+        ("他不是老师。", ["plain", "plain"]),
+        ("Nothing but noise.", []),
+    ],
+)
+def test_denials(text: str, kinds: list[str]) -> None:
+    """Which words deny, and how plainly; phrases that deny nothing are exempt."""
+    assert [denial.kind for denial in denials(text)] == kinds
+    assert denies(text) is ("plain" in kinds)
+
+
+def test_what_is_denied() -> None:
+    """The content words after a denial, up to the end of its clause."""
+    assert denied_keys("It was not built in Rome, but in Paris.") == {"build", "rom"}
+    assert denied_keys("It was built in Paris.") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The Eiffel Tower is in Paris.", ["Eiffel Tower", "Paris"]),
+        ("Charles de Gaulle met J. K. Rowling in May.", ["Charles de Gaulle", "J. K. Rowling"]),
+        ("Bridges are long. It runs on AWS.", ["AWS"]),
+        ("Kubernetes runs.", ["Kubernetes"]),
+        ("Apple Buys Beats Music for Billions", []),
+        ("When Ann left, I stayed.", ["Ann"]),
+    ],
+)
+def test_names(text: str, found: list[str]) -> None:
+    """Runs of capitalized words; first words and titles only where they are rare."""
+    assert [name.text for name in names(text)] == found
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["[1,", "1.", "1,1", "not ", "A ", "A. ", "a-", "twenty-", "hundred and ", "[1]", " 1 to 2 ",
+     "n't", "not dog ", "not only ", "$", "° ", "de ", "\n1. ", "\n   ", "²", "不"],
+)  # fmt: skip
+def test_long_text_is_read(piece: str) -> None:
+    """Thirty thousand characters of anything, repeated: read in linear time, or never done."""
+    text = piece * (30_000 // len(piece))
+    assert len(numbers(text)) <= len(text)
+    assert len(names(text)) <= len(text)
+    assert len(denials(text)) <= len(text)
+    assert len(denied_keys(text)) <= len(text)
+    assert len(months(text)) <= 12
