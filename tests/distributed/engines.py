@@ -53,15 +53,12 @@ def ray_started(cpus: int = 2) -> Iterator[Any]:
         ray.shutdown()
 
 
-def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) -> Any:
-    """Return the scores, merged by key where they are totals."""
+def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) -> Path:
+    """Write the scores; return where."""
     samples = ray.data.read_parquet(str(path))
     scores = samples.map_batches(scorer, batch_size=batch, batch_format="pyarrow")
-    if scorer.keep == "summary":
-        scores = scores.groupby("fullrecall_key", num_partitions=4).map_groups(
-            scorer.merged, batch_format="pyarrow"
-        )
-    return scores.iter_batches(batch_format="pyarrow", batch_size=None)
+    scores.write_parquet(str(path.with_name("scores")))
+    return path.with_name("scores")
 
 
 @contextmanager
@@ -92,15 +89,12 @@ def spark_started(folder: Path, master: str, **settings: str) -> Iterator[Any]:
         session.stop()
 
 
-def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False) -> Any:
-    """Return the scores, merged by key where they are totals."""
+def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False) -> Path:
+    """Write the scores; return where."""
     samples = spark.read.parquet(str(path))
-    scores = samples.mapInArrow(scorer.kept if kept else scorer.over, scorer.schema)
-    if scorer.keep == "summary":
-        grouped = scores.groupBy("fullrecall_key")
-        # Spark counts a method's `self` as an argument, and would pass the key too.
-        scores = grouped.applyInArrow(lambda table: scorer.merged(table), scorer.schema)  # noqa: PLW0108
-    return scores.toArrow()
+    scores = samples.mapInArrow(scorer.kept if kept else scorer.over, scorer.schema(samples))
+    scores.write.parquet(str(path.with_name("scores")))
+    return path.with_name("scores")
 
 
 @contextmanager
@@ -121,15 +115,14 @@ def dask_started(workers: int = 2) -> Iterator[Any]:
         yield client
 
 
-def in_dask(scorer: FaultyScorer, path: Path) -> Any:
-    """Return the scores, merged by key where they are totals; call it within `dask_started`."""
+def in_dask(scorer: FaultyScorer, path: Path) -> Path:
+    """Write the scores; return where. Call it within `dask_started`."""
     import dask.dataframe as dd
 
     samples = dd.read_parquet(path, split_row_groups=True, dtype_backend="pyarrow")
-    scores = samples.map_partitions(scorer, meta=scorer.meta)
-    if scorer.keep == "summary":
-        scores = scores.shuffle("fullrecall_key").map_partitions(scorer.merged, meta=scorer.meta)
-    return scores.compute()
+    scores = samples.map_partitions(scorer, meta=scorer.meta(samples))
+    scores.to_parquet(path.with_name("scores"))
+    return path.with_name("scores")
 
 
 ENGINES = ("ray", "spark", "dask")
@@ -137,7 +130,7 @@ ENGINES = ("ray", "spark", "dask")
 
 @contextmanager
 def started(engine: str, folder: Path, *, batch: int = BATCH) -> Iterator[Callable[..., Any]]:
-    """Start an engine with two workers; yield what returns the scores of a scorer over a file.
+    """Start an engine with two workers; yield what writes the scores of a scorer over a file.
 
     Spark speculates: a slow task is started a second time, beside the first.
     """

@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fullrecall.distributed.quarantine import unscored
-from fullrecall.distributed.ranges import Runs, joined
-from fullrecall.distributed.ranges import count as count_of
 from tests.distributed.loopback import Endpoint
 
 from fullrecall import (
@@ -30,9 +27,12 @@ from fullrecall import (
     Sample,
     evaluate,
 )
+from fullrecall.batches.quarantine import unscored
 from fullrecall.datasets import read
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.results.files.ranges import Runs, joined
+from fullrecall.results.files.ranges import count as count_of
 from fullrecall.table.row import Row
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
@@ -150,12 +150,12 @@ def write_judged(path: Path, rows: int, texts: int) -> None:
 
 
 def ids_job(folder: Path, rows: int, **options: Any) -> tuple[FaultyScorer, Path]:
-    """Return a scorer of totals that has every fault, and the file for it."""
+    """Return a scorer that has every fault, and the file for it."""
     path, marks = folder / "ids.parquet", folder / "marks"
     marks.mkdir()
     write_ids(path, rows)
     faulty = FaultyScorer(
-        IdRecall(), position="row", keep="summary", part_size=max(10, rows // 100),
+        IdRecall(), position="row",
         folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, **options,
     )  # fmt: skip
     return faulty, path
@@ -190,21 +190,21 @@ def one_run(path: Path, missing: Runs) -> tuple[Report, list[int]]:
     good = path.with_name("good.parquet")
     pq.write_table(table.take(taken).drop_columns("row"), good)
     scorers = (IdRecall(),)
-    report = evaluate(read(good), scorers, progress=False, keep="summary")
+    report = evaluate(read(good), scorers, progress=False)
     named = table.select(["row", "id", "group", "expected_ids"]).take(bad).to_pylist()
     for row in named:
         with pytest.raises(InputError) as refused:
             Sample(reference_context_ids=row["expected_ids"])
         why = str(refused.value)
         sample = Sample(id=row["id"], group=row["group"])
-        report.tallies.add(Row(row["row"] + 1, sample, unscored(scorers, why)))
+        report.add(Row(row["row"] + 1, sample, unscored(scorers, why)))
     return report, bad
 
 
 def as_text(report: Report) -> str:
-    """Return a report's totals as one text, groups folded, without what it lacks."""
-    report.tallies.fold_groups()
-    return json.dumps(report.totals() | {"stopped": None}, sort_keys=True)
+    """Return what a report comes to as one text, without what it lacks."""
+    plain = report.summary().to_dict()
+    return json.dumps(plain | {"stopped": None, "complete": None}, sort_keys=True)
 
 
 def judged_job(
@@ -225,7 +225,7 @@ def judged_job(
     marks.mkdir(parents=True)
     write_judged(path, rows, texts)
     faulty = FaultyScorer(
-        judging(endpoint), position="row", keep="summary", part_size=max(20, rows // 100),
+        judging(endpoint), position="row",
         folder=str(marks), once=rows // 3, always=rows - 1, killed=rows // 5, after=after,
         store=url, rate=0.9 * (endpoint.rate or 1e6), budget=Budget(calls=calls), max_concurrency=8,
     )  # fmt: skip
@@ -277,9 +277,7 @@ def check_judged_whole(
     before = endpoint.asked.total()
     left = {row for first, last in lost(report, rows) for row in range(first, last + 1)}
     there = (each for row, each in enumerate(read(path, rename={"row": None})) if row not in left)
-    expected = evaluate(
-        there, judging(endpoint), progress=False, keep="summary", store=scorer.store
-    )
+    expected = evaluate(there, judging(endpoint), progress=False, store=scorer.store)
     assert as_text(report) == as_text(expected)
     assert endpoint.asked.total() == before
 

@@ -26,12 +26,12 @@ from tests.distributed.redis_server import RedisServer
 
 
 def ids(engine: str, rows: int, folder: Path) -> None:
-    """Total samples of IDs."""
+    """Score samples of IDs."""
     slow = {"slow": rows * 85 // 100} if engine == "spark" else {}
     scorer, path = faults.ids_job(folder, rows, **slow)
     with engines.started(engine, folder, batch=max(1, rows // 1_000)) as run:
         began = time.monotonic()
-        report = scorer.report(run(scorer, path), rows=rows)
+        report = faults.Report.open(run(scorer, path), rows=rows)
         took = time.monotonic() - began
         faults.check_ids(scorer, report, path, rows)
         told = f"{engine}: {rows:,} rows in {took:.0f} s; {len(report.bad_rows):,} bad rows"
@@ -44,12 +44,11 @@ def again(scorer: faults.FaultyScorer, report: faults.Report, rows: int) -> int:
     """Report all that any attempt made: the same; return how many rows were made twice."""
     import pyarrow.parquet as pq
 
-    left = [pq.read_table(file) for file in Path(scorer.folder).glob("*.parquet")]
-    every = scorer.report(left, rows=rows)
+    left = [*Path(scorer.folder).glob("*.parquet")]
+    every = faults.Report.open(left, rows=rows)
     assert faults.as_text(every) == faults.as_text(report)
     assert every.stopped == report.stopped
-    count = sum(sum(table["samples"].to_pylist()) for table in left)
-    return int(count - report.tallies.samples)
+    return sum(pq.read_metadata(file).num_rows for file in left) - len(report)
 
 
 def judged(engine: str, rows: int, folder: Path, *, rate: float, seconds: float) -> None:
@@ -72,7 +71,7 @@ def judged(engine: str, rows: int, folder: Path, *, rate: float, seconds: float)
                 )
                 before = endpoint.requests
                 began = time.monotonic()
-                report = scorer.report(run(scorer, path), rows=rows)
+                report = faults.Report.open(run(scorer, path), rows=rows)
                 took = time.monotonic() - began
                 faults.check_judged(
                     scorer, report, endpoint, rows=rows, calls=calls,

@@ -13,7 +13,7 @@ import pytest
 from tests.distributed import engines, faults
 from tests.distributed.conftest import SAMPLES
 
-from fullrecall import BatchScorer, ClaimRecall, LLMJudge, evaluate
+from fullrecall import BatchScorer, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.datasets import from_rows
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
@@ -47,35 +47,21 @@ def test_the_documented_job(
     job.check_saved(tmp_path / "report.jsonl")
 
 
-def test_a_frame_in_memory(dd: Any, job: Job) -> None:
+def test_a_frame_in_memory(dd: Any, job: Job, tmp_path: Path) -> None:
     """From pandas, in threads: the scores have the columns that `meta` told, in any order."""
     import dask
     import pandas as pd
 
     scorer = BatchScorer(job.scorers, position="row")
     with dask.config.set({"dataframe.convert-string": False}):
-        frame = pd.read_parquet(job.path).sample(frac=1, random_state=3)
-        scores = dd.from_pandas(frame, npartitions=5, sort=False).map_partitions(
-            scorer, meta=scorer.meta
-        )
+        frame = pd.read_parquet(job.path, dtype_backend="pyarrow").sample(frac=1, random_state=3)
+        samples = dd.from_pandas(frame, npartitions=5, sort=False)
+        scores = samples.map_partitions(scorer, meta=scorer.meta(samples))
         computed = scores.compute(scheduler="threads")
-    assert list(scores.dtypes) == list(computed.dtypes)
+        scores.to_parquet(tmp_path / "scores", compute_kwargs={"scheduler": "threads"})
+    assert list(scores.columns) == list(computed.columns)
     assert list(computed.index) == list(frame.index)
-    job.check(scorer.report(computed))
-
-
-def test_the_documented_totals(dd: Any, job: Job) -> None:
-    """The example of totals runs as it stands, and comes to the plain run's."""
-    job.check_totals("Totals in Dask")
-
-
-def test_only_a_summary(dd: Any, job: Job) -> None:
-    """Partial summaries of the partitions add up to that of the whole, to the last bit."""
-    scorer = BatchScorer(job.scorers, position="row", keep="summary")
-    samples = dd.read_parquet(job.path, split_row_groups=True)
-    scores = samples.map_partitions(scorer, meta=scorer.meta).compute(scheduler="threads")
-    assert sum(scores["samples"]) == SAMPLES
-    assert scorer.report(scores, rows=SAMPLES).totals() == job.evaluated().totals()
+    job.check(Report.open(tmp_path / "scores", rows=SAMPLES))
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +75,7 @@ def cluster(installed: Callable[..., None]) -> Iterator[Any]:
 def test_faults(cluster: Any, tmp_path: Path) -> None:
     """A batch fails once, one always, a worker is killed: right counts, and what is missing."""
     scorer, path = faults.ids_job(tmp_path, 4_000)
-    report = scorer.report(engines.in_dask(scorer, path), rows=4_000)
+    report = Report.open(engines.in_dask(scorer, path), rows=4_000)
     faults.check_ids(scorer, report, path, 4_000)
 
 
@@ -99,7 +85,7 @@ def test_faults_with_a_judge(
     """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
     endpoint.rate = 100.0
     scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=70)
-    report = scorer.report(engines.in_dask(scorer, path), rows=200)
+    report = Report.open(engines.in_dask(scorer, path), rows=200)
     faults.check_judged(scorer, report, endpoint, rows=200, calls=70)
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.distributed import engines, faults
 from tests.distributed.conftest import SAMPLES
 
-from fullrecall import BatchScorer, ClaimRecall, LLMJudge
+from fullrecall import BatchScorer, ClaimRecall, LLMJudge, Report
 from fullrecall.models.openai import OpenAIChatModel
 
 if TYPE_CHECKING:
@@ -84,26 +84,13 @@ def test_the_documented_job(
 
 
 @pytest.mark.parametrize("form", ["numpy", "pandas"])
-def test_other_forms_of_batches(ray: Any, job: Job, form: str) -> None:
+def test_other_forms_of_batches(ray: Any, job: Job, form: str, tmp_path: Path) -> None:
     """NumPy columns, Ray's default, and data frames give the same."""
     scorer = BatchScorer(job.scorers, position="row")
     samples = ray.data.read_parquet(str(job.path))
     scores = samples.map_batches(scorer, batch_size=80, batch_format=form)
-    job.check(scorer.report(scores.iter_batches(batch_format=form)))
-
-
-def test_the_documented_totals(ray: Any, job: Job) -> None:
-    """The example of totals runs as it stands, and comes to the plain run's."""
-    job.check_totals("Totals in Ray")
-
-
-def test_only_a_summary(ray: Any, job: Job) -> None:
-    """Partial summaries of the batches add up to that of the whole, to the last bit."""
-    scorer = BatchScorer(job.scorers, position="row", keep="summary")
-    samples = ray.data.read_parquet(str(job.path))
-    scores = samples.map_batches(scorer, batch_size=50)
-    report = scorer.report(scores.iter_batches(), rows=SAMPLES)
-    assert report.totals() == job.evaluated().totals()
+    scores.write_parquet(str(tmp_path / "scores"))
+    job.check(Report.open(tmp_path / "scores", rows=SAMPLES))
 
 
 def test_the_documented_judge(
@@ -131,7 +118,7 @@ def test_the_documented_judge(
 def test_faults(ray: Any, tmp_path: Path) -> None:
     """A batch fails once, one always, a worker is killed: right counts, and what is missing."""
     scorer, path = faults.ids_job(tmp_path, 4_000)
-    report = scorer.report(engines.in_ray(ray, scorer, path, batch=200), rows=4_000)
+    report = Report.open(engines.in_ray(ray, scorer, path, batch=200), rows=4_000)
     faults.check_ids(scorer, report, path, 4_000)
 
 
@@ -139,7 +126,7 @@ def test_faults_with_a_judge(ray: Any, endpoint: Endpoint, redis_url: str, tmp_p
     """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
     endpoint.rate = 100.0
     scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=70)
-    report = scorer.report(engines.in_ray(ray, scorer, path, batch=20), rows=200)
+    report = Report.open(engines.in_ray(ray, scorer, path, batch=20), rows=200)
     faults.check_judged(scorer, report, endpoint, rows=200, calls=70)
 
 
@@ -183,7 +170,8 @@ def test_a_killed_worker_loses_nothing(
         batch_size=40,
         batch_format="pyarrow",
     )
-    report = scorer.report(scores.iter_batches(batch_format="pyarrow"))
+    scores.write_parquet(str(tmp_path / "scores"))
+    report = Report.open(tmp_path / "scores", rows=SAMPLES)
     asked = endpoint.asked.copy()
     job.check(report, claims)
 

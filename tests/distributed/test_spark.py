@@ -15,7 +15,7 @@ import pytest
 from tests.distributed import engines, faults
 from tests.distributed.conftest import SAMPLES
 
-from fullrecall import BatchScorer, evaluate
+from fullrecall import BatchScorer, Report, evaluate
 from fullrecall.datasets import from_rows
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
@@ -68,33 +68,19 @@ def spark(
 def test_the_documented_job(
     spark: Any, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The example in the documentation runs as it stands: `mapInPandas`."""
+    """The example in the documentation runs as it stands."""
     monkeypatch.chdir(tmp_path)
     job.run(job.documented("Spark"))
     job.check_saved(tmp_path / "report.jsonl")
 
 
-def test_in_arrow(spark: Any, job: Job) -> None:
-    """`mapInArrow` gives the same, from partitions that a shuffle has mixed."""
+def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
+    """Partitions that are mixed come to the same, in the rows' order."""
     scorer = BatchScorer(job.scorers, position="row")
     samples = spark.read.parquet(str(job.path)).repartition(3)
-    scores = samples.mapInArrow(scorer.over, scorer.schema)
-    job.check(scorer.report(scores.toArrow()))
-
-
-def test_the_documented_totals(spark: Any, job: Job) -> None:
-    """The example of totals runs as it stands, and comes to the plain run's."""
-    job.check_totals("Totals in Spark")
-
-
-def test_only_a_summary(spark: Any, job: Job) -> None:
-    """Partial summaries of the batches add up to that of the whole, to the last bit."""
-    scorer = BatchScorer(job.scorers, position="row", keep="summary")
-    samples = spark.read.parquet(str(job.path)).repartition(3)
-    scores = samples.mapInPandas(scorer.over, scorer.schema).toPandas()
-    assert len(scores) > 3
-    assert sum(scores["samples"]) == len(job.evaluated())
-    assert scorer.report(scores, rows=SAMPLES).totals() == job.evaluated().totals()
+    scores = samples.mapInArrow(scorer.over, scorer.schema(samples))
+    scores.write.parquet(str(tmp_path / "scores"))
+    job.check(Report.open(tmp_path / "scores", rows=SAMPLES))
 
 
 def test_faults(spark: Any, tmp_path: Path) -> None:
@@ -103,12 +89,10 @@ def test_faults(spark: Any, tmp_path: Path) -> None:
     What all attempts left behind has rows twice, as speculation leaves them: they count once.
     """
     scorer, path = faults.ids_job(tmp_path, 4_000)
-    report = scorer.report(engines.in_spark(spark, scorer, path, kept=True), rows=4_000)
+    report = Report.open(engines.in_spark(spark, scorer, path, kept=True), rows=4_000)
     faults.check_ids(scorer, report, path, 4_000)
-    left = [pq.read_table(file) for file in Path(scorer.folder).glob("*.parquet")]
-    left += left[:2]
-    assert sum(sum(table["samples"].to_pylist()) for table in left) > 4_000
-    again = scorer.report(left, rows=4_000)
+    left = [*Path(scorer.folder).glob("*.parquet")] * 2
+    again = Report.open(left, rows=4_000)
     assert again.stopped == report.stopped
     assert again.summary().to_dict() == report.summary().to_dict()
 
@@ -119,7 +103,7 @@ def test_faults_with_a_judge(
     """The same, with an endpoint that turns away: each answer is paid once, the budget is kept."""
     endpoint.rate = 100.0
     scorer, path = faults.judged_job(tmp_path, endpoint, redis_url, rows=200, texts=90, calls=200)
-    report = scorer.report(engines.in_spark(spark, scorer, path), rows=200)
+    report = Report.open(engines.in_spark(spark, scorer, path), rows=200)
     faults.check_judged(scorer, report, endpoint, rows=200, calls=200)
 
 

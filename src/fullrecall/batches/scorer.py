@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -23,6 +23,7 @@ from fullrecall.evaluation.run import check_scorers, evaluate
 from fullrecall.extras import pyarrow
 from fullrecall.models.retries import MOST, Retries
 from fullrecall.result import Method, Result
+from fullrecall.run.address import SCHEMES, Address
 from fullrecall.run.limits import Limits
 from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
@@ -55,9 +56,9 @@ class BatchScorer:
     them (docs/large-reports.md lists them). Written as Parquet, `Report.open` reads it.
 
     - `position`: a column of whole numbers >= 0 that is no part of a sample and tells rows apart:
-      number them from 0 when you write the data set. `Report.open` puts the rows in its order,
-      counts one that comes twice once, and with `rows=` says which are missing. Without it the
-      order is that of the files, and nobody knows.
+      number them from 0 when you write the data set. It comes out as `row`. `Report.open` puts the
+      rows in its order, counts one that comes twice once, and with `rows=` says which are missing.
+      Without it the order is that of the files, and nobody knows.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.datasets.read`.
     - `bad_rows`: a row that is no sample is unscored, with the reason, and the others are scored;
       "raise" raises `InputError` instead.
@@ -142,7 +143,7 @@ class BatchScorer:
         raise AssertionError  # tries >= 1
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield the scores of each batch: what Spark's `mapInPandas` and `mapInArrow` call."""
+        """Yield the scores of each batch: what Spark's `mapInArrow` calls."""
         for batch in batches:
             yield self(batch)
 
@@ -184,6 +185,49 @@ class BatchScorer:
         return (columns.head(self._methods), *map(str, parts))
 
     @property
+    def _is_served(self) -> bool:
+        return isinstance(self.store, str) and self.store.startswith(SCHEMES)
+
+    @property
+    def _address(self) -> Address | None:
+        """Where all workers find what was answered, and what was spent."""
+        return None if self.store is None else Address(str(self.store), self._job)
+
+    @property
+    def _bounds(self) -> Budget | None:
+        """What all workers may spend together, and how fast."""
+        if self.budget is None and self.rate is None:
+            return None
+        from fullrecall.run.budget import Budget
+
+        return replace(self.budget or Budget(), rate=self.rate)
+
+    def _open_account(self) -> None:
+        """Open the account of the job: workers find it there, or send nothing."""
+        budget, address = self._bounds, self._address
+        if budget is None:
+            return
+        if address is None:
+            raise ParameterError(
+                "budget and rate need store=…, a file or a redis:// URL that all workers share"
+            )
+        with address.open() as ledger:
+            ledger.open_account(budget.owner)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options of `evaluate`: what workers share is given with the job that they are of."""
+        return {
+            "max_concurrency": self.max_concurrency,
+            "timeout": self.timeout,
+            "deadline": self.deadline,
+            "retries": self.retries,
+            "store": self._address,
+            "budget": self._bounds,
+            "progress": False,
+        }
+
+    @property
     def _methods(self) -> list[Method]:
         return [scorer.method for scorer in self.scorers]  # type: ignore[union-attr]
 
@@ -201,12 +245,11 @@ class BatchScorer:
         return Columns(self.rename)
 
     def _is_ours(self, column: object) -> bool:
-        """Whether a column holds a field of a sample, or the position under our name for it."""
+        """Whether a column holds a field of a sample, or the position."""
         from fullrecall.datasets.rows import FIELDS
 
         own = self._columns.field(column)  # type: ignore[arg-type]
-        is_position = column == self.position
-        return own in FIELDS if not is_position else column in self._schema.names
+        return own in FIELDS or column == self.position
 
     def _passed_through(self, table: Batch) -> list[Any]:
         """Return the names of the user's own columns."""

@@ -114,10 +114,14 @@ class _Frame:
             import pandas as pd
 
             ours = scores.to_pandas(types_mapper=pd.ArrowDtype)
-            ours.index = own.index
-            return pd.concat([own, ours], axis=1)
+            ours.index = nw.maybe_get_index(self._frame)
+            return pd.concat([own, ours], axis=1) if kept else ours
         ours = nw.from_arrow(scores, backend=self._frame.implementation)
-        return nw.concat([self._frame.select(kept), ours], how="horizontal").to_native()
+        return (
+            ours.to_native()
+            if not kept
+            else nw.concat([self._frame.select(kept), ours], how="horizontal").to_native()
+        )
 
 
 def _named(table: pa.Table) -> dict[str, Any]:

@@ -1,93 +1,114 @@
-"""What comes out of a batch, in a table of its kind."""
+"""A batch of any kind comes back as that kind, with its columns and those of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fullrecall.distributed.batches import score_batch
-from tests.distributed.batches.made import KINDS, SCORERS, arrow_table, frame, plain, rows, saved
+from tests.distributed.batches.made import KINDS, SCORERS, lists, pa, plain, rows, saved
 
-from fullrecall import BatchScorer, IdRecall
+from fullrecall import BatchScorer, IdRecall, Report
+from fullrecall.results.files import columns
 
-np = pytest.importorskip("numpy", reason="needs the pandas extra")
-pd = pytest.importorskip("pandas", reason="needs the pandas extra")
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
 
 
-class TestWhatComesOut:
-    """A table of the kind that came in: flat columns for people, one with everything."""
+def as_table(scores: Any) -> Any:
+    """Return what came back of any kind as an Arrow table."""
+    if isinstance(scores, dict):
+        schema = columns.schema([scorer.method for scorer in SCORERS])
+        ours = {name: list(scores[name]) for name in schema.names}
+        return pa.table({name: _plain(cells) for name, cells in ours.items()}, schema=schema)
+    if isinstance(scores, pa.RecordBatch):
+        return pa.Table.from_batches([scores])
+    return scores if isinstance(scores, pa.Table) else pa.table(scores)
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_the_report_is_the_plain_one(self, kind: str, tmp_path: Path) -> None:
-        """From every kind of table, byte for byte: gaps, arrays and nested contexts included."""
-        scorer = BatchScorer(SCORERS, position="place")
-        scores = scorer(KINDS[kind](rows()))
-        assert type(scores) is type(KINDS[kind](rows()))
-        report = scorer.report(scores)
-        assert saved(report, tmp_path) == saved(plain(rows()), tmp_path)
-        assert str(report.summary()) == str(plain(rows()).summary())
-        statuses = {result.status for row in report for result in row.results}
-        assert len(statuses) == 3
 
-    def test_the_columns_are_those_of_the_data_frame(self) -> None:
-        """`to_frame` and a batch agree in names and values; a sample without an ID has none."""
-        scores = score_batch(frame(rows()), SCORERS, rename={"place": None})
-        expected = plain(rows()).to_frame()
-        own = ["fullrecall_problem", "fullrecall_row"]
-        assert list(scores.columns) == [*expected.columns, *own]
-        for name in expected.columns.drop("sample"):
-            left, right = list(scores[name]), list(expected[name])
-            assert [x if x == x else None for x in left] == [x if x == x else None for x in right]  # noqa: PLR0124 - NaN
-        named = [None if pd.isna(own) else own for own in scores["sample"]]
-        assert named == [row["id"] for row in rows()]
+def _plain(cells: Any) -> Any:
+    if hasattr(cells, "tolist"):
+        return _plain(cells.tolist())
+    if isinstance(cells, float) and cells != cells:  # noqa: PLR0124 - NaN, NumPy's null
+        return None
+    return [_plain(cell) for cell in cells] if isinstance(cells, list) else cells
 
-    def test_a_frame_keeps_its_labels(self) -> None:
-        """Scores of a data frame can be joined to it."""
-        scores = score_batch(frame(rows()), IdRecall(), position="place")
-        assert list(scores.index) == list(frame(rows()).index)
 
-    def test_a_lazy_index_of_batches(self) -> None:
-        """`over` takes a batch at a time, as Spark hands them out."""
-        scorer = BatchScorer(IdRecall(), position="place")
-        taken = []
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_of_every_kind_make_the_plain_report(kind: str, tmp_path: Path) -> None:
+    """Written as Parquet, in any order of the batches, byte for byte when saved."""
+    every = rows()
+    scorer = BatchScorer(SCORERS, position="place")
+    folder = tmp_path / "scores"
+    folder.mkdir()
+    for first in (16, 0, 8):
+        batch = KINDS[kind](every[first : first + 8])
+        scores = scorer(batch)
+        assert type(scores) is type(batch)
+        pq.write_table(as_table(scores), folder / f"{24 - first}.parquet")
+    report = Report.open(folder, rows=24)
+    assert report.complete
+    assert report.summary().to_dict() == plain(every).summary().to_dict()
+    if kind in {"table", "record batch", "frame of polars"}:
+        (tmp_path / "plain").mkdir()
+        assert saved(report, tmp_path) == saved(plain(every), tmp_path / "plain")
 
-        def batches() -> Iterator[Any]:
-            for start in (0, 10, 20):
-                taken.append(start)
-                yield arrow_table(rows()[start : start + 10])
 
-        scored = scorer.over(batches())
-        assert not taken
-        assert len(next(scored)) == 10
-        assert taken == [0]
+def test_own_columns_pass_through() -> None:
+    """Whatever they hold, in their place; a field of a sample takes the sample's name."""
+    batch = {**lists(rows()), "tenant": list("ab") * 12, "when": [object()] * 24}
+    batch["question"] = batch.pop("user_input")
+    scores = BatchScorer(IdRecall(), position="place")(batch)
+    assert list(scores)[:2] == ["tenant", "when"]
+    assert (scores["tenant"], scores["when"]) == (batch["tenant"], batch["when"])
+    assert scores["user_input"] == batch["question"]
+    assert scores["row"] == list(range(24))
+    assert "question" not in scores
 
-    @pytest.mark.parametrize("keep", ["rows", "summary"])
-    def test_schema_and_meta_are_what_comes_out(self, keep: Any) -> None:
-        """What Spark and Dask are told beforehand is what they get."""
-        scorer = BatchScorer(SCORERS, position="place", keep=keep)
-        made = scorer(frame(rows()))
-        assert list(scorer.meta.columns) == list(made.columns)
-        assert list(scorer.meta.dtypes) == list(made.dtypes)
-        assert not len(scorer.meta)
-        table = scorer(arrow_table(rows()))
-        spark = {"string": "string", "double": "double", "int64": "long"}
-        told = [f"`{field.name}` {spark[str(field.type)]}" for field in table.schema]
-        assert scorer.schema == ", ".join(told)
 
-    def test_no_rows_no_scores(self) -> None:
-        """A partition may be empty; the columns are there all the same."""
-        scorer = BatchScorer(SCORERS, position="place")
-        scores = scorer(frame([]))
-        assert list(scores.columns) == list(scorer.meta.columns)
-        assert len(scores) == len(scorer.report(scores)) == len(scorer.report([])) == 0
-        totals = BatchScorer(SCORERS, position="place", keep="summary")
-        assert len(totals.report(totals(frame([])), rows=0)) == len(totals.report([], rows=0)) == 0
+def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
+    """The others are scored; the report has the reason by position."""
+    batch = {
+        "n": [5, 6, 7],
+        "id": ["a", "b", "c"],
+        "retrieved_ids": [["x"], "x", ["x"]],
+        "expected_ids": [["x"], ["x"], ["y"]],
+    }
+    scores = BatchScorer(IdRecall(), position="n")(batch)
+    schema = columns.schema([IdRecall().method])
+    pq.write_table(pa.table(scores, schema=schema), tmp_path / "a.parquet")
+    report = Report.open(tmp_path / "a.parquet")
+    assert [row.results[0].score for row in report] == [1.0, None, 0.0]
+    assert list(report.bad_rows) == [6]
+    assert "retrieved_context_ids: expected a list" in report.bad_rows[6]
+    assert report[1].sample.id == "b"
 
-    def test_a_number_may_have_become_a_float(self) -> None:
-        """A position that a gap elsewhere made a float is the whole number that it was."""
-        batch = {"n": np.array([1.0, 0.0]), "expected_ids": [["a"], ["b"]]}
-        scorer = BatchScorer(IdRecall(), position="n")
-        report = scorer.report(scorer({**batch, "retrieved_ids": [["a"], ["a"]]}))
-        assert [row.results[0].score for row in report] == [0.0, 1.0]
+
+class FaultError(RuntimeError):
+    """What goes wrong on purpose."""
+
+
+class Failing(BatchScorer):
+    """A scorer of which every batch fails."""
+
+    def _scored(self, table: Any, positions: Any) -> Any:
+        raise FaultError("on purpose")
+
+
+def test_a_batch_that_fails_is_missing_by_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the error; once another try has its rows, they are there."""
+    monkeypatch.setattr("fullrecall.batches.scorer._PAUSE_SECONDS", 0)
+    every = rows()
+    good = BatchScorer(SCORERS, position="place")
+    bad = Failing(SCORERS, position="place")
+    pq.write_table(good(KINDS["table"](every[:12])), tmp_path / "a.parquet")
+    pq.write_table(bad(KINDS["table"](every[12:])), tmp_path / "b.parquet")
+    report = Report.open(tmp_path, rows=24)
+    assert len(report) == 12
+    assert (report.stopped or "").startswith("12 of 24 rows are missing: 12 to 23; 12 rows failed")
+    pq.write_table(good(KINDS["table"](every[12:])), tmp_path / "c.parquet")
+    assert Report.open(tmp_path, rows=24).complete
+    raising = Failing(SCORERS, position="place", failed_batches="raise")
+    with pytest.raises(FaultError):
+        raising(KINDS["table"](every[12:]))

@@ -25,7 +25,7 @@ from fullrecall.sample import Sample
 from fullrecall.table.found import FoundColumns, Steps
 from fullrecall.table.ids import IdSamples
 from fullrecall.table.lists import Lists, offsets_of
-from fullrecall.table.part import SCORED, MemoryPart, Part, Rescored, ScoreColumns
+from fullrecall.table.part import SCORED, UNSCORED, MemoryPart, Part, Rescored, ScoreColumns
 
 VERSION = 1
 
@@ -160,7 +160,7 @@ def derived(method: Method, sample: Sample, columns: ScoreColumns, row: int, not
 
 def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
     if isinstance(part, MemoryPart) and isinstance(part.samples, IdSamples):
-        with suppress(UnicodeEncodeError):  # half an emoji is legal in JSON, and no UTF-8
+        with suppress(UnicodeEncodeError):
             return _id_samples(part.samples)
     columns: dict[str, list[Any]] = {name: [] for name in COLD}
     for row in range(len(part)):
@@ -212,12 +212,10 @@ def _readable(value: Any) -> Any:
 
 
 def _id_samples(samples: IdSamples) -> dict[str, Any]:
-    """Return the columns of samples that are columns already."""
-    columns: dict[str, Any] = {
-        "id": pa.array(samples.ids, pa.string()),
-        "retrieved_context_ids": _list_array(samples.retrieved.names, samples.retrieved.offsets),
-        "reference_context_ids": _list_array(samples.references.names, samples.references.offsets),
-    }
+    """Return the columns of samples that are columns already; `UnicodeEncodeError` for no UTF-8."""
+    columns: dict[str, Any] = {"id": pa.array(samples.ids, pa.string())}
+    for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
+        columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)
     if samples.named_questions:
         columns["user_input"] = pa.array(samples.named_questions, pa.string())
     if samples.named_groups:
@@ -328,13 +326,13 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     Raises `ReportError` for what no run can give.
     """
     read = source.column
+    status = np.full(rows, UNSCORED, np.int8)  # null where a batch failed
     told = read(f"{name}_status")
-    status = np.full(rows, -1, np.int8)
     if told is not None:
         known = pc.index_in(told, pa.array([str(one) for one in Status]))
-        status[:] = pc.fill_null(known, -1).to_numpy()
-    if (status < 0).any():
-        raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
+        if known.null_count > told.null_count:
+            raise ReportError(f"{name}_status must be one of {', '.join(Status)}")
+        status[:] = pc.fill_null(known, UNSCORED).to_numpy()
     ranks = read(f"{name}_ranks")
     first = _lists(read(f"{name}_first" if ranks is None else f"{name}_place"), rows)
     retrieved = read(f"{name}_retrieved")
@@ -349,6 +347,10 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
         None if ranks is None else _lists(ranks, rows),
     )
     _check(found, status, name)
+    if ranks is not None:
+        told = _lists(read(f"{name}_first"), rows).values
+        if not np.array_equal(told, _first_ranks(found)):
+            raise ReportError(f"{name}_first must have the ranks of {name}_place")
     return ScoreColumns(status, found)
 
 

@@ -53,12 +53,14 @@ class _Rows:
         self._tables: list[pa.Table] = []
         self._waiting: list[tuple[Sample, Sequence[Result]]] = []
 
-    def add(self, part: Part) -> pa.Table | None:
-        """Add rows; return a row group once there are enough."""
+    def add(self, part: Part) -> Iterator[pa.Table]:
+        """Add rows; yield a row group whenever there are enough."""
         self._settle()
         for one in _slices(part):
             self._convert(one)
-        return self._due()
+            table = self._due()
+            if table is not None:
+                yield table
 
     def write(self, sample: Sample, results: Sequence[Result]) -> pa.Table | None:
         """Add one row; return a row group once there are enough."""
@@ -126,13 +128,12 @@ def save(report: Report, path: Path, default: columns.Default = None) -> None:
     rows = _Rows(report.methods, default)
     with _writer(path, report.methods) as writer:
         for part in report.table.parts:
-            table = rows.add(part)
-            if table is not None:
+            for table in rows.add(part):
                 writer.write_table(table, row_group_size=table.num_rows)
-        table = rows.rest()
-        if table is not None or not rows.count:
-            table = columns.schema(report.methods).empty_table() if table is None else table
-            writer.write_table(table, row_group_size=max(1, table.num_rows))
+        rest = rows.rest()
+        if rest is not None or not rows.count:
+            rest = columns.schema(report.methods).empty_table() if rest is None else rest
+            writer.write_table(rest, row_group_size=max(1, rest.num_rows))
         end = {"head": columns.head(report.methods), "rows": rows.count, "stopped": report.stopped}
         writer.add_key_value_metadata({_END: json.dumps(end).encode()})
 
@@ -155,7 +156,8 @@ class Writer:
 
     def add(self, part: Part) -> None:
         """Write rows that were scored together."""
-        self._flush(self._rows.add(part))
+        for table in self._rows.add(part):
+            self._flush(table)
 
     def write(self, sample: Sample, results: Sequence[Result]) -> None:
         """Write one row."""
@@ -327,7 +329,10 @@ def _heads(files: Files, name: str) -> list[str]:
     told = file.metadata.metadata or {}
     heads = [json.loads(told[_END])["head"]] if _END in told else []
     column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    return [*heads, *(one for one in pc.unique(column).to_pylist() if one is not None)]
+    return [
+        *heads,
+        *(one for one in pc.unique(column.cast(pa.string())).to_pylist() if one is not None),
+    ]
 
 
 def _read_head(head: str, name: str) -> list[Method]:

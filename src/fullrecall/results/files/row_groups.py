@@ -195,7 +195,9 @@ class RowGroup:
         special = (f"{name}_details", f"{name}_grade", "references", columns.SAMPLE)
         if not all(map(self.is_null, special)):
             return digests_of([self.result(row, score).findings for row in range(len(self))])
-        references = self._read(["reference_context_ids"]).column(0).chunk(0)
+        references = self.column("reference_context_ids")
+        if references is None:
+            return np.zeros(len(self), np.uint64)
         codes = references.flatten().dictionary_encode()
         hashes = target_hashes([Target((name,)) for name in codes.dictionary.to_pylist()])
         offsets = offsets_of(columns.list_lengths(references))
@@ -208,7 +210,14 @@ class RowGroup:
         """Return a column of the row group as one Arrow array; None where it is null throughout."""
         if self.is_null(name):
             return None
-        return self._read([name]).column(0).chunk(0)
+        column = self._read([name]).column(0).chunk(0)
+        kind = self._types.get(name, column.type)  # engines write lists and texts of other types
+        if pa.types.is_null(column.type) or column.type == kind:
+            return None if pa.types.is_null(column.type) else column
+        try:
+            return column.cast(kind)
+        except pa.ArrowException:
+            raise ReportError(f"{self._path}: {name} must be {kind}, got {column.type}") from None
 
     def content(self) -> pa.Table:
         """Return all columns of the rows."""
@@ -254,14 +263,18 @@ class RowGroup:
         return table.combine_chunks()
 
     @cached_property
+    def _types(self) -> dict[str, pa.DataType]:
+        return {field.name: field.type for field in columns.schema(self._methods)}
+
+    @cached_property
     def _names(self) -> list[str]:
         return list(self._files.file(self._path).schema_arrow.names)
 
     @cached_property
     def _own(self) -> list[str]:
-        """The user's own columns."""
+        """The user's own columns; those of pandas and Dask, as __index_level_0__, are left out."""
         ours = set(columns.schema(self._methods).names)
-        return [name for name in self._names if name not in ours]
+        return [name for name in self._names if name not in ours and not name.startswith("__")]
 
     def is_null(self, name: str) -> bool:
         """Whether a column is not there, or null throughout, as far as the file's footer tells.
@@ -279,7 +292,11 @@ class RowGroup:
         group = self._files.file(self._path).metadata.row_group(self._group)
         columns_ = map(group.column, range(group.num_columns))
         known = ((one.path_in_schema, one.statistics) for one in columns_)
-        return {path for path, told in known if told is not None and told.null_count == 0}
+        return {
+            path
+            for path, told in known
+            if told is not None and told.has_null_count and told.null_count == 0
+        }
 
     @cached_property
     def _filled(self) -> set[str]:

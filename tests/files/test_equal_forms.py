@@ -1,0 +1,119 @@
+"""A report is the same in memory, as JSON Lines, as Parquet, and as what a stream wrote."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.files import made
+
+from fullrecall import IdRecall, Report, evaluate
+from fullrecall.errors import ReportError
+from fullrecall.measures import Recall
+from fullrecall.results import files
+
+
+def _streamed(report: Report, path: Path) -> Report:
+    with files.writer(path, report.methods) as writer:
+        for row in report:
+            writer.write(row.sample, row.results)
+    return Report.open(path)
+
+
+def _saved(report: Report, path: Path) -> Report:
+    report.save(path)
+    return Report.open(path)
+
+
+FORMS: dict[str, Callable[[Report, Path], Report]] = {
+    "lines": lambda report, folder: _saved(report, folder / "r.jsonl"),
+    "file": lambda report, folder: _saved(report, folder / "r.parquet"),
+    "directory": lambda report, folder: _streamed(report, folder / "r.parquet"),
+    "streamed lines": lambda report, folder: _streamed(report, folder / "r.jsonl"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) -> None:
+    """Samples and results are equal, and measures to the bit; so is a choice of the rows."""
+    report = made.report(seed=seed)
+    opened = FORMS[form](report, tmp_path)
+    assert opened.methods == report.methods
+    assert list(opened) == list(report)
+    for score, method in enumerate(report.methods):
+        for measure in made.MEASURES:
+            ours, theirs = (one.values(measure, score=method.name) for one in (report, opened))
+            assert np.array_equal(ours, theirs, equal_nan=True)
+        digests = (one.table.target_digests(score) for one in (report, opened))
+        assert np.array_equal(*digests)
+    assert opened.summary().to_dict() == report.summary().to_dict()
+    assert opened.table.groups == report.table.groups
+    some = np.array(random.Random(seed).sample(range(len(report)), 60))
+    assert list(opened.table.taken(some).rows()) == list(report.table.taken(some).rows())
+
+
+def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
+    """Whatever it was read from."""
+    report, first, second = made.report(), tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    report.save(first)
+    _saved(Report.load(first), tmp_path / "c.parquet").save(second)
+    assert first.read_bytes() == second.read_bytes()
+    assert list(Report.load(tmp_path / "c.parquet")) == list(report)
+
+
+def test_what_ended_the_run_is_kept(tmp_path: Path) -> None:
+    """In either form."""
+    report = made.report(20)
+    report.stopped = "the run was interrupted"
+    report.save(tmp_path / "r.jsonl")
+    assert Report.open(tmp_path / "r.jsonl").stopped == report.stopped
+    report.save(tmp_path / "r.parquet")
+    assert Report.open(tmp_path / "r.parquet").stopped == report.stopped
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
+def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
+    """Neither by saving nor by a run; with `replace` it is replaced once all is written."""
+    report, path = made.report(10), tmp_path / name
+    report.save(path)
+    before = path.read_bytes()
+    with pytest.raises(ReportError, match="exists: pass replace=True"):
+        report.save(path)
+    with pytest.raises(ReportError, match="exists"):
+        evaluate(made.samples(5), IdRecall(), output=path, progress=False)
+    assert path.read_bytes() == before
+    made.report(12).save(path, replace=True)
+    assert len(Report.open(path)) == 12
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.csv", "r", "r.json"])
+def test_another_suffix_is_an_error(name: str, tmp_path: Path) -> None:
+    """It says what writes such a file."""
+    with pytest.raises(ReportError, match=r"saved as \.jsonl or \.parquet.*to_html"):
+        made.report(3).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_directory_of_other_files_is_not_replaced(tmp_path: Path) -> None:
+    """Whatever its name ends in."""
+    path = tmp_path / "photos.parquet"
+    path.mkdir()
+    (path / "photo.png").touch()
+    with pytest.raises(ReportError, match="directory of other files"):
+        made.report(3).save(path, replace=True)
+
+
+def test_an_empty_report(tmp_path: Path) -> None:
+    """It has its methods."""
+    report = evaluate([], IdRecall(), progress=False)
+    for name in ("r.jsonl", "r.parquet"):
+        opened = _saved(report, tmp_path / name)
+        assert (len(opened), opened.methods) == (0, report.methods)
+    streamed = evaluate([], IdRecall(), progress=False, output=tmp_path / "s.parquet")
+    assert (len(streamed), streamed.methods) == (0, report.methods)
+    assert np.isnan(report.values(Recall)).sum() == 0
