@@ -40,6 +40,7 @@ def diagnose(
     k: int | None = None,
     corpus: CorpusLike | None = None,
     retriever: Retriever | None = None,
+    exact: Retriever | None = None,
     deep_k: int = 100,
     scorers: Sequence[Scorer] | Scorer = (),
     near_duplicate: float = 0.9,
@@ -59,6 +60,8 @@ def diagnose(
     - `k`: a target beyond rank k is missed; None, one that was not retrieved at all.
     - `corpus`: what is indexed, as contexts or as a mapping from IDs to contexts or texts.
     - `retriever`: called with a question and `deep_k`, once for each sample that misses something.
+    - `exact`: a second search, without an approximate index or a filter, called in the same way. It
+      splits what was never retrieved into what is ranked low and what the index or a filter lost.
     - `scorers`: those that made the report. What they call found is then found in deeper lists
       and stages too, judged ones are asked again there, and first of all which reference contexts
       support a claim. Without them an item is known by its ID, or by all of its characters.
@@ -97,6 +100,7 @@ def diagnose(
     search = _Search(
         indexed,
         retriever,
+        exact,
         by_name,
         Limits(near_duplicate, min_run, deep_k),
         _id_evidence(report, indexed),
@@ -145,6 +149,7 @@ class _Search:
 
     corpus: Corpus | None
     retriever: Retriever | None
+    exact: Retriever | None
     scorers: Mapping[str, Scorer]
     limits: Limits
     ids: IdEvidence
@@ -172,6 +177,7 @@ class _Looking:
         self.retrieved = retrieved(row)
         self.stages = sample.stages
         self.deep: tuple[Context, ...] | None = None
+        self.by_exact: tuple[Context, ...] | None = None
         self.problem = ""
         self.scored: dict[tuple[str, int], Mapping[tuple[str, ...], Finding]] = {}
         self.lists: list[Sequence[Context]] = []
@@ -183,16 +189,24 @@ class _Looking:
     def deeper(self) -> tuple[Context, ...]:
         """Return what the retriever returns when it is asked for more; nothing if it raises."""
         if self.deep is None:
-            self.deep = ()
-            question = self.row.sample.user_input
-            if self.search.retriever is None or question is None:
-                return self.deep
-            try:
-                found = self.search.retriever(question, self.search.limits.deep_k)
-                self.deep = tuple(map(as_context, found))
-            except Exception as error:  # noqa: BLE001 - whatever a user's retriever raises
-                self.problem = f"the retriever raised {type(error).__name__}: {error}"
+            self.deep = self._asked(self.search.retriever, "the retriever")
         return self.deep
+
+    def exactly(self) -> tuple[Context, ...]:
+        """Return what the exact search returns; nothing if it raises."""
+        if self.by_exact is None:
+            self.by_exact = self._asked(self.search.exact, "the exact search")
+        return self.by_exact
+
+    def _asked(self, retriever: Retriever | None, name: str) -> tuple[Context, ...]:
+        question = self.row.sample.user_input
+        if retriever is None or question is None:
+            return ()
+        try:
+            return tuple(map(as_context, retriever(question, self.search.limits.deep_k)))
+        except Exception as error:  # noqa: BLE001 - whatever a user's retriever raises
+            self.problem = f"{name} raised {type(error).__name__}: {error}"
+            return ()
 
     def findings(self, name: str, contexts: Sequence[Context]) -> Mapping[tuple[str, ...], Finding]:
         """Return what the scorer `name` finds in a list, by target; nothing if it cannot tell."""
@@ -302,6 +316,7 @@ def _nearest(looking: _Looking, result: Result, finding: Finding, k: int | None)
             looking.stages,
             search.limits,
             name in search.scorers,
+            None if search.exact is None else looking.exactly,
         )
         found.append((explained(case), item))
     if len(found) == 1:
