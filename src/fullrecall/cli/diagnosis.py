@@ -59,6 +59,12 @@ def diagnose(
             "is ranked low.",
         ),
     ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Try the larger k that gains most through --retriever, and measure it."
+        ),
+    ] = False,
     deep_k: Annotated[
         int,
         typer.Option(
@@ -152,6 +158,7 @@ def diagnose(
             corpus=None if corpus is None else read_contexts(corpus),
             retriever=asked,
             exact=None if exact is None else function_of(exact),
+            prove=prove,
             deep_k=deep_k,
             scorers=_scorers(loaded, judge, base_url),
             near_duplicate=near_duplicate,

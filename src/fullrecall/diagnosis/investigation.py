@@ -19,6 +19,7 @@ from fullrecall.diagnosis.likeness import Repeated
 from fullrecall.diagnosis.proposals import Proposer
 from fullrecall.diagnosis.rescoring import rescoring
 from fullrecall.diagnosis.rules import Explained, beyond, explained
+from fullrecall.diagnosis.trial import tried
 from fullrecall.errors import ParameterError
 from fullrecall.findings import ColumnFindings, Finding
 from fullrecall.measures import Recall
@@ -46,6 +47,7 @@ def diagnose(
     near_duplicate: float = 0.9,
     min_run: int = 32,
     at_most: int = 20_000,
+    prove: bool = False,
 ) -> Diagnosis:
     """Return what to change, by the recall that it would bring, and why each target was missed.
 
@@ -74,25 +76,20 @@ def diagnose(
     - `at_most`: how many samples are diagnosed of a report that `Report.open` reads from a
       directory: so many, drawn at random, where it has more. All of any other report are.
 
+    - `prove`: try the larger k that gains most through `retriever`, with every question, so that
+      what it gains stands beside what was predicted.
+
     Only scored samples and scorers that measure recall are diagnosed. Of an any-of group, the
     alternative that came nearest decides. A retriever that raises is not asked again for that
     sample, and the cause's detail says so.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
-    if k is not None:
-        check_k(k)
-    check_k(deep_k, "deep_k")
-    check_k(min_run, "min_run")
-    check_k(at_most, "at_most")
+    _check_counts(k=k, deep_k=deep_k, min_run=min_run, at_most=at_most)
     check_share(near_duplicate, "near_duplicate")
-    given = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
-    by_name = {scorer.method.name: scorer for scorer in given}
-    unknown = by_name.keys() - {method.name for method in report.methods}
-    if unknown:
-        raise ParameterError(
-            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
-        )
+    if prove and retriever is None:
+        raise ParameterError("prove=True tries a change through the retriever: pass retriever=")
+    by_name = _by_name(scorers, report)
     every = len(report)
     if isinstance(report.rows, LazyRows):
         report = report.drawn(at_most)
@@ -134,13 +131,35 @@ def diagnose(
         *bounds(baseline, bounded),
         *reading(baseline, bounded),
     ]
+    changes = baseline.changes(proposals)
+    if prove:
+        changes = tried(changes, baseline, rescored, retriever, report.groups)
     return Diagnosis(
         tuple(misses),
         tuple(baseline.label(place) for place in baseline.places),
         len(report),
-        baseline.changes(proposals),
+        changes,
         every,
     )
+
+
+def _check_counts(k: int | None, **counts: int) -> None:
+    if k is not None:
+        check_k(k)
+    for name, count in counts.items():
+        check_k(count, name)
+
+
+def _by_name(scorers: Sequence[Scorer] | Scorer, report: Report) -> dict[str, Scorer]:
+    """Return the scorers by their names; raise `ParameterError` for one that the report lacks."""
+    given = (scorers,) if isinstance(scorers, Scorer) else tuple(scorers)
+    by_name = {scorer.method.name: scorer for scorer in given}
+    unknown = by_name.keys() - {method.name for method in report.methods}
+    if unknown:
+        raise ParameterError(
+            f"the report has no score {min(unknown)!r}: pass the scorers that made it"
+        )
+    return by_name
 
 
 @dataclass
