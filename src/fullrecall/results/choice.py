@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from typing import Any
 
 from fullrecall.counts import counted
@@ -142,17 +143,12 @@ class Choice:
         )
 
     def __str__(self) -> str:
-        cells = [list(self.heads), *self.rows()]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [
-            "   ".join(
-                cell.ljust(width) if nth in {0, len(row) - 1} else cell.rjust(width)
-                for nth, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in cells
-        ]
-        printable = ("".join(c if c.isprintable() else " " for c in line) for line in lines)
-        return "\n".join([self.sentence, "", *printable, *self.notes, ""])
+        from fullrecall.report import terminal
+
+        sections = [terminal.Section("", [(row[0], row[1:]) for row in self.rows()])]
+        grid = terminal.table([*self.heads[1:]], sections)
+        console = terminal.console(StringIO(), width=terminal.WIDEST)
+        return terminal.printed(console, [self.sentence, "", grid, *self.notes])
 
     __repr__ = __str__
 
