@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fullrecall import Label, Report
-from fullrecall.datasets import read_labels
+from fullrecall.read import read_labels
 from fullrecall.errors import InputError
 
 

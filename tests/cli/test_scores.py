@@ -12,7 +12,7 @@ import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, row_of, run
 
 from fullrecall import IdRecall, Report, evaluate
-from fullrecall.datasets import read
+from fullrecall.read import read
 from fullrecall.measures import RR, Measure, Recall, nDCG
 
 

@@ -27,7 +27,7 @@ from fullrecall import (
     Sample,
     evaluate,
 )
-from fullrecall.datasets import read
+from fullrecall.read import read
 from fullrecall.distributed.quarantine import unscored
 from fullrecall.distributed.ranges import Runs, joined
 from fullrecall.distributed.ranges import count as count_of

@@ -14,7 +14,7 @@ from tests.distributed import engines, faults
 from tests.distributed.conftest import SAMPLES
 
 from fullrecall import BatchScorer, ClaimRecall, LLMJudge, evaluate
-from fullrecall.datasets import from_rows
+from fullrecall.read import from_rows
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.datasets import read_labels
+from fullrecall.read import read_labels
 from fullrecall.measures import Recall
 from fullrecall.retrieval import Call, Retrieval
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from fullrecall import IdRecall, evaluate
 from fullrecall.cli import app
 from fullrecall.cli import testset as command
-from fullrecall.datasets import read
+from fullrecall.read import read
 
 
 def run(*arguments: object, code: int = 0) -> str:

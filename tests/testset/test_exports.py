@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fullrecall import IdRecall, Sample, TextRecall
-from fullrecall.datasets import from_rows, read, read_embedding_qa, read_labelled_rag, read_trec
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import from_rows, read, read_embedding_qa, read_labelled_rag, read_trec
 from fullrecall.testset import chunk_ids, export
 from fullrecall.testset.exports import FORMATS
 

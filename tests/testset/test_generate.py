@@ -353,7 +353,7 @@ def test_rejected_drafts_are_kept_with_why(
     author: Any, documents: dict[str, str], tmp_path: Path
 ) -> None:
     """One line each, in a file of their own; the accepted ones are read back as samples."""
-    from fullrecall.datasets import read
+    from fullrecall.read import read
 
     testset = made(author, documents)
     testset.save(tmp_path / "set.jsonl", rejected=tmp_path / "rejected.jsonl")

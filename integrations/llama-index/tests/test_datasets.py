@@ -17,7 +17,7 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.bridge.pydantic import BaseModel
 
 from fullrecall import IdRecall, SpanRecall, TextRecall, evaluate
-from fullrecall.datasets import (
+from fullrecall.read import (
     from_embedding_qa,
     from_labelled_rag,
     read,

@@ -217,7 +217,7 @@ def check(
     from fullrecall.cli.console import write
     from fullrecall.collections import documents as own_documents
     from fullrecall.collections import questions
-    from fullrecall.datasets import read
+    from fullrecall.read import read
     from fullrecall.testset import check as checked
 
     if demo == (samples is not None) or (documents is None) != demo:
@@ -301,8 +301,8 @@ def complete(
     """Complete references and print how complete they are; see `COMPLETE_HELP`."""
     from fullrecall.cli.judge import JudgeOptions, judge_of
     from fullrecall.cli.problems import as_options
-    from fullrecall.datasets import read, write_jsonl
     from fullrecall.judges import LexicalJudge
+    from fullrecall.read import read, write_jsonl
     from fullrecall.testset import complete as completed
 
     if output is not None:
@@ -365,7 +365,7 @@ def review(
     seed: _Seed = 0,
 ) -> None:
     """Write what people review, or apply what they decided; see `REVIEW_HELP`."""
-    from fullrecall.datasets import read, write_jsonl
+    from fullrecall.read import read, write_jsonl
     from fullrecall.testset import apply_review, to_review
 
     if apply is not None:
@@ -454,7 +454,7 @@ def _options(store: Path | None, calls: int | None, max_concurrency: int) -> Mod
 
 def _lookup(path: Path) -> Any:
     """Return what a retriever returned, by its question, as a function of the question."""
-    from fullrecall.datasets import read
+    from fullrecall.read import read
 
     found = {sample.user_input: sample for sample in read(path)}
 

@@ -34,8 +34,8 @@ from fullrecall.scorers.scorer import Scorer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fullrecall.datasets.rows import Rename
     from fullrecall.evaluation.budget import Budget
+    from fullrecall.read.rows import Rename
     from fullrecall.usage import Spent
 
 _PAUSE_SECONDS = 1.0
@@ -74,7 +74,7 @@ class BatchScorer:
       the sums of groups go.
     - `measures` are the columns of scores, or what `keep="summary"` totals; by default each
       score's headline over all and at k = 1, 3, 5, 10.
-    - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.datasets.read`.
+    - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
     - `bad_rows`: a row that is no sample is unscored, with the reason, and the others are scored;
       "raise" raises `InputError` instead.
     - `failed_batches`: a batch that raises is scored again, `tries` times in all, and then
@@ -116,7 +116,7 @@ class BatchScorer:
     )
 
     def __post_init__(self) -> None:
-        from fullrecall.datasets.rows import Columns  # readers are no part of `import fullrecall`
+        from fullrecall.read.rows import Columns  # readers are no part of `import fullrecall`
 
         object.__setattr__(self, "scorers", tuple(check_scorers(self.scorers)))
         for name, choices in _CHOICES.items():

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.datasets.rows import FIELDS, Columns
+from fullrecall.read.rows import FIELDS, Columns
 from fullrecall.report.tally import Tallies
 from fullrecall.scorers import list_columns
 from fullrecall.scorers.ids import IdRecall

@@ -22,7 +22,7 @@ from fullrecall.sample import Sample
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
-    from fullrecall.datasets.rows import Columns, Rename
+    from fullrecall.read.rows import Columns, Rename
 
 BadRows: TypeAlias = Literal["quarantine", "raise"]
 
@@ -59,7 +59,7 @@ class Job:
     @property
     def columns(self) -> Columns:
         """Which column holds which field of a sample."""
-        from fullrecall.datasets.rows import Columns
+        from fullrecall.read.rows import Columns
 
         own = {} if self.position is None else {self.position: None}
         return Columns({**(self.rename or {}), **own})
@@ -84,7 +84,7 @@ class Job:
         Raises `InputError` for what is wrong with all rows, and for the first that is no sample
         if that is wanted.
         """
-        from fullrecall.datasets.frames import without_gaps
+        from fullrecall.read.frames import without_gaps
 
         columns = self.columns
         some = False

@@ -293,7 +293,7 @@ def as_samples(samples: Iterable[SampleLike]) -> Generator[Sample]:
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         one = isinstance(samples, (Mapping, Sample))
-        way_out = "wrap it in a list" if one else "fullrecall.datasets.read(path) reads a file"
+        way_out = "wrap it in a list" if one else "fullrecall.read.read(path) reads a file"
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
@@ -310,7 +310,7 @@ def as_sample_at(item: object, position: int) -> Sample:
         except InputError as error:
             raise error.at(line=position) from None
     raise InputError(
-        f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.datasets.from_rows "
+        f"expected a Sample or a mapping, got {type(item).__name__} (fullrecall.read.from_rows "
         "takes data frames and the data sets of other tools)",
         line=position,
     )

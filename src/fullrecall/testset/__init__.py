@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from fullrecall.testset.audit import Audit, Issue, Problem, check
     from fullrecall.testset.chunk_ids import Derived, chunk_ids
     from fullrecall.testset.completion import CompletedSet, acomplete, complete
-    from fullrecall.testset.documents import Document, Documents, documents_of
     from fullrecall.testset.draft import Defect, Draft
     from fullrecall.testset.exports import Exported, export
     from fullrecall.testset.gain import Unjudged, unjudged
@@ -24,8 +23,6 @@ __all__ = [
     "CompletedSet",
     "Defect",
     "Derived",
-    "Document",
-    "Documents",
     "Draft",
     "Exported",
     "Issue",
@@ -40,7 +37,6 @@ __all__ = [
     "check",
     "chunk_ids",
     "complete",
-    "documents_of",
     "export",
     "generate",
     "lower_bound",
@@ -54,8 +50,6 @@ _MODULES = {
     "CompletedSet": "completion",
     "Defect": "draft",
     "Derived": "chunk_ids",
-    "Document": "documents",
-    "Documents": "documents",
     "Draft": "draft",
     "Exported": "exports",
     "Issue": "audit",
@@ -70,7 +64,6 @@ _MODULES = {
     "check": "audit",
     "chunk_ids": "chunk_ids",
     "complete": "completion",
-    "documents_of": "documents",
     "export": "exports",
     "generate": "generation",
     "lower_bound": "acceptance",

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from fullrecall.errors import ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of
 from fullrecall.sample import Sample
 from fullrecall.testset import duplicates, leak
 from fullrecall.testset.acceptance import at_least_by_chance
-from fullrecall.testset.documents import Document, Documents, DocumentsLike, documents_of
 from fullrecall.testset.ranking import Ranking
 
 _AROUND = 1_000

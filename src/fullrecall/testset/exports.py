@@ -205,7 +205,7 @@ def _answers_left_out(given: _Set) -> list[str]:
 
 
 def _own_rows(given: _Set) -> tuple[Any, list[str]]:
-    """Return rows of one form, as columns need it, which `fullrecall.datasets` reads back."""
+    """Return rows of one form, as columns need it, which `fullrecall.read` reads back."""
     rows = []
     for name, sample in given.numbered():
         plain = {"id": name, **sample.to_dict()}

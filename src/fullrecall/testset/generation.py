@@ -14,9 +14,9 @@ from fullrecall.judges.evidence import Folded, verbatim
 from fullrecall.judges.judge import Ask, Flow
 from fullrecall.judges.replies import json_values
 from fullrecall.models.chat import ChatModel, Completion
+from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
-from fullrecall.testset.documents import Document, Documents, DocumentsLike, documents_of
 from fullrecall.testset.draft import (
     KINDS,
     Backed,
@@ -107,7 +107,7 @@ class TestSet:
 
         `rejected` is a second file, one draft a line with the reason.
         """
-        from fullrecall.datasets import write_jsonl
+        from fullrecall.read import write_jsonl
         from fullrecall.report.exports import written
 
         if rejected is not None:

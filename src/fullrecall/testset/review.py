@@ -15,11 +15,11 @@ from typing import Any
 from fullrecall.context import Context
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.read.documents import Documents, DocumentsLike, documents_of
 from fullrecall.report.exports import written
 from fullrecall.report.spreadsheet import BOM, bare, table
 from fullrecall.sample import Claim, Sample
 from fullrecall.testset.acceptance import GOOD, allowed_bad, lower_bound, reviews_needed
-from fullrecall.testset.documents import Documents, DocumentsLike, documents_of
 
 _AROUND = 200
 _KIND = "fullrecall review"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple
 
-from fullrecall.testset.documents import Document
+from fullrecall.read.documents import Document
 from fullrecall.testset.vectors import hashed
 from fullrecall.testset.vocabulary import content_words, words
 

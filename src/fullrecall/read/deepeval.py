@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fullrecall.context import Context, ContextLike
-from fullrecall.datasets.rows import as_mapping
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
+from fullrecall.read.rows import as_mapping
 from fullrecall.sample import Sample
 
 _FIELDS = {

@@ -9,16 +9,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from fullrecall.datasets.rows import Rename
-from fullrecall.datasets.strict_json import parsed
-from fullrecall.datasets.text_files import (
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.read.rows import Rename
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import (
     STANDARD_INPUT,
     FilePath,
     existing_file,
     first_line,
     whole_text,
 )
-from fullrecall.errors import InputError, ParameterError
 from fullrecall.report.signature import is_report
 from fullrecall.sample import Sample
 from fullrecall.traces.sources import RESOURCE_SPANS, is_span_row
@@ -87,7 +87,7 @@ def read(
     if ending == _SPANS or (unnamed and _holds_spans(name, ending)):
         if rename:
             raise ParameterError("rename is for files of samples, and this one holds spans")
-        from fullrecall.datasets.traces import read_spans
+        from fullrecall.read.traces import read_spans
 
         return read_spans(name)
     return _reader(ending)(name, rename=rename)
@@ -95,7 +95,7 @@ def read(
 
 def _reader(ending: str) -> _Reader:
     module, name, options = _READERS[ending]
-    reader: _Reader = getattr(import_module(f"fullrecall.datasets.{module}"), name)
+    reader: _Reader = getattr(import_module(f"fullrecall.read.{module}"), name)
     return partial(reader, **options)
 
 
@@ -104,7 +104,7 @@ def _holds_spans(path: str, ending: str) -> bool:
     if not Path(path).is_file():
         return False  # a pipe is read once: what is looked at is gone
     if ending == "parquet":
-        from fullrecall.datasets.parquet import parquet_columns
+        from fullrecall.read.parquet import parquet_columns
 
         return {"context.trace_id", "context.span_id"} <= set(parquet_columns(path))
     if ending not in ("json", "jsonl", "ndjson"):

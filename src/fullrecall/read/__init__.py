@@ -12,25 +12,29 @@ from typing import TYPE_CHECKING
 from fullrecall import lazy
 
 if TYPE_CHECKING:
-    from fullrecall.datasets.contexts import read_contexts
-    from fullrecall.datasets.csv_files import read_csv
-    from fullrecall.datasets.deepeval import from_test_cases
-    from fullrecall.datasets.formats import read
-    from fullrecall.datasets.frames import from_rows
-    from fullrecall.datasets.json_lines import read_jsonl, write_jsonl
-    from fullrecall.datasets.labels import read_labels
-    from fullrecall.datasets.llama_index import (
+    from fullrecall.read.contexts import read_contexts
+    from fullrecall.read.csv_files import read_csv
+    from fullrecall.read.deepeval import from_test_cases
+    from fullrecall.read.documents import Document, Documents, documents_of
+    from fullrecall.read.formats import read
+    from fullrecall.read.frames import from_rows
+    from fullrecall.read.json_lines import read_jsonl, write_jsonl
+    from fullrecall.read.labels import read_labels
+    from fullrecall.read.llama_index import (
         from_embedding_qa,
         from_labelled_rag,
         read_embedding_qa,
         read_labelled_rag,
     )
-    from fullrecall.datasets.parquet import read_parquet
-    from fullrecall.datasets.qrels_run import from_qrels_run
-    from fullrecall.datasets.traces import from_spans, read_spans, with_references
-    from fullrecall.datasets.trec import read_trec
+    from fullrecall.read.parquet import read_parquet
+    from fullrecall.read.qrels_run import from_qrels_run
+    from fullrecall.read.traces import from_spans, read_spans, with_references
+    from fullrecall.read.trec import read_trec
 
 __all__ = [
+    "Document",
+    "Documents",
+    "documents_of",
     "from_embedding_qa",
     "from_labelled_rag",
     "from_qrels_run",
@@ -52,6 +56,9 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Document": "documents",
+    "Documents": "documents",
+    "documents_of": "documents",
     "from_embedding_qa": "llama_index",
     "from_labelled_rag": "llama_index",
     "from_qrels_run": "qrels_run",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from fullrecall.datasets.text_files import FilePath
+from fullrecall.read.text_files import FilePath
 from fullrecall.report.signature import is_report
 
 _CHUNK = 1 << 20

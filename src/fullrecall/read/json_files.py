@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fullrecall.datasets.llama_index import (
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.read.llama_index import (
     EMBEDDING_QA_KEYS,
     LABELLED_RAG_KEY,
     from_embedding_qa,
     from_labelled_rag,
 )
-from fullrecall.datasets.rows import FIELDS, Columns, Rename, in_file, to_samples
-from fullrecall.datasets.strict_json import array_items, parsed
-from fullrecall.datasets.text_files import FilePath, existing_file, whole_text
-from fullrecall.errors import InputError
-from fullrecall.identifiers import shown
+from fullrecall.read.rows import FIELDS, Columns, Rename, in_file, to_samples
+from fullrecall.read.strict_json import array_items, parsed
+from fullrecall.read.text_files import FilePath, existing_file, whole_text
 from fullrecall.sample import Sample
 
 _COLUMNS = (

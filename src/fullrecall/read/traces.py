@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fullrecall.datasets.frames import rows_of
-from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.parquet import parquet_rows
-from fullrecall.datasets.strict_json import parsed
-from fullrecall.datasets.text_files import (
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.read.frames import rows_of
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.parquet import parquet_rows
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import (
     MAX_LINE_BYTES,
     FilePath,
     existing_file,
     first_line,
     whole_text,
 )
-from fullrecall.errors import InputError
-from fullrecall.identifiers import shown
 from fullrecall.retrieval import FailedCalls, Retrieval
 from fullrecall.sample import Sample
 from fullrecall.traces.conventions import Step, step_of

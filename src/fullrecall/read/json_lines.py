@@ -10,18 +10,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from fullrecall.datasets.frames import from_rows
-from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
-from fullrecall.datasets.strict_json import parsed
-from fullrecall.datasets.text_files import (
+from fullrecall.errors import InputError
+from fullrecall.identifiers import shown
+from fullrecall.read.frames import from_rows
+from fullrecall.read.rows import Columns, Rename, in_file, to_samples
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import (
     MAX_LINE_BYTES,
     FilePath,
     check_limit,
     existing_file,
     text_lines,
 )
-from fullrecall.errors import InputError
-from fullrecall.identifiers import shown
 from fullrecall.sample import Sample
 
 

@@ -7,10 +7,10 @@ from threading import Lock
 from typing import Any
 
 from fullrecall.dataframes import map_cell
-from fullrecall.datasets.frames import without_gaps
-from fullrecall.datasets.rows import Columns, Rename, in_file, to_samples
-from fullrecall.datasets.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.read.frames import without_gaps
+from fullrecall.read.rows import Columns, Rename, in_file, to_samples
+from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.sample import Sample
 
 _BUFFER = 2**16

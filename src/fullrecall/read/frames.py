@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from fullrecall.dataframes import frame_rows, is_frame
-from fullrecall.datasets.rows import Columns, Rename, to_samples
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
+from fullrecall.read.rows import Columns, Rename, to_samples
 from fullrecall.sample import Sample
 
 

@@ -11,9 +11,9 @@ from itertools import pairwise
 from math import isfinite, isnan
 from typing import Literal, get_args
 
-from fullrecall.datasets.text_files import FilePath, existing_file, text_lines
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.identifiers import shown
+from fullrecall.read.text_files import FilePath, existing_file, text_lines
 from fullrecall.retrieval import Retrieval
 from fullrecall.sample import Sample
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from fullrecall import Sample
-from fullrecall.datasets import parquet, read, read_parquet
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.read import parquet, read, read_parquet
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

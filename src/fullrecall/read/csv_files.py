@@ -7,9 +7,11 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from itertools import chain
 
-from fullrecall.datasets.rows import FIELDS, Columns, Rename, in_file, to_samples
-from fullrecall.datasets.strict_json import parsed
-from fullrecall.datasets.text_files import (
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.identifiers import shown
+from fullrecall.read.rows import FIELDS, Columns, Rename, in_file, to_samples
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import (
     MAX_LINE_BYTES,
     FilePath,
     check_limit,
@@ -17,8 +19,6 @@ from fullrecall.datasets.text_files import (
     text_lines,
     too_long,
 )
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.identifiers import shown
 from fullrecall.sample import Sample
 
 _LIST_FIELDS = {

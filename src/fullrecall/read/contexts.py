@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from fullrecall.context import Context
-from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, check_limit, existing_file
 from fullrecall.errors import InputError
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, check_limit, existing_file
 
 _NAMES = {
     "_id": "id",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from fullrecall.context import Context
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, shown
-from fullrecall.testset.markup_text import html_text
+from fullrecall.read.markup_text import html_text
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
 """A folder, a file, a mapping from IDs to texts, or any iterable of documents."""
@@ -105,7 +105,7 @@ def _in_folder(folder: Path) -> Iterator[Document]:
 
 def _in_file(path: Path, name: str) -> Iterator[Document]:
     if path.suffix.lower() == ".jsonl":
-        from fullrecall.datasets import read_contexts
+        from fullrecall.read.contexts import read_contexts
 
         for line, context in enumerate(read_contexts(path), start=1):
             yield _document(context, f"{name}:{line}")

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fullrecall.context import Context
-from fullrecall.datasets.rows import Columns, in_file, sample_of
-from fullrecall.datasets.strict_json import parsed
-from fullrecall.datasets.text_files import FilePath, existing_file, whole_text
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, shown
+from fullrecall.read.rows import Columns, in_file, sample_of
+from fullrecall.read.strict_json import parsed
+from fullrecall.read.text_files import FilePath, existing_file, whole_text
 from fullrecall.sample import Sample
 
 EMBEDDING_QA_KEYS = ("queries", "corpus", "relevant_docs")

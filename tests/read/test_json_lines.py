@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fullrecall import Context, Sample
-from fullrecall.datasets import read_jsonl, write_jsonl
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import read_jsonl, write_jsonl
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

@@ -115,7 +115,7 @@ def sample_of(row: object, columns: Columns, cell: Callable[[Any], Any] | None =
         return row
     if type(row).__module__.partition(".")[0] == "deepeval":
         raise InputError(
-            f"{type(row).__name__} is deepeval's: fullrecall.datasets.from_test_cases reads these"
+            f"{type(row).__name__} is deepeval's: fullrecall.read.from_test_cases reads these"
         )
     values = as_mapping(row)
     if cell is not None:

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from fullrecall.cli import app
-from fullrecall.datasets import read
-from fullrecall.datasets.row_count import row_count
 from fullrecall.evaluation import progress
 from fullrecall.evaluation.progress import Progress
+from fullrecall.read import read
+from fullrecall.read.row_count import row_count
 from fullrecall.usage import Spent
 
 ROW = {"user_input": "two\nlines, and a comma", "retrieved_ids": ["a"], "expected_ids": ["a"]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import Context, Sample
-from fullrecall.datasets import (
+from fullrecall.read import (
     from_embedding_qa,
     from_labelled_rag,
     read_embedding_qa,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.datasets import read
-from fullrecall.datasets.row_count import row_count
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import read
+from fullrecall.read.row_count import row_count
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
@@ -178,7 +178,7 @@ class TestSavedReports:
 def test_importing_the_readers_loads_nothing_heavy() -> None:
     """pyarrow, pandas, datasets and NumPy load when a reader first needs them."""
     code = (
-        "import sys, fullrecall.datasets\n"
+        "import sys, fullrecall.read\n"
         "heavy = {'pyarrow', 'pandas', 'datasets', 'numpy'} & sys.modules.keys()\n"
         "sys.exit(', '.join(heavy) or None)"
     )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fullrecall import Context, IdRecall, Reference, Sample, TextRecall, evaluate
-from fullrecall.datasets import from_rows
 from fullrecall.errors import InputError
 from fullrecall.hits import contexts_of
+from fullrecall.read import from_rows
 
 if TYPE_CHECKING:
     from conftest import UntilError

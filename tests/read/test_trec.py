@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fullrecall import IdRecall, Sample
-from fullrecall.datasets import read_trec
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.read import read_trec
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 from fullrecall.calibration.labels import Label, as_label, as_probability
-from fullrecall.datasets.csv_files import csv_records
-from fullrecall.datasets.json_lines import json_lines
-from fullrecall.datasets.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
+from fullrecall.read.csv_files import csv_records
+from fullrecall.read.json_lines import json_lines
+from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.report.spreadsheet import bare
 
 _TEXTS = ("item", "sample", "claim", "rater")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullrecall import Sample
-from fullrecall.datasets import read_csv
 from fullrecall.errors import ParameterError
+from fullrecall.read import read_csv
 
 if TYPE_CHECKING:
     from conftest import UntilError, Write
