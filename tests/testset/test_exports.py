@@ -11,7 +11,7 @@ import pytest
 from fullrecall import IdRecall, Sample, TextRecall
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read import from_rows, read, read_embedding_qa, read_labelled_rag, read_trec
-from fullrecall.testset import chunk_ids, export
+from fullrecall.testset import export
 from fullrecall.testset.exports import FORMATS
 
 TEXTS = {f"d{n}": f"Document {n} is about the topic with the number {n}." for n in range(8)}
@@ -132,51 +132,3 @@ def test_json_lines_by_the_ending(tmp_path: Path) -> None:
     export(PLAIN, "ragas", tmp_path / "set.jsonl")
     lines = (tmp_path / "set.jsonl").read_text().splitlines()
     assert [json.loads(line)["user_input"] for line in lines] == [s.user_input for s in PLAIN]
-
-
-def test_chunk_ids_follow_from_spans() -> None:
-    """Chunks that each hold a quote are any-of; those that hold it together are demands."""
-    text = "".join(f"{n:04d} " for n in range(100))
-    sample = Sample(
-        user_input="q",
-        reference_contexts=[
-            {"text": text[95:115], "source": "d", "start": 95, "end": 115},
-            {"text": text[10:20], "source": "d", "start": 10, "end": 20},
-        ],
-    )
-
-    def chunks(size: int, step: int) -> list[dict[str, Any]]:
-        return [
-            {
-                "id": f"c{at}",
-                "source": "d",
-                "start": at,
-                "end": at + size,
-                "text": text[at : at + size],
-            }
-            for at in range(0, 500, step)
-        ]
-
-    def ids(size: int, step: int) -> list[tuple[str, ...]]:
-        derived = chunk_ids([sample], chunks(size, step))
-        assert derived.lost == []
-        return [r.any_of for r in derived.samples[0].reference_context_ids]
-
-    assert ids(100, 100) == [("c0",), ("c100",)] or ids(100, 100) == [("c0",), ("c100",), ("c0",)]
-    assert ids(100, 50) == [("c50",), ("c0",)]
-    assert ids(200, 50) == [("c0", "c50"), ("c0",)]
-    assert ids(10, 10)[-1] == ("c10",)
-
-
-def test_a_quote_that_no_chunk_holds_is_named() -> None:
-    """It is no reference, and is told."""
-    sample = Sample(
-        id="q", user_input="q",
-        reference_contexts=[{"text": "quote", "source": "d", "start": 90, "end": 95}],
-    )  # fmt: skip
-    derived = chunk_ids([sample], [{"id": "c", "source": "d", "start": 0, "end": 50, "text": "x"}])
-    assert derived.lost == [("q", "quote")]
-    with pytest.raises(InputError, match="chunk 0 needs an id, a source and a start"):
-        chunk_ids([sample], ["text"])
-    with pytest.raises(InputError, match="sample #1: a reference has no source"):
-        chunk_ids([Sample(reference_contexts=["x"])], [])

@@ -1,4 +1,4 @@
-"""`fullrecall testset generate`, `check`, `complete`, `review`."""
+"""`fullrecall testset generate`, `check`, `complete`, `review`, `follow`."""
 
 from __future__ import annotations
 
@@ -77,6 +77,20 @@ print what the review proves.
 Examples:
   fullrecall testset review set.jsonl --documents docs/ -o review.html
   fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
+"""
+
+FOLLOW_HELP = """\
+Move the labels of a set to a new corpus, by the words that they were made for.
+
+Each reference is same, moved (other ID, chunks, or offsets), changed (other \
+words), or gone. What changed or is gone stays as it was, and its sample is \
+unscored. A set without quotes needs --old.
+
+Examples:
+  fullrecall testset follow set.jsonl --corpus new/ -o new-set.jsonl \\
+      --table labels.csv
+  fullrecall testset follow set.jsonl --old old.jsonl --corpus new.jsonl \\
+      -o new-set.jsonl
 """
 
 app = typer.Typer(
@@ -383,6 +397,54 @@ def review(
         f"Then: fullrecall testset review {samples} --apply "
         f"{'review.json' if output.suffix == '.html' else output} --output reviewed.jsonl",
     )
+
+
+@app.command(cls=Command, help=FOLLOW_HELP)
+def follow(
+    samples: _Set,
+    *,
+    corpus: Annotated[
+        Path,
+        typer.Option(metavar="DOCUMENTS", show_default=False, help="The new corpus."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, help="Save the set (.jsonl)."
+        ),
+    ],
+    old: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DOCUMENTS",
+            show_default=False,
+            help="The corpus of the labels.",
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Save what became of each label (.csv)."
+        ),
+    ] = None,
+    accept_changed: Annotated[
+        bool,
+        typer.Option("--accept-changed", help="Let changed labels name the text nearest to them."),
+    ] = False,
+) -> None:
+    """Move labels to a new corpus; see `FOLLOW_HELP`."""
+    from fullrecall.read import read, write_jsonl
+    from fullrecall.testset import follow as followed
+
+    _check_new(output, (".jsonl",), "--output")
+    if table is not None:
+        _check_new(table, (".csv",), "--table")
+    with _explained():
+        done = followed(read(samples), corpus, old=old, accept_changed=accept_changed)
+        count = write_jsonl(done.samples, output)
+        if table is not None:
+            done.to_csv(table)
+    _say(str(done), f"{counted(count, 'sample')} written to {output}.")
 
 
 def _say(*lines: str) -> None:

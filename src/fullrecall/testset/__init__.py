@@ -9,10 +9,10 @@ from fullrecall import lazy
 if TYPE_CHECKING:
     from fullrecall.testset.acceptance import lower_bound, reviews_needed
     from fullrecall.testset.audit import Audit, Issue, Problem, check
-    from fullrecall.testset.chunk_ids import Derived, chunk_ids
     from fullrecall.testset.completion import CompletedSet, acomplete, complete
     from fullrecall.testset.draft import Defect, Draft
     from fullrecall.testset.exports import Exported, export
+    from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
     from fullrecall.testset.gain import Unjudged, unjudged
     from fullrecall.testset.generation import TestSet, agenerate, generate
     from fullrecall.testset.pair_labels import PairToLabel
@@ -22,10 +22,12 @@ __all__ = [
     "Audit",
     "CompletedSet",
     "Defect",
-    "Derived",
     "Draft",
     "Exported",
+    "Followed",
+    "FollowedLabel",
     "Issue",
+    "LabelStatus",
     "PairToLabel",
     "Problem",
     "Review",
@@ -33,11 +35,12 @@ __all__ = [
     "Unjudged",
     "acomplete",
     "agenerate",
+    "anchor",
     "apply_review",
     "check",
-    "chunk_ids",
     "complete",
     "export",
+    "follow",
     "generate",
     "lower_bound",
     "reviews_needed",
@@ -46,10 +49,14 @@ __all__ = [
 ]
 
 _MODULES = {
+    "follow": "following",
+    "anchor": "following",
+    "LabelStatus": "following",
+    "FollowedLabel": "following",
+    "Followed": "following",
     "Audit": "audit",
     "CompletedSet": "completion",
     "Defect": "draft",
-    "Derived": "chunk_ids",
     "Draft": "draft",
     "Exported": "exports",
     "Issue": "audit",
@@ -62,7 +69,6 @@ _MODULES = {
     "agenerate": "generation",
     "apply_review": "review",
     "check": "audit",
-    "chunk_ids": "chunk_ids",
     "complete": "completion",
     "export": "exports",
     "generate": "generation",
