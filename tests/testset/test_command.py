@@ -87,7 +87,7 @@ def test_references_are_completed_from_files(tmp_path: Path) -> None:
     samples.write_text(json.dumps(question) + "\n")
     labels, out = tmp_path / "labels.csv", tmp_path / "completed.jsonl"
     options = ["--retrieved", write("one", "ac"), "--retrieved", write("two", "bc"), "--depth", 2,
-               "--frame", 2]  # fmt: skip
+               "--label-error", 0]  # fmt: skip
     said = run("complete", samples, *options, "--to-label", labels)
     assert "2 contexts to label" in said
     assert "nothing is added without labels" in said
@@ -111,7 +111,7 @@ def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> N
     report = evaluate(read(samples), IdRecall(), retriever=lambda _: contexts, progress=False)
     report.save(tmp_path / "report.jsonl")
     said = run("complete", samples, "--retrieved", tmp_path / "report.jsonl", "--depth", 2)
-    assert "completeness: not known: the judge decided on none of the contexts" in said
+    assert "completeness: not known: nobody labeled anything" in said
     assert "pass --judge openai:MODEL" in said
     assert "complete [" not in said
 

@@ -57,7 +57,8 @@ Judge what retrievers found and nobody labeled, and measure how complete the ref
 
 Each --retrieved file is a report of `evaluate --retriever`, or samples with what one retriever \
 returned, best first. Label what --to-label draws, then run the same command again with --labels: \
-with --store it costs nothing.
+with --store it costs nothing. What one person found and the judge did not, --to-confirm draws \
+for another: --second.
 
 Examples:
   fullrecall testset complete set.jsonl --retrieved a.jsonl \\
@@ -275,13 +276,6 @@ def complete(
     depth: Annotated[
         int, typer.Option(metavar="K", min=1, help="Judge the first K contexts of each retriever.")
     ] = 20,
-    frame: Annotated[
-        int,
-        typer.Option(metavar="K", min=1, help="Estimate the completeness of the first K contexts."),
-    ] = 100,
-    tail: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Contexts to draw below --depth.")
-    ] = 1000,
     to_label: Annotated[
         Path | None,
         typer.Option(
@@ -293,14 +287,27 @@ def complete(
         typer.Option(
             "-n", "--number", metavar="N", min=1, help="Contexts to draw with --to-label."
         ),
-    ] = 200,
-    whole_tail: Annotated[
-        bool, typer.Option("--whole-tail", help="Draw all of the tail, for an interval.")
-    ] = False,
+    ] = 300,
+    to_confirm: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="Draw what another person must confirm."
+        ),
+    ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", show_default=False, help="The labels, filled in."),
     ] = None,
+    second: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="The other person's labels."),
+    ] = None,
+    label_error: Annotated[
+        float,
+        typer.Option(
+            metavar="0…0.3", help="Share of one person's labels that may be wrong, at most."
+        ),
+    ] = 0.05,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -327,15 +334,15 @@ def complete(
             {path.stem: _lookup(path) for path in retrieved},
             judge_of(JudgeOptions(judge, base_url)) or LexicalJudge(),
             depth=depth,
-            frame=frame,
-            tail=tail,
             seed=seed,
             **_options(store, budget_calls, max_concurrency),
         )
-        done = done if labels is None else done.with_labels(labels)
+        if labels is not None:
+            done = done.with_labels(labels, second=second or (), error=label_error)
         lines = [as_options(str(done))]
-        if to_label is not None:
-            lines.append(_drawn(done, number, to_label, whole_tail=whole_tail))
+        for path, confirm in ((to_label, False), (to_confirm, True)):
+            if path is not None:
+                lines.append(_drawn(done, number, path, confirm=confirm))
         if output is not None:
             lines.append(
                 f"{counted(write_jsonl(done.samples, output), 'sample')} written to {output}."
@@ -528,11 +535,12 @@ def _lookup(path: Path) -> Any:
     return retrieve
 
 
-def _drawn(done: CompletedSet, number: int, path: Path, *, whole_tail: bool) -> str:
-    pairs = done.to_label(number, path, tail="all" if whole_tail else "found")
+def _drawn(done: CompletedSet, number: int, path: Path, *, confirm: bool) -> str:
+    pairs = done.to_label(number, path, second=confirm)
+    option = "--second" if confirm else "--labels"
     return (
         f"{len(pairs):,} contexts to label written to {path}. Fill in the column label: relevant "
-        "or not_relevant. Then run this again with --labels"
+        f"or not_relevant. Then run this again with {option}"
     )
 
 

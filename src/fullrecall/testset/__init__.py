@@ -9,7 +9,8 @@ from fullrecall import lazy
 if TYPE_CHECKING:
     from fullrecall.testset.acceptance import lower_bound, reviews_needed
     from fullrecall.testset.audit import Audit, Issue, Problem, check
-    from fullrecall.testset.completion import CompletedSet, acomplete, complete
+    from fullrecall.testset.completed import CompletedSet
+    from fullrecall.testset.completion import acomplete, complete
     from fullrecall.testset.draft import Defect, Draft
     from fullrecall.testset.exports import Exported, export
     from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
@@ -55,7 +56,7 @@ _MODULES = {
     "FollowedLabel": "following",
     "Followed": "following",
     "Audit": "audit",
-    "CompletedSet": "completion",
+    "CompletedSet": "completed",
     "Defect": "draft",
     "Draft": "draft",
     "Exported": "exports",

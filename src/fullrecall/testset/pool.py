@@ -66,6 +66,10 @@ class Targets:
         if not self.are_claims:
             self.claims = []
 
+    def claims_of(self, claims: frozenset[int]) -> frozenset[int]:
+        """Return the claims that a relevant pair supports: those judged, or the only one."""
+        return claims or frozenset(range(self.count if self.count == 1 else 0))
+
     def named_by(self, context: Context) -> frozenset[int]:
         """Return the targets that this context satisfies by the references as they are."""
         found = {
@@ -112,12 +116,23 @@ class Pair:
         """Its best rank over all retrievers."""
         return min(rank for rank in self.ranks if rank is not None)
 
+    @property
+    def nearness(self) -> float:
+        """How near the top the retrievers have it: the sum of 1 / (10 + rank)."""
+        return sum(1 / (10 + rank) for rank in self.ranks if rank is not None)
+
+    @property
+    def names(self) -> list[str]:
+        """The IDs, or the texts, of the contexts that are this pair's."""
+        return [context.id or context.text or "" for context in (self.context, *self.also)]
+
 
 @dataclass(frozen=True)
 class Pool:
     """All pairs of a frame, question by question.
 
-    `problems` are questions that a retriever failed on: nothing is estimated from them.
+    `problems` are questions that a retriever failed on: of them the frame has what the others
+    returned.
     """
 
     pairs: Sequence[Sequence[Pair]]
@@ -137,7 +152,7 @@ class Pool:
             failed = next((one.problem for one in ranked if one.problem), "")
             if failed:
                 problems[number] = failed
-            pairs.append([] if failed else _pairs(number, ranked, sample_targets, twins))
+            pairs.append(_pairs(number, ranked, sample_targets, twins))
         return cls(pairs, targets, len(lists), problems)
 
 
