@@ -10,7 +10,7 @@ import pytest
 from fullrecall.collections import documents, questions
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read import documents_of
-from fullrecall.read.markup_text import html_text
+from fullrecall.read.documents import html_text
 from fullrecall.testset import Problem, check
 from fullrecall.testset.duplicates import Questions, groups
 from fullrecall.testset.leak import coverage, longest_run, pointing, script

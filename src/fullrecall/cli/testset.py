@@ -162,12 +162,18 @@ def generate(
             "several_facts=0.2, across_documents=0.1.",
         ),
     ] = None,
-    example: Annotated[
-        list[str] | None,
+    queries: Annotated[
+        Path | None,
         typer.Option(
-            metavar="QUESTION",
+            metavar="FILE",
             show_default=False,
-            help="A question of your users, for the style; repeatable.",
+            help="What your users ask: one a line, or a file of samples.",
+        ),
+    ] = None,
+    difficulty: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL", show_default=False, help="Keep only easy, medium, or hard ones."
         ),
     ] = None,
     closed_book: Annotated[
@@ -196,9 +202,11 @@ def generate(
             number,
             kinds=_kinds(kind) if kind else _default_kinds(),
             checker=_model(checker, base_url, "--checker") if checker else None,
-            examples=example or (),
+            queries=_queries(queries) if queries else (),
+            difficulty=difficulty,  # type: ignore[arg-type] # `generate` says what it may be
             closed_book=closed_book,
             seed=seed,
+            on_plan=lambda forecast: _say(f"Plan: {forecast}"),
             **_options(store, budget_calls, max_concurrency),
         )
         made.save(output, rejected=rejected)
@@ -493,6 +501,16 @@ def _model(name: str, base_url: str | None, option: str) -> OpenAIChatModel:
     if kind != "openai" or not model:
         raise typer.BadParameter(f"expected openai:MODEL, got {name!r}", param_hint=option)
     return OpenAIChatModel(model, base_url=base_url)
+
+
+def _queries(path: Path) -> list[str]:
+    """Return what users ask: the lines of a text file, or the questions of samples."""
+    from fullrecall.read import read
+    from fullrecall.read.text_files import existing_file, text_lines
+
+    if path.suffix in (".txt", ""):
+        return [line.strip() for _, line in text_lines(existing_file(path)) if line.strip()]
+    return [sample.user_input for sample in read(path) if sample.user_input]
 
 
 def _default_kinds() -> dict[QuestionKind, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,12 +11,17 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall.context import Context
-from fullrecall.errors import InputError
+from fullrecall.errors import InputError, MissingExtraError
 from fullrecall.identifiers import as_id, shown
-from fullrecall.read.markup_text import html_text
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
 """A folder, a file, a mapping from IDs to texts, or any iterable of documents."""
+
+_BLOCKS = (
+    "address article aside blockquote body br dd div dl dt fieldset figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tbody td th thead tr ul".split()
+)
+_BLANK_LINES = re.compile(r"\n{2,}")
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
 """Files of a folder that are read; a `.jsonl` file holds one document a line."""
@@ -114,8 +120,32 @@ def _in_file(path: Path, name: str) -> Iterator[Document]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("is not UTF-8: convert it, or leave it out", path=str(path)) from None
-    page = path.suffix.lower() in (".html", ".htm")
-    yield Document(name, html_text(text) if page else text)
+    yield Document(name, html_text(text) if is_page(name) else text)
+
+
+def is_page(name: str) -> bool:
+    """Return whether a file's name says that it is HTML."""
+    return name.lower().endswith((".html", ".htm"))
+
+
+def html_text(page: str) -> str:
+    """Return what a reader of an HTML page sees, with a blank line where a block ends.
+
+    Scripts, styles and the head are left out. Raises `MissingExtraError` without beautifulsoup4.
+    """
+    try:
+        from bs4 import BeautifulSoup
+    except ImportError:
+        raise MissingExtraError("beautifulsoup4", "html", "Reading HTML") from None
+    whole = BeautifulSoup(page, "html.parser")
+    soup = whole.body or whole  # also where the head was never closed
+    for element in soup(("script", "style", "template", "noscript", "head")):
+        element.decompose()
+    for element in soup(_BLOCKS):
+        element.insert_before("\n\n")
+        element.insert_after("\n\n")
+    lines = (" ".join(line.split()) for line in soup.get_text().split("\n"))
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
 def _document(item: Any, place: str) -> Document:

@@ -63,14 +63,16 @@ def recall_of(
             for target in pair.named if rank is not None else ():
                 ranks[target].append(rank)  # type: ignore[arg-type]
         before += [_finding(str(n), at) for n, at in enumerate(ranks)]
+        own: defaultdict[int, list[int]] = defaultdict(list)
         for one in by_question[number]:
             rank = one.pair.ranks[which]
-            own = [] if rank is None else [rank]
-            if targets.are_claims:
-                for claim in targets.claims_of(one.verdict.claims):
-                    ranks[claim] += own
-            else:
-                after.append(_finding(one.item, own))
+            there = [] if rank is None else [rank]
+            joined = targets.joined_by(one.pair, one.verdict.claims)
+            for target in joined:
+                ranks[target] += there
+            if not joined:
+                own[id(one) if one.pair.twin is None else -one.pair.twin] += there
+        after += [_finding(f"own {key}", at) for key, at in own.items()]
         after += [_finding(str(n), at) for n, at in enumerate(ranks)]
     measure = Recall @ k
     return (measure.of(before, k) or 0.0, measure.of(after, k) or 0.0) if before else None
@@ -93,16 +95,15 @@ def false_misses(
             if rank is None or rank > k:
                 continue
             named = _named_within(pool.pairs[number], which, k)
-            if targets.are_claims:
-                missed = sorted(targets.claims_of(one.verdict.claims) - named)
-            else:
+            missed = sorted(targets.joined_by(one.pair, one.verdict.claims) - named)
+            if not targets.are_claims and not missed:
                 missed = [-1] if len(named) < targets.count else []
             found += [
                 FalseMiss(
                     sample.id or f"#{number + 1}",
                     sample.user_input or "",
                     names[which],
-                    targets.claims[target] if target >= 0 else "",
+                    targets.claims[target] if targets.are_claims else "",
                     rank,
                     one.pair.context.id or one.pair.context.label,
                 )

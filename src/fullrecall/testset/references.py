@@ -50,18 +50,27 @@ def _references(
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
         # Claims of one document share its ID; apart, each takes what supports it alone.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
+    twins: dict[int, tuple[list[Context], list[str]]] = {}
     for one in added:
         alike = [one.pair.context, *one.pair.also]
         names = _ids_of(alike, by_source=by_source)
-        claims = targets.claims_of(one.verdict.claims) if targets.are_claims else frozenset[int]()
-        for claim in sorted(claims):
+        joined = targets.joined_by(one.pair, one.verdict.claims)
+        for target in sorted(joined):
             if len(groups) == targets.count:
-                groups[claim] += alike
+                groups[target] += alike
             if len(ids) == targets.count:
-                ids[claim][0].extend(name for name in names if name not in ids[claim][0])
-        if not claims:
-            groups += [alike] if groups or not ids else []
-            ids += [(names, 1.0)] if names and (ids or not sample.reference_contexts) else []
+                ids[target][0].extend(name for name in names if name not in ids[target][0])
+        if joined:
+            continue
+        if one.pair.twin in twins:  # nearly equal texts are one target
+            contexts, others = twins[one.pair.twin]
+            contexts += alike
+            others += names
+            continue
+        if one.pair.twin is not None:
+            twins[one.pair.twin] = (alike, names)
+        groups += [alike] if groups or not ids else []
+        ids += [(names, 1.0)] if names and (ids or not sample.reference_contexts) else []
     return {
         "reference_contexts": groups or None,
         "reference_context_ids": [Reference(tuple(n), grade) for n, grade in ids if n] or None,
