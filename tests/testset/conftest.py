@@ -107,7 +107,7 @@ class Author:
             ]
             item = {
                 "id": number, "stands_alone": True, "answerable": "shipwreck" not in question,
-                "answer": "as documented", "quotes": quotes,
+                "answer": "as documented", "quotes": quotes, "several": False,
             }  # fmt: skip
             self.verdict(item)
             questions.append(item)

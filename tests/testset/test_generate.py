@@ -443,7 +443,7 @@ def _kettles(request: Any, warranty: str) -> str | None:
         return json.dumps({"questions": [item]})
     if request.schema_name == "checks":
         question = {"id": 1, "stands_alone": True, "answerable": True, "answer": "two years",
-                    "quotes": [{"document": 1, "quote": warranty}]}  # fmt: skip
+                    "quotes": [{"document": 1, "quote": warranty}], "several": False}  # fmt: skip
         statement = {"id": 1, "supported": True, "documents": [1]}
         return json.dumps({"questions": [question], "statements": [statement]})
     return None

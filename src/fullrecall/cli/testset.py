@@ -42,7 +42,10 @@ Examples:
 """
 
 CHECK_HELP = """\
-Check a test set without a model: IDs, offsets, near-duplicates, copied words, and size.
+Check a test set: IDs, offsets, near-duplicates, copied words, and size.
+
+With --judge, a model reads each question beside its references: does it stand \
+alone, is it answered, by one answer, does each claim follow.
 
 Exit code: 1 if a reference is invalid. --demo checks the demo's own questions.
 
@@ -233,6 +236,18 @@ def check(
     ] = 0.05,
     issues: Annotated[int, typer.Option(metavar="N", min=0, help="List the first N issues.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="openai:MODEL",
+            show_default=False,
+            help="A model that reads each question beside its references.",
+        ),
+    ] = None,
+    base_url: _BaseUrl = None,
+    store: _Store = None,
+    budget_calls: _Calls = None,
+    max_concurrency: _Concurrency = 16,
 ) -> None:
     """Check a test set and print what is wrong with it; see `CHECK_HELP`."""
     import json
@@ -249,7 +264,9 @@ def check(
         if samples is None or documents is None:
             audit = checked(questions(), own_documents(), margin=margin)
         else:
-            audit = checked(read(samples), documents, margin=margin)
+            reader = None if judge is None else _model(judge, base_url, "--judge")
+            options = _options(store, budget_calls, max_concurrency)
+            audit = checked(read(samples), documents, judge=reader, margin=margin, **options)
     if as_json:
         write(json.dumps(audit.to_dict(), indent=1) + "\n")
     else:

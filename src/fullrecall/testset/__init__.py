@@ -8,9 +8,10 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.testset.acceptance import lower_bound, reviews_needed
-    from fullrecall.testset.audit import Audit, Issue, Problem, check
+    from fullrecall.testset.audit import Audit, Issue, check
     from fullrecall.testset.completed import CompletedSet
     from fullrecall.testset.completion import acomplete, complete
+    from fullrecall.testset.content import Problem
     from fullrecall.testset.draft import Defect, Draft
     from fullrecall.testset.exports import Exported, export
     from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
@@ -62,7 +63,7 @@ _MODULES = {
     "Exported": "exports",
     "Issue": "audit",
     "PairToLabel": "pair_labels",
-    "Problem": "audit",
+    "Problem": "content",
     "Review": "review",
     "TestSet": "generation",
     "Unjudged": "gain",

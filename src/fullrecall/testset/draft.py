@@ -42,6 +42,7 @@ class Defect(StrEnum):
     UNCLEAR = "does not stand alone"
     UNANSWERED = "not answered by the document"
     DIFFERENT = "another answer in the document"
+    SEVERAL = "several answers in the document"
     UNSUPPORTED = "claim not supported by its quote"
     SINGLE = "one document is enough"
     ANSWERABLE = "the documents answer it"

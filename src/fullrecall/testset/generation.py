@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 from fullrecall.errors import InputError, JudgeError, ParameterError
 from fullrecall.identifiers import shown
 from fullrecall.judges.evidence import Folded, verbatim
-from fullrecall.judges.judge import Ask, Flow
+from fullrecall.judges.judge import Flow
 from fullrecall.judges.replies import json_values
-from fullrecall.models.chat import ChatModel, Completion
+from fullrecall.models.chat import ChatModel
 from fullrecall.read.documents import Document, Documents, DocumentsLike, documents_of, is_page
 from fullrecall.sample import Sample
 from fullrecall.testset import instructions
@@ -46,7 +46,7 @@ from fullrecall.testset.following import anchor
 from fullrecall.testset.inspection import inspected
 from fullrecall.testset.ranking import Ranking
 from fullrecall.testset.seeds import FEWEST_WORDS, Collection, Seed
-from fullrecall.testset.verification import Check
+from fullrecall.testset.verification import Check, reply, same_verdicts
 from fullrecall.testset.vocabulary import content_words, words
 from fullrecall.usage import Spent
 
@@ -80,7 +80,6 @@ _AROUND = 600
 """Characters on each side of a quote that say what it is about."""
 
 _CLOSED_TOGETHER = 20
-_REASKS = 1
 _TOLD = 0.6
 
 
@@ -385,7 +384,7 @@ class _Generation:
             [passage.text for passage in seed.passages], kinds, seed.examples, seed.term,
             self.difficulty or "",
         )  # fmt: skip
-        text, problem = yield from _reply(self.model, request, lambda text: bool(_questions(text)))
+        text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))
         if problem or not _questions(text):
             raise JudgeError(problem or "the model's reply holds no question")
         drafts = inspected(_questions(text)[: len(kinds)], kinds, seed)
@@ -409,7 +408,7 @@ class _Generation:
         ]
 
     def _checked(self, check: Check) -> Flow[list[Draft]]:
-        text, problem = yield from _reply(
+        text, problem = yield from reply(
             self.checker, check.request, lambda text: check.missing(text) == 0
         )
         if problem:
@@ -478,10 +477,10 @@ class _Generation:
         pairs = [(b, place) for b in draft.claims for place in places[b.quote][:_MOST_PLACES]]
         statements = [(b.claim, place.around) for b, place in pairs]
         request = instructions.elsewhere(draft.question, statements)
-        text, problem = yield from _reply(
-            self.checker, request, lambda text: len(_verdicts(text)) == len(pairs)
+        text, problem = yield from reply(
+            self.checker, request, lambda text: len(same_verdicts(text)) == len(pairs)
         )
-        said = {} if problem else _verdicts(text)
+        said = {} if problem else same_verdicts(text)
         kept: dict[Backed, tuple[Quote, ...]] = {}
         for number, (backed, place) in enumerate(pairs, start=1):
             if said.get(number):
@@ -500,7 +499,7 @@ class _Generation:
 
     def _closed(self, drafts: Sequence[Draft]) -> Flow[list[bool | None]]:
         request = instructions.closed_book([draft.question for draft in drafts])
-        text, problem = yield from _reply(self.checker, request, lambda text: bool(_answers(text)))
+        text, problem = yield from reply(self.checker, request, lambda text: bool(_answers(text)))
         if problem:
             raise JudgeError(problem)
         said = _answers(text)
@@ -509,30 +508,6 @@ class _Generation:
     def _made_by(self) -> dict[str, Any]:
         made = {"model": self.model.name, "instructions": instructions.VERSION, "seed": self.seed}
         return made if self.checker is self.model else {**made, "checker": self.checker.name}
-
-
-def _reply(model: ChatModel, request: Any, whole: Any) -> Flow[tuple[str, str]]:
-    """Ask until a reply is whole, twice at most; return its text, or why there is none.
-
-    A reply with a part of what was asked for is taken in the end: the rest has no verdict.
-    """
-    text = problem = ""
-    for again in range(_REASKS + 1):
-        asked = replace(request, again=again) if again else request
-        (completion,) = yield [Ask(model, asked, lambda given: _is_kept(given, whole))]
-        problem = completion.problem
-        text = completion.text or text
-        if completion.failure is not None and completion.failure.is_final:
-            return "", problem
-        if completion.failure is None and whole(completion.text):
-            return completion.text, ""
-    if json_values(text):
-        return text, ""
-    return "", problem or "the model's reply holds no JSON"
-
-
-def _is_kept(completion: Completion, whole: Any) -> bool:
-    return completion.failure is None and whole(completion.text)
 
 
 def _questions(text: str) -> list[Mapping[str, Any]]:
@@ -554,16 +529,6 @@ def _answers(text: str) -> dict[int, str]:
         for item in items if isinstance(items, list) else ():
             if isinstance(item, Mapping) and isinstance(item.get("answer"), str):
                 found[item.get("id", 0)] = item["answer"]
-    return found
-
-
-def _verdicts(text: str) -> dict[int, bool]:
-    found: dict[int, bool] = {}
-    for value in json_values(text):
-        items = value.get("contexts") if isinstance(value, Mapping) else None
-        for item in items if isinstance(items, list) else ():
-            if isinstance(item, Mapping) and isinstance(item.get("same"), bool):
-                found[item.get("id", 0)] = item["same"]
     return found
 
 
