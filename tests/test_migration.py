@@ -26,7 +26,7 @@ from fullrecall import (
     Sample,
     SpanRecall,
     TextRecall,
-    datasets,
+    read as datasets,
     evaluate,
 )
 from fullrecall.errors import InputError, ParameterError

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas
 import pytest
 
 from fullrecall import Sample
@@ -56,14 +57,14 @@ class TestCells:
             "retrieved_contexts", "contexts", "documents", "retrieval_context",
             "retrieved_context_ids", "retrieved_ids", "reference_contexts", "expected_texts",
             "reference_context_ids", "expected_ids", "reference_ids", "reference_claims",
-            "reference_entities", "metadata", "ground_truths",
+            "reference_entities", "metadata",
         ],
     )  # fmt: skip
-    @pytest.mark.parametrize("cell", ["d1;d2", "d1", "7", "null", "['a' 'b']", "[a]"])
-    def test_a_list_field_takes_json_only(
+    @pytest.mark.parametrize("cell", ["d 1;d 2", "null", "d1,d2;d3", "['a' 'b']", "[a]", "[... 'a']"])
+    def test_a_list_that_may_mean_another_is_an_error(
         self, write: Write, until_error: UntilError, column: str, cell: str
     ) -> None:
-        """Nothing is guessed: a list in another notation is an error at its line and column.
+        """Nothing is guessed: it is an error at its line and column.
 
         Python's `['a' 'b']`, which pandas writes, would even read as one item `ab`.
         """
@@ -74,14 +75,43 @@ class TestCells:
         assert 'expected a JSON array such as ["a", "b"]' in error.problem
         assert repr(cell) in error.problem
 
+    @pytest.mark.parametrize(
+        ("cell", "ids"),
+        [
+            ("d1", ["d1"]), ("7", ["7"]), ("d1;d2", ["d1", "d2"]), ("d1 | d2", ["d1", "d2"]),
+            ("d1, d2", ["d1", "d2"]), ("['d1', 'd2']", ["d1", "d2"]), ("[1, 2]", ["1", "2"]),
+            ("['a;b']", ["a;b"]), ("[['a', 'b'], ['c']]", [["a", "b"], ["c"]]),
+        ],
+    )  # fmt: skip
+    def test_ids_may_be_separated_or_pythons(self, write: Write, cell: str, ids: list[Any]) -> None:
+        """One kind of separator, no white space within; or a list as Python prints it."""
+        path = write("a.csv", f'id,reference_ids\n1,"{cell}"\n')
+        assert list(read_csv(path)) == [Sample(id="1", reference_context_ids=ids)]
+
+    def test_the_columns_of_ragas_as_pandas_writes_them(self, write: Write) -> None:
+        """`to_csv` prints lists as Python does; a text may have quotes and commas."""
+        rows = [
+            {
+                "user_input": "q", "reference": "r",
+                "reference_contexts": ["It's \"one\", she said.", "two, three"],
+                "retrieved_contexts": ["a\nb"], "synthesizer_name": "single_hop",
+            }
+        ]  # fmt: skip
+        path = write("a.csv", pandas.DataFrame(rows).to_csv(index=False))
+        (sample,) = read_csv(path)
+        assert [group[0].text for group in sample.reference_contexts] == rows[0][
+            "reference_contexts"
+        ]
+        assert sample.retrieved_contexts[0].text == "a\nb"
+
     def test_a_renamed_column_is_judged_by_its_field(
         self, write: Write, until_error: UntilError
     ) -> None:
         """Whether a cell is a list follows from the field, not from the file's name for it."""
-        path = write("a.csv", "gold\nd1\n")
+        path = write("a.csv", "gold\n[d1\n")
         _, error = until_error(read_csv(path, rename={"gold": "reference_ids"}))
         assert error.field == "gold"
-        assert list(read_csv(path, rename={"gold": "reference"})) == [Sample(reference="d1")]
+        assert list(read_csv(path, rename={"gold": "reference"})) == [Sample(reference="[d1")]
 
     def test_a_cell_of_a_megabyte(self, write: Write) -> None:
         """Long contexts do not meet csv's own limit of 131,072 characters."""
@@ -97,7 +127,7 @@ class TestFormat:
         self, write: Write, until_error: UntilError
     ) -> None:
         """A row is named by the line on which it begins, however many lines cells hold."""
-        path = write("a.csv", HEADER + '"q\nq\n\nq",,\n\nr,,d1\n')
+        path = write("a.csv", HEADER + '"q\nq\n\nq",,\n\nr,,[d1\n')
         before, error = until_error(read_csv(path))
         assert before == [Sample(user_input="q\nq\n\nq")]
         assert error.line == 7
@@ -147,7 +177,7 @@ class TestFormat:
             ("q,,\nq,,,x\n", 3, "the row has 4 cells, the header 3"),
             ("q,,\nq\n", 3, "the row has 1 cells, the header 3"),
             ("q,,\nq,a\rb,\n", 3, "bare carriage return"),
-            ('q,,\nq,"[""a"",]",\n', 3, "remove the trailing comma"),
+            ('q,,\nq,"[""a"",,]",\n', 3, "remove the trailing comma"),
             ('q,,\nq,,"{""a"": 1, ""a"": 2}"\n', 3, "'a' occurs twice"),
             ('q,,\nq,,"[1.0]"\n', 3, "1.0 is not an ID"),
         ],

@@ -139,13 +139,17 @@ class TestErrors:
         assert error.line == 2
         assert "a NUL byte" in error.problem
 
-    @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-    def test_foreign_encodings_are_named(
-        self, write: Write, until_error: UntilError, encoding: str
-    ) -> None:
-        """Excel's "Unicode text" is UTF-16: the error says so instead of naming a byte."""
-        _, error = until_error(read_jsonl(write("a.jsonl", GOOD.encode(encoding))))
-        assert f"is {encoding.upper()}: save it as UTF-8" in error.problem
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+    def test_a_byte_order_mark_tells_the_encoding(self, write: Write, encoding: str) -> None:
+        """Excel's "Unicode text" is UTF-16; packed, too."""
+        content = GOOD.encode(encoding)
+        assert list(read_jsonl(write("a.jsonl", content))) == [GOOD_SAMPLE]
+        assert list(read_jsonl(write("b.jsonl.gz", gzip.compress(content)))) == [GOOD_SAMPLE]
+
+    def test_damaged_utf_16_is_named(self, write: Write, until_error: UntilError) -> None:
+        """Half a character at the end."""
+        _, error = until_error(read_jsonl(write("a.jsonl", GOOD.encode("utf-16")[:-1])))
+        assert "is damaged UTF-16" in error.problem
 
     def test_truncated_gzip(self, write: Write, until_error: UntilError) -> None:
         """What was unpacked before the cut is yielded, and the cut is no silent end."""

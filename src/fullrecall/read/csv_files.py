@@ -8,9 +8,7 @@ from contextlib import closing
 from itertools import chain
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.identifiers import shown
-from fullrecall.read.rows import FIELDS, Columns, Rename, in_file, to_samples
-from fullrecall.read.strict_json import parsed
+from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
 from fullrecall.read.text_files import (
     MAX_LINE_BYTES,
     FilePath,
@@ -21,30 +19,21 @@ from fullrecall.read.text_files import (
 )
 from fullrecall.sample import Sample
 
-_LIST_FIELDS = {
-    "retrieved_contexts",
-    "retrieved_context_ids",
-    "reference_contexts",
-    "reference_context_ids",
-    "reference_claims",
-    "reference_entities",
-    "metadata",
-}
-# ragas's old `ground_truths` means one text to `Sample`, but was a list wherever it was written.
-_LIST_NAMES = {name for name, field in FIELDS.items() if field in _LIST_FIELDS} | {"ground_truths"}
-
 
 def read_csv(
     path: FilePath,
     *,
     rename: Rename | None = None,
+    id_key: IdKey | None = None,
     delimiter: str | None = None,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Sample]:
     """Return the samples of a CSV file with a header, one at a time.
 
     A cell of a list field (`retrieved_contexts`, `reference_context_ids`, …) is a JSON array or
-    object; an empty cell is not given, which is not the same as `[]`. `delimiter` is a comma
+    object, or a list as Python prints it, if no item can be lost; IDs may also be separated by
+    one of `;`, `|`, a comma or a line break. An empty cell is not given, which is not the same as
+    `[]`. `delimiter` is a comma
     unless given, or a tab for a `.tsv`; a header without a comma but with tabs or semicolons
     tells its own. The file is UTF-8, with or without a byte order mark, and may be gzipped.
     Raises `InputError` with the number of the line on which the row begins.
@@ -52,7 +41,7 @@ def read_csv(
     check_limit(max_line_bytes)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ParameterError(f"delimiter must be one character, got {delimiter!r}")
-    name, columns = existing_file(path), Columns(rename)
+    name, columns = existing_file(path), Columns(rename, id_key=id_key, lists_are_texts=True)
     if delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
         delimiter = "\t"
     rows = _csv_rows(name, columns, delimiter, max_line_bytes)
@@ -70,7 +59,6 @@ def _csv_rows(
                 columns.check_header(header)
             except InputError as error:
                 raise error.at(line=line) from None
-        in_lists = {column for column in header if columns.field(column) in _LIST_NAMES}
         for line, cells in records:
             if not any(cell.strip() for cell in cells):
                 continue  # spreadsheets leave rows of bare delimiters at the end
@@ -80,13 +68,9 @@ def _csv_rows(
                     "hold the delimiter or a line break",
                     line=line,
                 )
-            try:
-                row = {
-                    column: _csv_cell(column, cell, is_list=column in in_lists)
-                    for column, cell in zip(header, cells, strict=True)
-                }
-            except InputError as error:
-                raise error.at(line=line) from None
+            row: dict[str, object] = {
+                column: cell for column, cell in zip(header, cells, strict=True) if cell.strip()
+            }
             yield line, row
 
 
@@ -138,24 +122,3 @@ def _csv_problem(error: csv.Error) -> str:
     if "new-line character" in problem:
         return "not CSV: a bare carriage return outside quotes: save it with line feeds"
     return f'not CSV: {problem} (a quote inside a quoted cell is doubled, "")'
-
-
-def _csv_cell(column: str, cell: str, *, is_list: bool) -> object:
-    if not cell.strip():
-        return None
-    if not is_list:
-        return cell
-    text = cell.strip()
-    meant = f'{column}: expected a JSON array such as ["a", "b"], got {shown(cell)}'
-    if text[0] not in "[{":
-        raise InputError(f"{meant}: write the list as JSON", field=column)
-    try:
-        return parsed(text)
-    except InputError as error:
-        hint = ""
-        if error.problem.startswith("not JSON"):
-            hint = (
-                "; to_csv of pandas and ragas writes Python's notation, which can lose items: "
-                "write each list with json.dumps, or save JSON Lines or Parquet"
-            )
-        raise InputError(f"{meant}: {error.problem}{hint}", field=column) from None

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.read.rows import Rename
+from fullrecall.read.beir import is_beir, read_beir, read_qrels
+from fullrecall.read.rows import IdKey, Rename, in_file
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import (
     STANDARD_INPUT,
@@ -25,7 +26,9 @@ from fullrecall.traces.sources import RESOURCE_SPANS, is_span_row
 
 
 class _Reader(Protocol):
-    def __call__(self, path: FilePath, /, *, rename: Rename | None = None) -> Iterator[Sample]: ...
+    def __call__(
+        self, path: FilePath, /, *, rename: Rename | None = None, id_key: IdKey | None = None
+    ) -> Iterator[Sample]: ...
 
 
 _READERS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -47,13 +50,17 @@ def read(
     *,
     format: str | None = None,  # noqa: A002 - what it is; nothing here formats
     rename: Rename | None = None,
+    id_key: IdKey | None = None,
 ) -> Iterator[Sample]:
     """Return the samples of a file, by the reader that its name's ending asks for.
 
     The endings are `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` and `.parquet`, all but the last
     also with `.gz`; `format` is one of them without the dot and overrides. A `.json` file holds
-    an array of rows or one of LlamaIndex's data sets. `rename` maps the file's columns to fields
-    (`{"their_column": "our_field", "junk": None}`; None leaves the column out). A file of spans
+    an array of rows, one of LlamaIndex's data sets, or SQuAD. Rows of ragas, LangSmith, deepeval,
+    HotpotQA and SQuAD are known by their columns. A folder is BEIR's or MTEB's: `queries` and
+    `qrels` (`format="test"` names another split). `format="trec"` reads qrels alone. `id_key` is
+    where a retrieved context has its ID: a dotted path or a function of it. `rename` maps the
+    file's columns to fields (`{"their_column": "our_field", "junk": None}`; None leaves the column out). A file of spans
     (OTLP JSON, Phoenix, MLflow) is read as `read_spans` does, known by how it begins or by
     `format="spans"`. Of a saved report, a file or a directory, the samples are read. The path `-`
     is standard input, as JSON Lines unless `format` says otherwise.
@@ -61,6 +68,11 @@ def read(
     Raises `InputError` where the file cannot be read, `ReportError` for a report that cannot be,
     and `ParameterError` for an unknown format.
     """
+    folder = Path(os.fsdecode(path))
+    if folder.is_dir() and is_beir(folder):
+        return in_file(str(folder), read_beir(folder, format or "test"))
+    if format == "trec":
+        return in_file(os.fsdecode(path), read_qrels(path))
     if format is not None and format not in (*_READERS, _SPANS):
         formats = ", ".join((*_READERS, _SPANS))
         raise ParameterError(f"format must be one of {formats}, got {format!r}")
@@ -90,7 +102,7 @@ def read(
         from fullrecall.read.traces import read_spans
 
         return read_spans(name)
-    return _reader(ending)(name, rename=rename)
+    return _reader(ending)(name, rename=rename, id_key=id_key)
 
 
 def _reader(ending: str) -> _Reader:

@@ -9,21 +9,25 @@ from typing import Any, cast
 from fullrecall.dataframes import frame_rows, is_frame
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
-from fullrecall.read.rows import Columns, Rename, to_samples
+from fullrecall.read.rows import Columns, IdKey, Rename, to_samples
 from fullrecall.sample import Sample
 
 
-def from_rows(rows: Iterable[Any], *, rename: Rename | None = None) -> Iterator[Sample]:
+def from_rows(
+    rows: Iterable[Any], *, rename: Rename | None = None, id_key: IdKey | None = None
+) -> Iterator[Sample]:
     """Return the samples of any iterable of rows, one at a time.
 
     `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
     library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
     collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
     `Testset`. Columns bear the names that `Sample` takes, or get them by
-    `rename={"theirs": "ours", "junk": None}`. None, NaN, NA and NaT cells are not given. Raises
-    `InputError` with the row's number (from 1).
+    `rename={"theirs": "ours", "junk": None}`. Usual names are known in any case, and rows of
+    LangSmith, HotpotQA, SQuAD and deepeval by their columns. `id_key` is where a retrieved context
+    has its ID: a dotted path ("metadata.source") or a function of it. None, NaN, NA and NaT cells
+    are not given. Raises `InputError` with the row's number (from 1).
     """
-    columns = Columns(rename)
+    columns = Columns(rename, id_key=id_key, lists_are_texts=is_frame(rows))
     cell = without_gaps if _is_hugging_face(rows) or is_frame(rows) else _plain
     samples = to_samples(enumerate(rows_of(rows), start=1), columns, cell=cell)
     return _explained(samples) if _package(rows) == "dask" else samples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
@@ -12,7 +13,7 @@ from fullrecall.read.llama_index import (
     from_embedding_qa,
     from_labelled_rag,
 )
-from fullrecall.read.rows import FIELDS, Columns, Rename, in_file, to_samples
+from fullrecall.read.rows import FIELDS, Columns, IdKey, Rename, in_file, to_samples
 from fullrecall.read.strict_json import array_items, parsed
 from fullrecall.read.text_files import FilePath, existing_file, whole_text
 from fullrecall.sample import Sample
@@ -24,14 +25,16 @@ _COLUMNS = (
 )
 
 
-def read_json(path: FilePath, *, rename: Rename | None = None) -> Iterator[Sample]:
+def read_json(
+    path: FilePath, *, rename: Rename | None = None, id_key: IdKey | None = None
+) -> Iterator[Sample]:
     """Return the samples of a JSON file; its text, not its rows, comes into memory at once.
 
     The file holds an array of objects, or LlamaIndex's EmbeddingQA or LabelledRag object, whose
     names are fixed (`rename` is refused). Raises `InputError` with the line on which the row
     begins.
     """
-    name, columns = existing_file(path), Columns(rename)
+    name, columns = existing_file(path), Columns(rename, id_key=id_key)
     return in_file(name, _samples(name, columns, renamed=bool(rename)))
 
 
@@ -48,11 +51,22 @@ def _samples(path: str, columns: Columns, *, renamed: bool) -> Iterator[Sample]:
         convert = from_embedding_qa
     elif isinstance(found, dict) and isinstance(found.get(LABELLED_RAG_KEY), list):
         convert = from_labelled_rag
+    elif isinstance(found, dict) and isinstance(found.get("data"), list):
+        yield from to_samples(enumerate(_squad_rows(found["data"]), start=1), columns)
+        return
     else:
         raise InputError(_not_samples(found))
     if renamed:
         raise InputError("rename is for an array of rows, and this is a LlamaIndex data set")
     yield from convert(found)
+
+
+def _squad_rows(data: list[Any]) -> Iterator[object]:
+    """Yield the questions of SQuAD's file, each with its paragraph."""
+    for article in data:
+        for paragraph in article.get("paragraphs", ()) if isinstance(article, dict) else ():
+            for asked in paragraph.get("qas", ()):
+                yield {**asked, "context": paragraph.get("context"), "title": article.get("title")}
 
 
 def _objects(text: str) -> Iterator[tuple[int, object]]:

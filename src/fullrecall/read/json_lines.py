@@ -13,7 +13,7 @@ from typing import Any
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
 from fullrecall.read.frames import from_rows
-from fullrecall.read.rows import Columns, Rename, in_file, to_samples
+from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
 from fullrecall.read.strict_json import parsed
 from fullrecall.read.text_files import (
     MAX_LINE_BYTES,
@@ -26,7 +26,11 @@ from fullrecall.sample import Sample
 
 
 def read_jsonl(
-    path: FilePath, *, rename: Rename | None = None, max_line_bytes: int = MAX_LINE_BYTES
+    path: FilePath,
+    *,
+    rename: Rename | None = None,
+    id_key: IdKey | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Sample]:
     """Return the samples of a JSON Lines file: one object per line, blank lines skipped.
 
@@ -36,7 +40,7 @@ def read_jsonl(
     the line's number.
     """
     check_limit(max_line_bytes)
-    name, columns = existing_file(path), Columns(rename)
+    name, columns = existing_file(path), Columns(rename, id_key=id_key)
     return in_file(name, to_samples(json_lines(name, max_line_bytes), columns))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from fullrecall.dataframes import map_cell
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
 from fullrecall.read.frames import without_gaps
-from fullrecall.read.rows import Columns, Rename, in_file, to_samples
+from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
 from fullrecall.read.text_files import STANDARD_INPUT, FilePath, existing_file
 from fullrecall.sample import Sample
 
@@ -20,7 +20,11 @@ _OPENING = Lock()
 
 
 def read_parquet(
-    path: FilePath, *, rename: Rename | None = None, batch_size: int = 256
+    path: FilePath,
+    *,
+    rename: Rename | None = None,
+    id_key: IdKey | None = None,
+    batch_size: int = 256,
 ) -> Iterator[Sample]:
     """Return the samples of a Parquet file, `batch_size` rows in memory at a time.
 
@@ -30,7 +34,7 @@ def read_parquet(
     if batch_size < 1:
         raise ParameterError(f"batch_size must be at least 1, got {batch_size!r}")
     _check_pyarrow()
-    name, columns = existing_file(path), Columns(rename)
+    name, columns = existing_file(path), Columns(rename, id_key=id_key)
     if name == STANDARD_INPUT:
         raise InputError("cannot be Parquet, which is not read in order: name a file", path=name)
     rows = parquet_rows(name, columns, batch_size)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -20,6 +21,9 @@ FilePath: TypeAlias = str | os.PathLike[str]
 
 STANDARD_INPUT = "-"
 """The name under which a text is read from standard input."""
+
+MAX_TEXT_BYTES = 512 * 2**20
+"""The longest text that comes into memory as a whole: a JSON array, a file in UTF-16."""
 
 MAX_LINE_BYTES = 64 * 2**20
 """The longest line, or CSV record, that is read unless the caller allows more."""
@@ -42,6 +46,9 @@ def existing_file(path: FilePath) -> str:
         raise InputError("is a directory: name one file in it", path=name)
     if not Path(name).exists():
         raise InputError("no such file", path=name)
+    mode = Path(name).stat().st_mode
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode):
+        raise InputError("is a device, which may never end: name a file or a pipe", path=name)
     return name
 
 
@@ -79,7 +86,7 @@ def first_line(path: str) -> str:
 def whole_text(path: str) -> str:
     """Return all text of a UTF-8 file; raise `InputError` where it cannot be read."""
     with _opened(path) as file:
-        return _decoded(_read(file, -1, None), 1, 0)
+        return _decoded(_whole(file), 1, 0)
 
 
 def too_long(max_line_bytes: int, line: int) -> InputError:
@@ -98,9 +105,37 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         # By content, not by name: browsers unpack `.gz` downloads and leave the name as it was.
         if raw.peek(2)[:2] == _GZIP_MARK:
             with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield cast("BinaryIO", unpacked)
+                yield _as_utf8(BufferedReader(cast("Any", unpacked)))
         else:
-            yield raw
+            yield _as_utf8(raw)
+
+
+def _as_utf8(file: BufferedReader) -> BinaryIO:
+    """Return a file as UTF-8: what begins with the mark of UTF-16 or UTF-32 is turned into it."""
+    try:
+        begun = file.peek(4)[:4]
+    except EOFError:
+        return file  # whoever reads it says where it ends
+    except (OSError, zlib.error) as error:
+        raise InputError(f"cannot be read: {error}", line=1) from error
+    encoding = next((own for mark, own in _FOREIGN_MARKS if begun.startswith(mark)), None)
+    if encoding is None:
+        return file
+    try:
+        return BytesIO(_whole(file).decode(encoding).encode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"is damaged {encoding}: {error.reason} at byte {error.start}") from None
+
+
+def _whole(file: BinaryIO) -> bytes:
+    """Return all of a file; raise `InputError` where it outgrows the limit."""
+    found = _read(file, MAX_TEXT_BYTES + 1, None, whole=True)
+    if len(found) > MAX_TEXT_BYTES:
+        raise InputError(
+            f"holds more than {MAX_TEXT_BYTES >> 20:,} MiB as one text, unpacked: save it as JSON "
+            "Lines or Parquet, which are read row by row"
+        )
+    return found
 
 
 def _file(path: str) -> BufferedReader:
@@ -124,10 +159,10 @@ def _standard_input() -> Iterator[BufferedReader]:
             raw.detach()
 
 
-def _read(file: BinaryIO, size: int, line: int | None) -> bytes:
-    """Return the next line, cut at `size` bytes; the whole file where `size` is negative."""
+def _read(file: BinaryIO, size: int, line: int | None, *, whole: bool = False) -> bytes:
+    """Return the next line, or the whole file, cut at `size` bytes."""
     try:
-        return file.read() if size < 0 else file.readline(size)
+        return file.read(size) if whole else file.readline(size)
     except EOFError as error:
         problem = "the gzip data end in the middle: the file is truncated, fetch it again"
         raise InputError(problem, line=line) from error
@@ -137,10 +172,6 @@ def _read(file: BinaryIO, size: int, line: int | None) -> bytes:
 
 def _decoded(raw: bytes, line: int, offset: int) -> str:
     """Return the text of `raw`, which begins at `line` and at byte `offset` of the file."""
-    if offset == 0:
-        for mark, encoding in _FOREIGN_MARKS:
-            if raw.startswith(mark):
-                raise InputError(f"is {encoding}: save it as UTF-8")
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

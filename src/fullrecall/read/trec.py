@@ -52,7 +52,7 @@ def read_trec(qrels: FilePath, run: FilePath, *, order: RunOrder = "score") -> I
 
 
 def _samples(qrels: str, run: str, order: RunOrder) -> Iterator[Sample]:
-    judged = _read_qrels(qrels)
+    judged = judgments(qrels)
     rankings = _read_run(run, order)
     _check_ranks(rankings, run, order)
     for query, grades in judged.items():
@@ -156,7 +156,8 @@ class _Ranking:
         )
 
 
-def _read_qrels(path: str) -> dict[str, dict[str, float]]:
+def judgments(path: str) -> dict[str, dict[str, float]]:
+    """Return the grade of each document that a file judges, by query."""
     judged: dict[str, dict[str, float]] = {}
     beir = False
     with closing(_lines(path)) as lines:
