@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas
+import pandas as pd
 import pytest
 
 from fullrecall import Sample
@@ -60,7 +60,9 @@ class TestCells:
             "reference_entities", "metadata",
         ],
     )  # fmt: skip
-    @pytest.mark.parametrize("cell", ["d 1;d 2", "null", "d1,d2;d3", "['a' 'b']", "[a]", "[... 'a']"])
+    @pytest.mark.parametrize(
+        "cell", ["d 1;d 2", "null", "d1,d2;d3", "['a' 'b']", "[a]", "[... 'a']"]
+    )
     def test_a_list_that_may_mean_another_is_an_error(
         self, write: Write, until_error: UntilError, column: str, cell: str
     ) -> None:
@@ -97,7 +99,7 @@ class TestCells:
                 "retrieved_contexts": ["a\nb"], "synthesizer_name": "single_hop",
             }
         ]  # fmt: skip
-        path = write("a.csv", pandas.DataFrame(rows).to_csv(index=False))
+        path = write("a.csv", pd.DataFrame(rows).to_csv(index=False))
         (sample,) = read_csv(path)
         assert [group[0].text for group in sample.reference_contexts] == rows[0][
             "reference_contexts"
@@ -177,7 +179,7 @@ class TestFormat:
             ("q,,\nq,,,x\n", 3, "the row has 4 cells, the header 3"),
             ("q,,\nq\n", 3, "the row has 1 cells, the header 3"),
             ("q,,\nq,a\rb,\n", 3, "bare carriage return"),
-            ('q,,\nq,"[""a"",,]",\n', 3, "remove the trailing comma"),
+            ('q,,\nq,"[""a"",,]",\n', 3, "Expecting value"),
             ('q,,\nq,,"{""a"": 1, ""a"": 2}"\n', 3, "'a' occurs twice"),
             ('q,,\nq,,"[1.0]"\n', 3, "1.0 is not an ID"),
         ],

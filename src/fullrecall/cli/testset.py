@@ -1,4 +1,4 @@
-"""`fullrecall testset generate`, `check`, `complete`, `review`, `follow`."""
+"""`fullrecall testset generate`, `check`, `complete`, `review`, `follow`, `export`."""
 
 from __future__ import annotations
 
@@ -81,6 +81,14 @@ print what the review proves.
 Examples:
   fullrecall testset review set.jsonl --documents docs/ -o review.html
   fullrecall testset review set.jsonl --apply review.json -o reviewed.jsonl
+"""
+
+EXPORT_HELP = """\
+Write a set as another tool has it, and print what that form cannot hold.
+
+Examples:
+  fullrecall testset export set.jsonl --format ragas -o ragas.jsonl
+  fullrecall testset export set.jsonl --format beir --documents docs/ -o beir/
 """
 
 FOLLOW_HELP = """\
@@ -477,6 +485,44 @@ def follow(
         if table is not None:
             done.to_csv(table)
     _say(str(done), f"{counted(count, 'sample')} written to {output}.")
+
+
+@app.command(cls=Command, help=EXPORT_HELP)
+def export(
+    samples: _Set,
+    *,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="ragas, langsmith, deepeval, beir, mteb, hotpotqa, squad, trec, …",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="PATH", show_default=False, help="Write it here."),
+    ],
+    documents: Annotated[
+        Path | None,
+        typer.Option(metavar="DOCUMENTS", show_default=False, help="The texts, by their IDs."),
+    ] = None,
+    first: Annotated[
+        bool, typer.Option("--first", help="Keep the first of alternatives alone.")
+    ] = False,
+) -> None:
+    """Write a set in another form; see `EXPORT_HELP`."""
+    from fullrecall.read import documents_of, read
+    from fullrecall.read import write as written
+
+    if output.exists():
+        raise typer.BadParameter(f"{output} exists: name another file", param_hint="--output")
+    with _explained():
+        texts = documents_of(documents) if documents is not None else ()
+        alternatives: Any = "first" if first else "all"
+        made = written(read(samples), form, output, documents=texts, alternatives=alternatives)
+    _say(str(made), f"Written to {output}.")
 
 
 def _say(*lines: str) -> None:

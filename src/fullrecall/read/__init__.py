@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from fullrecall.read.qrels_run import from_qrels_run
     from fullrecall.read.traces import from_spans, read_spans, with_references
     from fullrecall.read.trec import read_trec
+    from fullrecall.read.writing import Written, write
 
 __all__ = [
     "Document",
     "Documents",
+    "Written",
     "documents_of",
     "from_embedding_qa",
     "from_labelled_rag",
@@ -52,10 +54,13 @@ __all__ = [
     "read_spans",
     "read_trec",
     "with_references",
+    "write",
     "write_jsonl",
 ]
 
 _MODULES = {
+    "Written": "writing",
+    "write": "writing",
     "Document": "documents",
     "Documents": "documents",
     "documents_of": "documents",

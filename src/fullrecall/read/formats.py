@@ -60,19 +60,17 @@ def read(
     HotpotQA and SQuAD are known by their columns. A folder is BEIR's or MTEB's: `queries` and
     `qrels` (`format="test"` names another split). `format="trec"` reads qrels alone. `id_key` is
     where a retrieved context has its ID: a dotted path or a function of it. `rename` maps the
-    file's columns to fields (`{"their_column": "our_field", "junk": None}`; None leaves the column out). A file of spans
-    (OTLP JSON, Phoenix, MLflow) is read as `read_spans` does, known by how it begins or by
-    `format="spans"`. Of a saved report, a file or a directory, the samples are read. The path `-`
-    is standard input, as JSON Lines unless `format` says otherwise.
+    file's columns to fields (`{"their_column": "our_field", "junk": None}`; None leaves the column
+    out). A file of spans (OTLP JSON, Phoenix, MLflow) is read as `read_spans` does, known by how
+    it begins or by `format="spans"`. Of a saved report, a file or a directory, the samples are
+    read. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError` where the file cannot be read, `ReportError` for a report that cannot be,
     and `ParameterError` for an unknown format.
     """
-    folder = Path(os.fsdecode(path))
-    if folder.is_dir() and is_beir(folder):
-        return in_file(str(folder), read_beir(folder, format or "test"))
-    if format == "trec":
-        return in_file(os.fsdecode(path), read_qrels(path))
+    judged = _judged(os.fsdecode(path), format)
+    if judged is not None:
+        return judged
     if format is not None and format not in (*_READERS, _SPANS):
         formats = ", ".join((*_READERS, _SPANS))
         raise ParameterError(f"format must be one of {formats}, got {format!r}")
@@ -103,6 +101,15 @@ def read(
 
         return read_spans(name)
     return _reader(ending)(name, rename=rename, id_key=id_key)
+
+
+def _judged(path: str, form: str | None) -> Iterator[Sample] | None:
+    """Return the questions of a folder of BEIR's, or of qrels; None for any other file."""
+    if form == "trec":
+        return in_file(path, read_qrels(path))
+    if Path(path).is_dir() and is_beir(Path(path)):
+        return in_file(path, read_beir(Path(path), form or "test"))
+    return None
 
 
 def _reader(ending: str) -> _Reader:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from fullrecall.testset.completion import acomplete, complete
     from fullrecall.testset.content import Problem
     from fullrecall.testset.draft import Defect, Draft
-    from fullrecall.testset.exports import Exported, export
     from fullrecall.testset.following import Followed, FollowedLabel, LabelStatus, anchor, follow
     from fullrecall.testset.gain import Unjudged, unjudged
     from fullrecall.testset.generation import TestSet, agenerate, generate
@@ -25,7 +24,6 @@ __all__ = [
     "CompletedSet",
     "Defect",
     "Draft",
-    "Exported",
     "Followed",
     "FollowedLabel",
     "Issue",
@@ -41,7 +39,6 @@ __all__ = [
     "apply_review",
     "check",
     "complete",
-    "export",
     "follow",
     "generate",
     "lower_bound",
@@ -60,7 +57,6 @@ _MODULES = {
     "CompletedSet": "completed",
     "Defect": "draft",
     "Draft": "draft",
-    "Exported": "exports",
     "Issue": "audit",
     "PairToLabel": "pair_labels",
     "Problem": "content",
@@ -72,7 +68,6 @@ _MODULES = {
     "apply_review": "review",
     "check": "audit",
     "complete": "completion",
-    "export": "exports",
     "generate": "generation",
     "lower_bound": "acceptance",
     "reviews_needed": "acceptance",

@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from fullrecall.context import Context, ContextLike, as_context
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
-from fullrecall.evaluation.run import SampleLike, as_samples
+from fullrecall.read.forms import FORMS, set_at
+from fullrecall.read.frames import from_rows
 from fullrecall.report.exports import written
 from fullrecall.sample import Sample
 
@@ -19,7 +20,7 @@ Alternatives: TypeAlias = Literal["all", "first"]
 
 
 @dataclass(frozen=True)
-class Exported:
+class Written:
     """What was made, and what of the test set it does not say.
 
     `value` is the plain data: rows, or one object. `notes` are empty where nothing was lost.
@@ -58,6 +59,12 @@ class _Set:
     def _taken(self, group: Sequence[Any]) -> Sequence[Any]:
         return group if self.alternatives == "all" else group[:1]
 
+    def text(self, name: str, sample: str) -> str:
+        """Return the text of a document; raise `InputError` where there is none."""
+        if name not in self.texts:
+            raise InputError(f"sample {sample}: no text of {name!r}: pass documents=, with all")
+        return self.texts[name]
+
     def name(self, number: int, sample: Sample) -> str:
         """Return the sample's ID, or its number."""
         return sample.id or f"q{number}"
@@ -93,17 +100,29 @@ class _Set:
         return notes
 
 
-def _ragas(given: _Set) -> tuple[Any, list[str]]:
-    rows = [
-        {
-            "user_input": sample.user_input,
-            "reference": sample.reference,
-            "reference_contexts": given.contexts(sample),
-            "reference_context_ids": list(given.ids(sample)),
-        }
-        for sample in given.samples
-    ]
-    return rows, given.notes(ids=True, contexts=True)
+def _rows(name: str) -> Callable[[_Set], tuple[Any, list[str]]]:
+    """Return what writes the rows of a form, by the table of fields that also reads them."""
+    form = FORMS[name]
+
+    def written(given: _Set) -> tuple[Any, list[str]]:
+        rows = []
+        for number, sample in given.numbered():
+            values = {
+                "id": number,
+                "group": sample.group,
+                "user_input": sample.user_input,
+                "reference": sample.reference,
+                "reference_contexts": given.contexts(sample),
+                "reference_context_ids": list(given.ids(sample)),
+            }
+            row: dict[str, Any] = {}
+            for ours, path in form.fields.items():
+                if ours in values:
+                    set_at(row, path, values[ours])
+            rows.append(row)
+        return rows, given.notes(ids="reference_context_ids" in form.fields, contexts=True)
+
+    return written
 
 
 def _embedding_qa(given: _Set) -> tuple[Any, list[str]]:
@@ -111,32 +130,20 @@ def _embedding_qa(given: _Set) -> tuple[Any, list[str]]:
     for name, sample in given.numbered():
         queries[name] = sample.user_input
         relevant[name] = list(given.ids(sample))
-        for reference in sample.reference_context_ids or ():
-            missing = [one for one in given._taken(reference.any_of) if one not in corpus]  # noqa: SLF001
-            if missing:
-                raise InputError(
-                    f"sample {name}: no text of {missing[0]!r}: pass documents=, with all of them"
-                )
+        corpus |= {one: given.text(one, name) for one in given.ids(sample)}
     value = {"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}
     return value, [*given.notes(ids=True, contexts=False), *_answers_left_out(given)]
 
 
 def _labelled_rag(given: _Set) -> tuple[Any, list[str]]:
     by = {"model_name": "", "type": "ai"}
-    examples = [
-        {
-            "query": sample.user_input,
-            "query_by": _writer(sample) or by,
-            "reference_contexts": given.contexts(sample),
-            "reference_answer": sample.reference or "",
-            "reference_answer_by": _writer(sample) or by,
-        }
-        for sample in given.samples
-    ]
-    notes = given.notes(ids=False, contexts=True)
+    rows, notes = _rows("labelled_rag")(given)
+    for row, sample in zip(rows, given.samples, strict=True):
+        row["reference_answer"] = row["reference_answer"] or ""
+        row |= {"query_by": _writer(sample) or by, "reference_answer_by": _writer(sample) or by}
     if any(sample.reference_context_ids for sample in given.samples):
         notes.append("reference IDs are left out: recall is by text there")
-    return {"examples": examples}, notes
+    return {"examples": rows}, notes
 
 
 def _writer(sample: Sample) -> dict[str, str] | None:
@@ -148,8 +155,7 @@ def _writer(sample: Sample) -> dict[str, str] | None:
 def _langsmith(given: _Set) -> tuple[Any, list[str]]:
     rows = []
     for name, sample in given.numbered():
-        plain = sample.to_dict()
-        kept = {n: v for n, v in plain.items() if n.startswith("reference")}
+        kept = {n: v for n, v in sample.to_dict().items() if n.startswith("reference")}
         extra = {"id": name, "group": sample.group, **sample.metadata}
         metadata = {key: value for key, value in extra.items() if value is not None}
         rows.append(
@@ -159,17 +165,45 @@ def _langsmith(given: _Set) -> tuple[Any, list[str]]:
 
 
 def _deepeval(given: _Set) -> tuple[Any, list[str]]:
-    rows = [
-        {
-            "input": sample.user_input,
-            "expected_output": sample.reference,
-            "context": given.contexts(sample) or None,
-            "source_file": next(iter(given.ids(sample)), None),
-            "additional_metadata": {"id": name, **sample.metadata},
-        }
-        for name, sample in given.numbered()
-    ]
-    return rows, given.notes(ids=False, contexts=True)
+    rows, notes = _rows("deepeval")(given)
+    for row, (name, sample) in zip(rows, given.numbered(), strict=True):
+        del row["name"]
+        row["source_file"] = next(iter(given.ids(sample)), None)
+        row["additional_metadata"] = {"id": name, **sample.metadata}
+    return rows, notes
+
+
+def _hotpotqa(given: _Set) -> tuple[Any, list[str]]:
+    """Return questions with their documents as pages of one sentence each."""
+    rows, _ = _rows("hotpotqa")(given)
+    for row, (name, sample) in zip(rows, given.numbered(), strict=True):
+        titles = list(given.ids(sample))
+        row["supporting_facts"] = [[title, 0] for title in titles]
+        row["context"] = [[title, [given.text(title, name)]] for title in titles]
+    notes = given.notes(ids=True, contexts=False)
+    return rows, [*notes, "each document is one page of one sentence"]
+
+
+def _squad(given: _Set) -> tuple[Any, list[str]]:
+    """Return a question with its paragraph, and where the quote stands in it."""
+    rows, _ = _rows("squad")(given)
+    several = 0
+    for row, (name, sample) in zip(rows, given.numbered(), strict=True):
+        ids, quotes = list(given.ids(sample)), given.contexts(sample)
+        several += len(ids) > 1
+        paragraph = given.text(ids[0], name) if ids else next(iter(quotes), "")
+        answer = sample.reference or ""
+        at = max(0, paragraph.find(answer))
+        is_there = bool(answer) and answer in paragraph
+        row["context"] = paragraph
+        row["answers"] = {"text": [answer], "answer_start": [at]} if is_there else (
+            {"text": quotes[:1] or [paragraph], "answer_start": [0]} if paragraph else
+            {"text": [], "answer_start": []}
+        )  # fmt: skip
+    notes = given.notes(ids=True, contexts=False)
+    if several:
+        notes.append(f"{several:,} samples have several references: the first alone is there")
+    return rows, notes
 
 
 def _beir(given: _Set) -> tuple[Any, list[str]]:
@@ -182,6 +216,14 @@ def _beir(given: _Set) -> tuple[Any, list[str]]:
     if not corpus:
         notes.append("corpus.jsonl is empty: pass documents= to fill it")
     return value, [*notes, *_answers_left_out(given)]
+
+
+def _mteb(given: _Set) -> tuple[Any, list[str]]:
+    value, notes = _beir(given)
+    judged = [
+        {"query-id": name, "corpus-id": one, "score": grade} for name, one, grade in _judged(given)
+    ]
+    return {**value, "qrels": judged}, notes
 
 
 def _trec(given: _Set) -> tuple[Any, list[str]]:
@@ -205,7 +247,7 @@ def _answers_left_out(given: _Set) -> list[str]:
 
 
 def _own_rows(given: _Set) -> tuple[Any, list[str]]:
-    """Return rows of one form, as columns need it, which `fullrecall.read` reads back."""
+    """Return rows of one form, as columns need it, which `read` reads back."""
     rows = []
     for name, sample in given.numbered():
         plain = {"id": name, **sample.to_dict()}
@@ -224,36 +266,43 @@ def _own_rows(given: _Set) -> tuple[Any, list[str]]:
 
 
 _FORMATS: Mapping[str, Callable[[_Set], tuple[Any, list[str]]]] = {
-    "ragas": _ragas,
+    "ragas": _rows("ragas"),
     "embedding_qa": _embedding_qa,
     "labelled_rag": _labelled_rag,
     "langsmith": _langsmith,
     "deepeval": _deepeval,
+    "hotpotqa": _hotpotqa,
+    "squad": _squad,
     "beir": _beir,
+    "mteb": _mteb,
     "trec": _trec,
     "hugging_face": _own_rows,
     "parquet": _own_rows,
 }
 
 FORMATS = tuple(_FORMATS)
-"""The formats that `export` knows."""
+"""The formats that `write` knows."""
 
 
-def export(
-    samples: Iterable[SampleLike],
+def write(
+    samples: Iterable[Sample | Mapping[str, Any]],
     format: str,  # noqa: A002 - the format's name
     path: str | Path | None = None,
     *,
     documents: Iterable[ContextLike] = (),
     alternatives: Alternatives = "all",
-) -> Exported:
+) -> Written:
     """Return samples as another tool has them, and write them to `path` if there is one.
+
+    `read` reads all of these files back but TREC's, which have no questions.
 
     - "ragas": rows of `user_input`, `reference`, `reference_contexts`, `reference_context_ids`.
     - "embedding_qa", "labelled_rag": LlamaIndex's two data sets as JSON.
     - "langsmith": rows of `inputs`, `outputs`, `metadata`, with all references.
     - "deepeval": goldens as JSON rows.
-    - "beir": a folder with corpus.jsonl, queries.jsonl, qrels/test.tsv. "trec": qrels.
+    - "hotpotqa", "squad": rows with the documents' texts.
+    - "beir", "mteb": a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv or .jsonl.
+      "trec": qrels.
     - "hugging_face": a `datasets.Dataset`, saved to the folder `path`. "parquet": a file.
 
     `documents` are texts by ID: the corpus, where a format holds it. No format but LangSmith's
@@ -270,10 +319,10 @@ def export(
     for item in documents:
         context = item if isinstance(item, Context) else _as_context(item)
         texts[str(context.id)] = context.text or ""
-    value, notes = _FORMATS[format](_Set(list(as_samples(samples)), alternatives, texts))
+    value, notes = _FORMATS[format](_Set(list(from_rows(samples)), alternatives, texts))
     if format == "hugging_face":
         value = _dataset(value)
-    made = Exported(format, value, tuple(notes))
+    made = Written(format, value, tuple(notes))
     if path is not None:
         _write(made, Path(path))
     return made
@@ -293,7 +342,7 @@ def _dataset(rows: Sequence[Mapping[str, Any]]) -> Any:
     return Dataset.from_list(list(rows))
 
 
-def _write(made: Exported, path: Path) -> None:
+def _write(made: Written, path: Path) -> None:
     if made.format == "hugging_face":
         made.value.save_to_disk(str(path))
     elif made.format == "parquet":
@@ -303,11 +352,15 @@ def _write(made: Exported, path: Path) -> None:
         except ImportError:
             raise MissingExtraError("pyarrow", "parquet", "Writing Parquet") from None
         pq.write_table(pa.Table.from_pylist(made.value), path)
-    elif made.format == "beir":
+    elif made.format in ("beir", "mteb"):
         (path / "qrels").mkdir(parents=True, exist_ok=True)
         for name in ("corpus", "queries"):
             written(_lines(made.value[name]), path / f"{name}.jsonl")
-        written(made.value["qrels"], path / "qrels" / "test.tsv")
+        qrels = made.value["qrels"]
+        if made.format == "mteb":
+            written(_lines(qrels), path / "qrels" / "test.jsonl")
+        else:
+            written(qrels, path / "qrels" / "test.tsv")
     elif made.format == "trec":
         written(made.value, path)
     elif path.suffix == ".jsonl" and isinstance(made.value, list):
