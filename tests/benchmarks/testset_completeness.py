@@ -128,7 +128,7 @@ def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random)
         return None
     strata = strata_of(kinds, nearness)
     said = {
-        at: confirmed(truth[at], kinds[at], cell.wrong, draw)
+        at: confirmed(relevant=truth[at], kind=kinds[at], wrong=cell.wrong, draw=draw)
         for at in drawn(strata, labels, draw.getrandbits(32))
     }
     counted = [
@@ -146,7 +146,7 @@ def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random)
     return named / (named + sum(truth) + lost), completeness(named, total), len(said)
 
 
-def confirmed(relevant: bool, kind: str, wrong: float, draw: random.Random) -> bool:
+def confirmed(*, relevant: bool, kind: str, wrong: float, draw: random.Random) -> bool:
     """Return what one person says; outside the judge's yeses, a yes of a second one is needed."""
     first = relevant != (draw.random() < wrong)
     if not first or kind == "yes":

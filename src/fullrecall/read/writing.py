@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from fullrecall.context import Context, ContextLike, as_context
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.read.documents import Document
 from fullrecall.read.forms import FORMS, set_at
 from fullrecall.read.frames import from_rows
 from fullrecall.report.exports import written
@@ -289,7 +290,7 @@ def write(
     format: str,  # noqa: A002 - the format's name
     path: str | Path | None = None,
     *,
-    documents: Iterable[ContextLike] = (),
+    documents: Iterable[ContextLike | Document] = (),
     alternatives: Alternatives = "all",
 ) -> Written:
     """Return samples as another tool has them, and write them to `path` if there is one.

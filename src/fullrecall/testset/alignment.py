@@ -129,7 +129,8 @@ class Lookup:
 
     def resemblance(self, number: int, near: Iterable[Document]) -> Resemblance | None:
         """Return the fewest texts that share most of a quote's runs; None where too few are."""
-        wanted, chosen = set(self.grams[number]), []
+        wanted = set(self.grams[number])
+        chosen: list[Document] = []
         total, least = len(wanted), max(1, len(wanted) // 15)
         there = [(document, grams(document.text) & wanted) for document in near]
         while there:

@@ -109,7 +109,7 @@ def of_references(sample: Sample, texts: Mapping[str, str]) -> Found:
         if is_long and context.start is not None and len(context.text) >= _WHOLE * len(whole):
             yield Problem.WHOLE, f"{context.source}: {len(whole):,} characters"
         yield from _elsewhere(context.text, named, texts)
-    there = [texts[name] for name in named if name in texts]
+    there = [texts[name] for name in named if name is not None and name in texts]
     there += [context.text for context in spans if context.text]
     if there:
         yield from _unbacked(sample, there)

@@ -309,7 +309,7 @@ class _Following:
             if document is not None and len(document.text) <= _LONGEST_QUOTE:
                 anchors[name] = {"digest": text_digest(document.text), "quote": document.text}
             elif document is not None:
-                old = next((anchors[one] for one in names if one in anchors), {})
+                old: dict[str, Any] = next((anchors[one] for one in names if one in anchors), {})
                 anchors[name] = {**old, "digest": text_digest(document.text)}
         alone = dict.fromkeys(name for one in alive if not one.together for name in one.now)
         if alone:
