@@ -8,19 +8,12 @@ from typing import Any
 from fullrecall.context import Context, ContextLike
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
+from fullrecall.read.forms import FORMS
 from fullrecall.read.rows import as_mapping
 from fullrecall.sample import Sample
 
-_FIELDS = {
-    "name": "id",
-    "input": "user_input",
-    "actual_output": "response",
-    "expected_output": "reference",
-    "retrieval_context": "retrieved_contexts",
-    "context": "reference_contexts",
-    "metadata": "metadata",
-    "additional_metadata": "metadata",
-}
+_FIELDS = {theirs: ours for ours, theirs in FORMS["deepeval"].fields.items()}
+_FIELDS["metadata"] = "metadata"
 """What a test case calls a sample's fields. `context` is what *should* be retrieved there."""
 
 

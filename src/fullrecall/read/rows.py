@@ -155,7 +155,7 @@ def to_samples(
             try:
                 sample = sample_of(row, columns, cell)
             except InputError as error:
-                raise error.at(line=line) from None
+                raise _clipped(error).at(line=line) from None
             yield sample
             some = True
         if some:

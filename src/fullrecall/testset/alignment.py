@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from fullrecall.judges.evidence import Folded
 from fullrecall.read.documents import Document
@@ -65,6 +65,12 @@ class Letters:
         return found
 
 
+@lru_cache(maxsize=4096)
+def letters_of(text: str) -> Letters:
+    """Return a text's letters; the same texts are aligned with many quotes."""
+    return Letters(text)
+
+
 @dataclass(frozen=True)
 class Piece:
     """A part of a quote, as a range of its letters, and the text that has it."""
@@ -111,7 +117,7 @@ class Lookup:
         self._read += 1
         there = words(document.text)
         if len(there) < 2 * GRAM:
-            self.short.setdefault(Letters(document.text).text, document)
+            self.short.setdefault(letters_of(document.text).text, document)
         shared: Counter[int] = Counter()
         for size in self._sizes:
             for gram in set(zip(*(there[at:] for at in range(size)), strict=False)):
@@ -183,7 +189,7 @@ def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
 
 
 def _piece(quote: str, document: Document) -> Piece | None:
-    text = Letters(document.text).text
+    text = letters_of(document.text).text
     if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
         return Piece(document, at, at + len(text))
     most = min(len(quote), len(text)) - 1

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from fullrecall.sample import Sample
 from fullrecall.testset import leak
-from fullrecall.testset.alignment import Letters
+from fullrecall.testset.alignment import letters_of
 from fullrecall.testset.vocabulary import words
 
 
@@ -130,9 +130,9 @@ def _elsewhere(quote: str, named: set[str | None], texts: Mapping[str, str]) -> 
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
     probe = max(quote.split(), key=len)
-    wanted = Letters(quote).text
+    wanted = letters_of(quote).text
     for name, text in texts.items():
-        if name not in named and probe in text and wanted in Letters(text).text:
+        if name not in named and probe in text and wanted in letters_of(text).text:
             yield Problem.ELSEWHERE, f"{quote[:60]!r} in {name!r}"
             return
 

@@ -17,7 +17,7 @@ from fullrecall.read.documents import Document, Documents, DocumentsLike, docume
 from fullrecall.report.exports import written_table
 from fullrecall.report.spreadsheet import table
 from fullrecall.sample import Reference, Sample
-from fullrecall.testset.alignment import Letters, Lookup, difference, pieces
+from fullrecall.testset.alignment import Letters, Lookup, difference, letters_of, pieces
 from fullrecall.testset.seeds import passages
 from fullrecall.testset.vocabulary import content_words
 
@@ -376,7 +376,7 @@ class _Following:
 
     def _whole(self, one: _Anchor, quote: Letters, near: Sequence[Document]) -> _Decision | None:
         """Return the decision where texts hold all of a quote; None where none does."""
-        holders = [document for document in near if quote.text in Letters(document.text).text]
+        holders = [document for document in near if quote.text in letters_of(document.text).text]
         own = [document for document in holders if document.id == one.name]
         if own and one.span is None:
             evidence = "its quote stands; other words of the text changed"
@@ -412,7 +412,7 @@ class _Following:
             return old
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source
-        letters, wanted = Letters(document.text), Letters(old.text).text
+        letters, wanted = letters_of(document.text), Letters(old.text).text
         places = letters.places(wanted) if wanted else []
         if in_chunks or not places:
             return old
@@ -461,7 +461,7 @@ def _is_same(one: _Anchor, own: Document) -> bool:
 
 def _stands(span: Context, document: Document) -> bool:
     if span.start is None:
-        return Letters(span.text or "").text in Letters(document.text).text
+        return Letters(span.text or "").text in letters_of(document.text).text
     return text_digest(document.text[span.start : span.end]) == text_digest(span.text or "")
 
 
@@ -485,7 +485,7 @@ def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters)
     """Return the text whose words around a quote are those that it was labeled with."""
     scored = []
     for document in holders:
-        letters = Letters(document.text)
+        letters = letters_of(document.text)
         places = letters.places(quote.text)
         best = max(_surrounded(span, document, letters, at, len(quote.text)) for at in places)
         scored.append((best, document))
