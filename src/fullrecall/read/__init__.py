@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     from fullrecall.read.frames import from_rows
     from fullrecall.read.json_lines import read_jsonl, write_jsonl
     from fullrecall.read.labels import read_labels
-    from fullrecall.read.llama_index import (
-        from_embedding_qa,
-        from_labelled_rag,
-        read_embedding_qa,
-        read_labelled_rag,
-    )
+    from fullrecall.read.llama_index import from_embedding_qa, from_labelled_rag
     from fullrecall.read.parquet import read_parquet
     from fullrecall.read.qrels_run import from_qrels_run
     from fullrecall.read.traces import from_spans, read_spans, with_references
@@ -46,9 +41,7 @@ __all__ = [
     "read",
     "read_contexts",
     "read_csv",
-    "read_embedding_qa",
     "read_jsonl",
-    "read_labelled_rag",
     "read_labels",
     "read_parquet",
     "read_spans",
@@ -73,9 +66,7 @@ _MODULES = {
     "read": "formats",
     "read_contexts": "contexts",
     "read_csv": "csv_files",
-    "read_embedding_qa": "llama_index",
     "read_jsonl": "json_lines",
-    "read_labelled_rag": "llama_index",
     "read_labels": "labels",
     "read_parquet": "parquet",
     "read_spans": "traces",

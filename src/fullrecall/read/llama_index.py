@@ -5,28 +5,17 @@ Neither class is in llama-index-core any more (removed in 0.14.21); the files li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fullrecall.context import Context
 from fullrecall.errors import InputError
 from fullrecall.identifiers import as_id, as_list, shown
-from fullrecall.read.rows import Columns, in_file, sample_of
-from fullrecall.read.strict_json import parsed
-from fullrecall.read.text_files import FilePath, existing_file, whole_text
+from fullrecall.read.rows import Columns, sample_of
 from fullrecall.sample import Sample
 
 EMBEDDING_QA_KEYS = ("queries", "corpus", "relevant_docs")
 LABELLED_RAG_KEY = "examples"
-
-
-def read_embedding_qa(path: FilePath) -> Iterator[Sample]:
-    """Return the samples of an `EmbeddingQAFinetuneDataset` saved as JSON, in the file's order.
-
-    See `from_embedding_qa`. The whole file comes into memory.
-    """
-    name = existing_file(path)
-    return in_file(name, _read(name, from_embedding_qa))
 
 
 def from_embedding_qa(dataset: object) -> Iterator[Sample]:
@@ -56,15 +45,6 @@ def from_embedding_qa(dataset: object) -> Iterator[Sample]:
         yield sample
 
 
-def read_labelled_rag(path: FilePath) -> Iterator[Sample]:
-    """Return the samples of a `LabelledRagDataset` saved as JSON, in the file's order.
-
-    See `from_labelled_rag`. The whole file comes into memory.
-    """
-    name = existing_file(path)
-    return in_file(name, _read(name, from_labelled_rag))
-
-
 def from_labelled_rag(dataset: object) -> Iterator[Sample]:
     """Return one sample per example of a `LabelledRagDataset`, or of a dict like it.
 
@@ -79,12 +59,6 @@ def from_labelled_rag(dataset: object) -> Iterator[Sample]:
             problem = f"example {number}: {error.problem}"
             raise InputError(problem, field=error.field) from None
         yield sample
-
-
-def _read(path: str, convert: Callable[[object], Iterator[Sample]]) -> Iterator[Sample]:
-    text = whole_text(path).rstrip()
-    if text:
-        yield from convert(parsed(text))
 
 
 def _relevant_contexts(relevant: object, texts: Mapping[str, object]) -> list[Context]:
