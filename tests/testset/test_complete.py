@@ -421,6 +421,20 @@ def test_async_retrievers_and_an_event_loop(world: World) -> None:
     assert [one.item for one in there.judged] == expected
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_labels_as_spreadsheets_save_them(world: World, tmp_path: Path, encoding: str) -> None:
+    """With semicolons, in UTF-16, without empty cells at the end; a missing column is named."""
+    path = tmp_path / "labels.csv"
+    alone = done(world)
+    items = [pair.item for pair in alone.to_label(20)]
+    lines = ["Item;Label;note", *(f"{item};relevant" for item in items)]
+    path.write_text("\r\n".join(lines), encoding)
+    assert len(alone.with_labels(path).labels) == len(items)
+    path.write_text("item;answer\na;b\n", encoding)
+    with pytest.raises(InputError, match="needs the columns label; got item, answer"):
+        alone.with_labels(path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

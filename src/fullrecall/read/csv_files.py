@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from itertools import chain
+from itertools import chain, zip_longest
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.read.rows import Columns, IdKey, Rename, in_file, to_samples
@@ -63,15 +63,47 @@ def _csv_rows(
             if not any(cell.strip() for cell in cells):
                 continue  # spreadsheets leave rows of bare delimiters at the end
             if len(cells) != len(header):
-                raise InputError(
-                    f"the row has {len(cells)} cells, the header {len(header)}: quote cells that "
-                    "hold the delimiter or a line break",
-                    line=line,
-                )
+                raise InputError(_too_many(cells, header), line=line)
             row: dict[str, object] = {
                 column: cell for column, cell in zip(header, cells, strict=True) if cell.strip()
             }
             yield line, row
+
+
+def sheet_rows(
+    path: FilePath, needed: Sequence[Sequence[str]]
+) -> Generator[tuple[int, dict[str, str]], None, None]:
+    """Yield the rows of a sheet that people filled in, with the lines on which they begin.
+
+    Column names are in lower case; of each item of `needed` one must be there. Spreadsheets save
+    semicolons, tabs, UTF-16, and leave out empty cells at the end: all of it is read. Raises
+    `InputError` for a column that is missing or there twice, and for more cells than columns.
+    """
+    name = existing_file(path)
+    tab = "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else None
+    with closing(csv_records(name, tab, MAX_LINE_BYTES)) as records:
+        line, header = next(records, (1, []))
+        header = [column.strip().lower() for column in header]
+        twice = sorted({column for column in header if column and header.count(column) > 1})
+        if twice:
+            raise InputError(f"the header has the column {twice[0]!r} twice", line=line)
+        missing = [" or ".join(names) for names in needed if not set(names) & set(header)]
+        if missing:
+            there = ", ".join(header) or "none"
+            raise InputError(f"needs the columns {', '.join(missing)}; got {there}", line=line)
+        for line, cells in records:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if any(cell.strip() for cell in cells[len(header) :]):
+                raise InputError(_too_many(cells, header), line=line)
+            yield line, dict(zip_longest(header, cells[: len(header)], fillvalue=""))
+
+
+def _too_many(cells: Sequence[str], header: Sequence[str]) -> str:
+    return (
+        f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold the "
+        "delimiter or a line break"
+    )
 
 
 def csv_records(

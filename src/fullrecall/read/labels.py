@@ -10,7 +10,7 @@ from pathlib import Path
 from fullrecall.calibration.labels import Label, as_label, as_probability
 from fullrecall.errors import InputError
 from fullrecall.identifiers import shown
-from fullrecall.read.csv_files import csv_records
+from fullrecall.read.csv_files import sheet_rows
 from fullrecall.read.json_lines import json_lines
 from fullrecall.read.text_files import MAX_LINE_BYTES, FilePath, existing_file
 from fullrecall.report.spreadsheet import bare
@@ -63,32 +63,8 @@ def _labels(name: str, rater: str) -> Iterator[Label]:
 
 
 def _csv_rows(name: str) -> Generator[tuple[int, dict[str, object]], None, None]:
-    tab = "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else None
-    with closing(csv_records(name, tab, MAX_LINE_BYTES)) as records:
-        line, header = next(records, (1, []))
-        header = [column.strip().lower() for column in header]
-        for column in sorted(set(header)):
-            if column and header.count(column) > 1:
-                raise InputError(f"the header has the column {column!r} twice", line=line)
-        if "label" not in header or not {"item", "claim", "target"} & set(header):
-            raise InputError(
-                "no labels: expected the columns label and item, or label, sample, and claim, "
-                f"got {', '.join(header) or 'none'}",
-                line=line,
-            )
-        for line, cells in records:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if any(cell.strip() for cell in cells[len(header) :]):
-                raise InputError(
-                    f"the row has {len(cells)} cells, the header {len(header)}: quote cells that "
-                    "hold the delimiter or a line break",
-                    line=line,
-                )
-            # Spreadsheets leave out empty cells at the end of a row.
-            missing = [""] * (len(header) - len(cells))
-            values = zip(header, [*cells, *missing], strict=False)
-            yield line, {column: bare(cell) for column, cell in values}
+    for line, row in sheet_rows(name, (("label",), ("item", "claim", "target"))):
+        yield line, {column: bare(cell) for column, cell in row.items()}
 
 
 def _label(row: dict[str, object], rater: str) -> Label:
