@@ -28,6 +28,7 @@ MAX_TEXT_BYTES = 512 * 2**20
 MAX_LINE_BYTES = 64 * 2**20
 """The longest line, or CSV record, that is read unless the caller allows more."""
 
+_TRUNCATED = "the gzip data end in the middle: the file is truncated, fetch it again"
 _GZIP_MARK = b"\x1f\x8b"
 _FOREIGN_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -114,8 +115,8 @@ def _as_utf8(file: BufferedReader) -> BinaryIO:
     """Return a file as UTF-8: what begins with the mark of UTF-16 or UTF-32 is turned into it."""
     try:
         begun = file.peek(4)[:4]
-    except EOFError:
-        return file  # whoever reads it says where it ends
+    except EOFError as error:
+        raise InputError(_TRUNCATED, line=1) from error
     except (OSError, zlib.error) as error:
         raise InputError(f"cannot be read: {error}", line=1) from error
     encoding = next((own for mark, own in _FOREIGN_MARKS if begun.startswith(mark)), None)
@@ -164,8 +165,7 @@ def _read(file: BinaryIO, size: int, line: int | None, *, whole: bool = False) -
     try:
         return file.read(size) if whole else file.readline(size)
     except EOFError as error:
-        problem = "the gzip data end in the middle: the file is truncated, fetch it again"
-        raise InputError(problem, line=line) from error
+        raise InputError(_TRUNCATED, line=line) from error
     except (OSError, zlib.error) as error:
         raise InputError(f"cannot be read: {error}", line=line) from error
 
