@@ -27,12 +27,12 @@ from fullrecall import (
     Sample,
     evaluate,
 )
-from fullrecall.read import read
 from fullrecall.distributed.quarantine import unscored
 from fullrecall.distributed.ranges import Runs, joined
 from fullrecall.distributed.ranges import count as count_of
 from fullrecall.errors import InputError
 from fullrecall.models.openai import OpenAIChatModel
+from fullrecall.read import read
 from fullrecall.report.row import Row
 
 SHARES = (0.5, 0.3, 0.1, 0.06, 0.04)
