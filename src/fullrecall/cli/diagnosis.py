@@ -139,9 +139,9 @@ def diagnose(
     from fullrecall.cli.outputs import check_writable
     from fullrecall.cli.problems import explained
     from fullrecall.cli.retriever import function_of
-    from fullrecall.datasets import read_contexts
     from fullrecall.diagnosis import diagnose as diagnosed
     from fullrecall.errors import FullrecallError
+    from fullrecall.read import read_contexts
     from fullrecall.report import Report
 
     outputs = {"--html": html, "--csv": csv, "--markdown": markdown}
