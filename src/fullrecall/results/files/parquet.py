@@ -326,10 +326,11 @@ def _heads(files: Files, name: str) -> list[str]:
     file = files.file(name)
     if columns.HEAD not in file.schema_arrow.names:
         raise ReportError(f"{name} is no saved report: it has no column {columns.HEAD!r}")
-    told = file.metadata.metadata or {}
-    heads = [json.loads(told[_END])["head"]] if _END in told else []
+    end = (file.metadata.metadata or {}).get(_END)
+    heads = [] if end is None else [json.loads(end)["head"]]
     column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    return [*heads, *(one for one in pc.unique(column.cast(pa.string())).to_pylist() if one is not None)]
+    told = pc.unique(column.cast(pa.string())).to_pylist()
+    return [*heads, *filter(None, told)]
 
 
 def _read_head(head: str, name: str) -> list[Method]:
