@@ -164,4 +164,16 @@ class _Columns:
         if not any(hasattr(column, "dtype") for column in self._columns.values()):
             return {**own, **scores.to_pydict()}
         arrays = _named(scores)
-        return {**own, **{name: column.to_numpy() for name, column in arrays.items()}}
+        return {**own, **{name: _array(column) for name, column in arrays.items()}}
+
+
+def _array(column: pa.ChunkedArray) -> Any:
+    """Return a column as a NumPy array, lists as Python's own: Ray knows no arrays in arrays."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not pa.types.is_list(column.type):
+        return column.to_numpy()
+    cells = np.empty(len(column), object)
+    cells[:] = column.to_pylist()
+    return cells

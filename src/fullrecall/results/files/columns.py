@@ -338,7 +338,7 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     retrieved = read(f"{name}_retrieved")
     steps = read(f"{name}_steps")
     found = FoundColumns(
-        np.zeros(rows, np.int64) if retrieved is None else retrieved.to_numpy().astype(np.int64),
+        np.zeros(rows, np.int64) if retrieved is None else _numbers(retrieved),
         first,
         None if source.is_null(f"{name}_support") else partial(_support, source, name),
         None if steps is None else _steps(steps),
@@ -398,6 +398,10 @@ def _lists(column: Any, rows: int) -> Lists:
     if column is None:
         return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
     return Lists(column.flatten().to_numpy(), offsets_of(list_lengths(column)))
+
+
+def _numbers(column: Any) -> Any:
+    return pc.fill_null(column, 0).to_numpy().astype(np.int64)
 
 
 def _weights(column: Any) -> Any:

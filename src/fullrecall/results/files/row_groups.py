@@ -307,7 +307,8 @@ class RowGroup:
             told = column.statistics
             if told is None or told.null_count is None or told.null_count < column.num_values:
                 filled.add(column.path_in_schema.partition(".")[0])
-        return filled
+        types = self._files.file(self._path).schema_arrow
+        return {name for name in filled if not pa.types.is_null(types.field(name).type)}
 
 
 def _size(score: ScoreColumns) -> int:
