@@ -108,7 +108,7 @@ def _writer(path: Any, methods: Sequence[Method]) -> pq.ParquetWriter:
         path,
         schema,
         compression="zstd",
-        use_dictionary=_leaves(schema, coded),
+        use_dictionary=_leaves(schema, coded),  # type: ignore[arg-type] # paths, too
         column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
         store_schema=False,
     )
@@ -135,7 +135,7 @@ def save(report: Report, path: Path, default: columns.Default = None) -> None:
             rest = columns.schema(report.methods).empty_table() if rest is None else rest
             writer.write_table(rest, row_group_size=max(1, rest.num_rows))
         end = {"head": columns.head(report.methods), "rows": rows.count, "stopped": report.stopped}
-        writer.add_key_value_metadata({_END: json.dumps(end).encode()})
+        writer.add_key_value_metadata({_END.decode(): json.dumps(end)})
 
 
 class Writer:
