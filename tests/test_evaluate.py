@@ -317,7 +317,7 @@ class TestSaving:
         before = path.read_bytes()
         odd = Sample(retrieved_ids=[1], expected_ids=[1], metadata={(1, 2): 3})  # type: ignore[dict-item]
         with pytest.raises(ReportError, match="must have keys that are str"):
-            evaluate([odd], IdRecall(), progress=False).save(path)
+            evaluate([odd], IdRecall(), progress=False).save(path, replace=True)
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
 
@@ -325,7 +325,7 @@ class TestSaving:
         """A run that is killed keeps the rows that it had."""
         report = report_of()
         with Writer(tmp_path / "r.jsonl", report.methods) as writer:
-            writer.write(report.rows[0])
+            writer.write(report.rows[0].sample, report.rows[0].results)
             assert len(Report.load(tmp_path / "r.jsonl")) == 1
 
     @pytest.mark.parametrize(

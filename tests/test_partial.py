@@ -120,7 +120,7 @@ def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
     """What was written until then stays, with the reason behind it."""
     path, report = tmp_path / "report.jsonl", whole()
     with pytest.raises(ValueError, match="broken"), Writer(path, report.methods) as writer:  # noqa: PT012 - both
-        writer.write(report.rows[0])
+        writer.write(report.rows[0].sample, report.rows[0].results)
         raise ValueError("broken")
     loaded = Report.load(path)
     assert (len(loaded), loaded.stopped) == (1, "the run was stopped: broken")

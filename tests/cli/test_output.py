@@ -50,13 +50,15 @@ def test_saved_rows_are_those_of_evaluate(file: Callable[..., Path], tmp_path: P
 def test_a_file_that_is_no_report_is_not_overwritten(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """A slip in --output costs no file; an earlier report is replaced."""
+    """A slip in --output costs no file; an earlier report is replaced where that is asked for."""
     path, precious, saved = file(SAMPLES), tmp_path / "notes.txt", tmp_path / "report.jsonl"
     precious.write_text("mine")
     assert run("evaluate", path, "--output", precious).exit_code == 2
     assert precious.read_text() == "mine"
-    for _ in range(2):
-        assert run("evaluate", path, "--output", saved).exit_code == 0
+    for expected, more in ((0, ()), (2, ()), (0, ("--replace",))):
+        assert run("evaluate", path, "--output", saved, *more).exit_code == expected
+    assert run("evaluate", path, "--output", precious, "--replace").exit_code == 2
+    assert precious.read_text() == "mine"
     assert len(Report.load(saved)) == 4
 
 
@@ -105,14 +107,19 @@ def test_output_keeps_to_the_width(
     assert max(map(len, result.stdout.splitlines())) <= width
 
 
-def test_memory_does_not_grow_with_the_file(file: Callable[..., Path]) -> None:
-    """Rows are let go once they are counted: forty times the samples need no more memory."""
+def test_memory_does_not_grow_with_the_file(
+    file: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are let go once they are written: forty times the samples need no more memory."""
+    monkeypatch.setattr("fullrecall.results.files.parquet.GROUP_ROWS", 100)
+    monkeypatch.setattr("fullrecall.results.files.parquet._AT_ONCE", 100)
 
     def peak(count: int) -> int:
         long = {**SAMPLES[0], "user_input": "why? " * 400}
         path = file([{**long, "id": str(n)} for n in range(count)])
         tracemalloc.start()
-        assert run("evaluate", path, "--scorer", "id_recall").exit_code == 0
+        output = ("--output", tmp_path / f"{count}.parquet")
+        assert run("evaluate", path, "--scorer", "id_recall", *output).exit_code == 0
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most

@@ -92,10 +92,16 @@ def judged(engine: str, rows: int, folder: Path, *, rate: float, seconds: float)
 
 
 def documented(engine: str, rows: int, folder: Path) -> None:
-    """Run the documented totals."""
+    """Run the documented job, by ID alone."""
     path = folder / "samples.parquet"
     faults.write_ids(path, rows)
-    code = engines.documented(f"Totals in {engine.title()}", {"samples.parquet": str(path)})
+    heading = {"ray": "Ray Data"}.get(engine, engine.title())
+    given = {
+        "samples.parquet": str(path),
+        '"scores"': repr(str(folder / "scores")),
+        "[IdRecall(), TextRecall(), ClaimRecall()]": "IdRecall()",
+    }
+    code = engines.documented(heading, given)
     script = folder / "script.py"
     script.write_text(f"{code}\nif __name__ == '__main__':\n    {_KEEP.format(folder=folder)}\n")
     began = time.monotonic()

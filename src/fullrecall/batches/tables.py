@@ -108,20 +108,18 @@ class _Frame:
 
         own = self._frame.select(kept).to_native()
         if isinstance(own, pa.Table):
-            both = pa.table({**dict(zip(kept, own.columns, strict=True)), **_named(scores)})
+            both = pa.table({**_named(own), **_named(scores)})
             return _as_batch(both) if isinstance(self._native, pa.RecordBatch) else both
         if self._frame.implementation.is_pandas():
             import pandas as pd
 
-            ours = scores.to_pandas(types_mapper=pd.ArrowDtype)
-            ours.index = nw.maybe_get_index(self._frame)
-            return pd.concat([own, ours], axis=1) if kept else ours
-        ours = nw.from_arrow(scores, backend=self._frame.implementation)
-        return (
-            ours.to_native()
-            if not kept
-            else nw.concat([self._frame.select(kept), ours], how="horizontal").to_native()
-        )
+            frame: Any = scores.to_pandas(types_mapper=pd.ArrowDtype)
+            frame.index = nw.maybe_get_index(self._frame)
+            return pd.concat([own, frame], axis=1) if kept else frame
+        backend: Any = self._frame.implementation
+        ours: Any = nw.from_arrow(scores, backend=backend)
+        parts = [self._frame.select(kept), ours] if kept else [ours]
+        return nw.concat(parts, how="horizontal").to_native()
 
 
 def _named(table: pa.Table) -> dict[str, Any]:
@@ -164,4 +162,16 @@ class _Columns:
         if not any(hasattr(column, "dtype") for column in self._columns.values()):
             return {**own, **scores.to_pydict()}
         arrays = _named(scores)
-        return {**own, **{name: column.to_numpy() for name, column in arrays.items()}}
+        return {**own, **{name: _array(column) for name, column in arrays.items()}}
+
+
+def _array(column: Any) -> Any:
+    """Return a column as a NumPy array, lists as Python's own: Ray knows no arrays in arrays."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not pa.types.is_list(column.type):
+        return column.to_numpy()
+    cells = np.empty(len(column), object)
+    cells[:] = column.to_pylist()
+    return cells

@@ -112,7 +112,7 @@ def arrow_table(
     Raises `ReportError` for metadata that JSON cannot hold, unless `default` makes plain values.
     """
     columns = {
-        HEAD: pa.array([head(methods)]).take(pa.array(np.zeros(len(part), np.int8))),
+        HEAD: pa.array([head(methods)] * len(part), pa.string()),
         ROW: pa.array(list(rows), pa.int64()),
         **_sample_columns(part, default),
     }
@@ -223,7 +223,7 @@ def _id_samples(samples: IdSamples) -> dict[str, Any]:
     return columns
 
 
-def _list_array(values: Any, offsets: Any, missing: Any = None) -> pa.Array:
+def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
     """Return lists as an Arrow array; `missing` says which are null."""
     bounds = pa.array(offsets, pa.int32())
     mask = None if missing is None or not missing.any() else pa.array(missing)
@@ -241,7 +241,7 @@ def _score_columns(part: Part, score: int, method: Method) -> dict[str, Any]:
     statuses = pa.array([str(status) for status in Status])
     return {
         "": pa.array(values, from_pandas=True),
-        "_status": statuses.take(pa.array(columns.status)),
+        "_status": statuses.take(pa.array(columns.status, pa.int8())),
         "_retrieved": pa.array(found.retrieved.astype(np.int32)),
         "_first": _list_array(_first_ranks(found), found.first.offsets, unscored),
         "_relevant": _list_array(ranks, relevant.offsets, unscored),
@@ -338,7 +338,7 @@ def score_columns(source: Source, name: str, rows: int) -> ScoreColumns:
     retrieved = read(f"{name}_retrieved")
     steps = read(f"{name}_steps")
     found = FoundColumns(
-        np.zeros(rows, np.int64) if retrieved is None else retrieved.to_numpy().astype(np.int64),
+        np.zeros(rows, np.int64) if retrieved is None else _numbers(retrieved),
         first,
         None if source.is_null(f"{name}_support") else partial(_support, source, name),
         None if steps is None else _steps(steps),
@@ -398,6 +398,10 @@ def _lists(column: Any, rows: int) -> Lists:
     if column is None:
         return Lists(np.zeros(0, np.int32), np.zeros(rows + 1, np.int64))
     return Lists(column.flatten().to_numpy(), offsets_of(list_lengths(column)))
+
+
+def _numbers(column: Any) -> Any:
+    return pc.fill_null(column, 0).to_numpy().astype(np.int64)
 
 
 def _weights(column: Any) -> Any:

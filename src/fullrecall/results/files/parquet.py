@@ -108,7 +108,7 @@ def _writer(path: Any, methods: Sequence[Method]) -> pq.ParquetWriter:
         path,
         schema,
         compression="zstd",
-        use_dictionary=_leaves(schema, coded),
+        use_dictionary=_leaves(schema, coded),  # type: ignore[arg-type] # paths, too
         column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
         store_schema=False,
     )
@@ -135,7 +135,7 @@ def save(report: Report, path: Path, default: columns.Default = None) -> None:
             rest = columns.schema(report.methods).empty_table() if rest is None else rest
             writer.write_table(rest, row_group_size=max(1, rest.num_rows))
         end = {"head": columns.head(report.methods), "rows": rows.count, "stopped": report.stopped}
-        writer.add_key_value_metadata({_END: json.dumps(end).encode()})
+        writer.add_key_value_metadata({_END.decode(): json.dumps(end)})
 
 
 class Writer:
@@ -326,13 +326,11 @@ def _heads(files: Files, name: str) -> list[str]:
     file = files.file(name)
     if columns.HEAD not in file.schema_arrow.names:
         raise ReportError(f"{name} is no saved report: it has no column {columns.HEAD!r}")
-    told = file.metadata.metadata or {}
-    heads = [json.loads(told[_END])["head"]] if _END in told else []
+    end = (file.metadata.metadata or {}).get(_END)
+    heads = [] if end is None else [json.loads(end)["head"]]
     column = file.read(columns=[columns.HEAD], use_threads=False).column(0)
-    return [
-        *heads,
-        *(one for one in pc.unique(column.cast(pa.string())).to_pylist() if one is not None),
-    ]
+    told = pc.unique(column.cast(pa.string())).to_pylist()
+    return [*heads, *filter(None, told)]
 
 
 def _read_head(head: str, name: str) -> list[Method]:

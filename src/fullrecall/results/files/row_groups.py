@@ -70,7 +70,8 @@ class Files:
 
     def file(self, path: str) -> pq.ParquetFile:
         """Return an open file; `ReportError` for what is none."""
-        return self._open.get(path, lambda: self._opened(path), lambda _: 1)
+        file: pq.ParquetFile = self._open.get(path, lambda: self._opened(path), lambda _: 1)
+        return file
 
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
@@ -144,7 +145,7 @@ class RowGroup:
     def columns(self, score: int) -> ScoreColumns:
         """Return the columns of the score at this index; see `columns.score_columns`."""
         key = (self._path, self._group, score)
-        whole = self._files.kept.get(key, lambda: self._score(score), _size)
+        whole: ScoreColumns = self._files.kept.get(key, lambda: self._score(score), _size)
         return whole if self._rows is None else whole.taken(self._rows)
 
     def sample(self, row: int) -> Sample:
@@ -222,7 +223,7 @@ class RowGroup:
     def content(self) -> pa.Table:
         """Return all columns of the rows."""
         table = self._read(self._names)
-        return table if self._rows is None else table.take(pa.array(self._rows))
+        return table if self._rows is None else table.take(pa.array(self._rows, pa.int64()))
 
     def _texts(self, name: str) -> list[Any]:
         column = self.column(name)
@@ -291,7 +292,7 @@ class RowGroup:
     def _whole(self) -> set[str]:
         group = self._files.file(self._path).metadata.row_group(self._group)
         columns_ = map(group.column, range(group.num_columns))
-        known = ((one.path_in_schema, one.statistics) for one in columns_)
+        known: list[tuple[str, Any]] = [(one.path_in_schema, one.statistics) for one in columns_]
         return {
             path
             for path, told in known
@@ -307,7 +308,8 @@ class RowGroup:
             told = column.statistics
             if told is None or told.null_count is None or told.null_count < column.num_values:
                 filled.add(column.path_in_schema.partition(".")[0])
-        return filled
+        types = self._files.file(self._path).schema_arrow
+        return {name for name in filled if not pa.types.is_null(types.field(name).type)}
 
 
 def _size(score: ScoreColumns) -> int:
