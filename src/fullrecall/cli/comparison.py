@@ -100,12 +100,13 @@ def compare(
     measures = cut(cuts(ks), measure)
     try:
         with noting():
-            opened = {name: Report.open(path) for name, path in _named(reports).items()}
-            if len(opened) > 2:  # noqa: PLR2004 - a table of all
-                several = compared(opened, *measures, **settings)
+            if len(reports) > 2:  # noqa: PLR2004 - a table of all
+                named = {name: Report.open(path) for name, path in _named(reports).items()}
+                several = compared(named, *measures, **settings)
                 _print_several(several, markdown, as_json=as_json)
                 return
-            comparison = compared(*opened.values(), *measures, **settings)
+            before, after = map(Report.open, reports)
+            comparison = compared(before, after, *measures, **settings)
         if markdown is not None:
             _append(markdown, comparison.to_markdown(flips=flips))
     except (FullrecallError, OSError) as error:

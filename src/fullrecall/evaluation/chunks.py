@@ -151,9 +151,9 @@ def _id_scores(samples: Sequence[Sample]) -> ScoreColumns | None:
 
     if any(sample.retrieval is not None for sample in samples):
         return None
-    retrieved = [sample.listed_ids for sample in samples]
-    single = [sample.single_ids for sample in samples]
-    if None in retrieved or None in single:
+    retrieved = [ids for sample in samples if (ids := sample.listed_ids) is not None]
+    single = [wanted for sample in samples if (wanted := sample.single_ids) is not None]
+    if len(retrieved) < len(samples) or len(single) < len(samples):
         return None
     lists = [_as_texts(ids) for ids in retrieved]
     if not all(chain.from_iterable(lists)):
@@ -166,7 +166,7 @@ def _id_scores(samples: Sequence[Sample]) -> ScoreColumns | None:
     return score_ids(lists, [_as_texts(wanted.ids) for wanted in single], grades)
 
 
-def _columns_of(chunk: Sequence[SampleLike]) -> dict[str, list[Any]] | None:
+def _columns_of(chunk: Sequence[Any]) -> dict[str, list[Any]] | None:
     """Return the columns of mappings that have the same plain fields; None for any others."""
     first = chunk[0]
     if type(first) is not dict:

@@ -136,7 +136,7 @@ class NDCGMeasure(Measure):
         rows = found.row_of_target[targets]
         width = int(places.max(initial=0)) + 1
         keys, which = np.unique(rows * width + places, return_inverse=True)
-        return keys // width, keys % width, np.bincount(which, gains, len(keys))
+        return keys // width, keys % width, np.bincount(which, gains, len(keys)).astype(float)
 
     def _best(self, found: FoundColumns, rows: Integers, gains: Floats) -> Floats:
         """Return the gain of the ideal order: largest first, what is missing at its own rank."""

@@ -120,7 +120,8 @@ class AllFoundMeasure(GradedMeasure):
 
     def column(self, found: FoundColumns, findings_of: FindingsOf) -> Floats:
         """Return whether no target is left."""
-        return (found.found_within(self.k) == found.targets).astype(float)
+        complete: Floats = (found.found_within(self.k) == found.targets).astype(float)
+        return complete
 
 
 def recall(found: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:

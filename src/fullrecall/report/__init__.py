@@ -8,8 +8,8 @@ from fullrecall import lazy
 
 if TYPE_CHECKING:
     from fullrecall.report.report import Report
-    from fullrecall.results.comparison import Comparison, ScoreComparison, compare
-    from fullrecall.results.comparisons import Comparisons
+    from fullrecall.results.comparison import Comparison, ScoreComparison
+    from fullrecall.results.comparisons import Comparisons, compare
     from fullrecall.results.difference import Difference, Flip
     from fullrecall.results.missed import Missed
     from fullrecall.results.slices import Slice, Slices

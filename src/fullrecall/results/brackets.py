@@ -38,7 +38,7 @@ def bracketed(
     import numpy as np
 
     distinct, position = np.unique(values, return_inverse=True)
-    often = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
+    often = np.bincount(position.ravel(), weights=counts, minlength=len(distinct)).astype(float)
     bits = _bits(distinct)
     if bits is None:
         return Bracket(*[_counted(distinct, often)] * 2)
@@ -67,6 +67,6 @@ def _counted(values: Floats, counts: Floats | None) -> Counts:
     import numpy as np
 
     distinct, position = np.unique(values, return_inverse=True)
-    often = np.bincount(position.ravel(), weights=counts, minlength=len(distinct))
+    often = np.bincount(position.ravel(), weights=counts, minlength=len(distinct)).astype(float)
     there = often > 0
     return Counts(tuple(distinct[there].tolist()), tuple(often[there].tolist()))

@@ -86,6 +86,11 @@ class ScorePairs:
         rows = self._pairing
         return before.status(score)[rows.before], after.status(other)[rows.after]
 
+    @property
+    def is_gap(self) -> NDArray[np.bool_]:
+        """Return which pairs are not compared."""
+        return np.array([gap is not None for gap in self.gaps.tolist()], dtype=bool)
+
     @cached_property
     def gaps(self) -> NDArray[np.object_]:
         """Why each pair is not compared; None where it is."""
@@ -146,7 +151,7 @@ class ScorePairs:
         common = {n: c for n, c in self._differing.items() if isinstance(c, Common) and c.differ}
         for pair, side in common.items():
             old[pair], new[pair] = _number(side.before[measure]), _number(side.after[measure])
-        missing = np.not_equal(self.gaps, None) | np.isnan(old) | np.isnan(new)
+        missing = self.is_gap | np.isnan(old) | np.isnan(new)
         old[missing] = new[missing] = np.nan
         return old, new
 
@@ -172,7 +177,7 @@ class ScorePairs:
         old, new = self.values(measure)
         low = changes(old, new)
         high = low.copy()
-        open_ = np.not_equal(self.gaps, None) & np.not_equal(self.gaps, "undefined")
+        open_ = self.is_gap & np.not_equal(self.gaps, "undefined")
         raw = self._raw(measure)
         low[open_], high[open_] = _ends(raw[0][open_], raw[1][open_])
         table, score, alone = self._tables[0], self._scores[0], self._pairing.only_before
